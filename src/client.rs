@@ -136,9 +136,9 @@ pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result
 /// Where else the home's daemon may listen: it was started before the configuration said what it says now, or takes an
 /// older one because that has a mistake. None while nobody holds the home.
 pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
-    let told = lock::recorded_socket(&environment.home).map(Endpoint::at);
+    let told = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
     let others: Vec<Endpoint> =
-        told.into_iter().chain([Endpoint::of(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
+        told.into_iter().chain([Endpoint::for_home(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
     if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
 }
 

@@ -98,7 +98,7 @@ impl Environment {
 
     /// As [`Environment::endpoint`], where the configuration has been read already.
     pub fn endpoint_of(&self, hooks: &Hooks) -> Endpoint {
-        hooks.socket_path.clone().map_or_else(|| Endpoint::of(&self.home), Endpoint::at)
+        hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
     /// Whether an agent's directory is read: whoever names that of one has not asked for the usual one of another.

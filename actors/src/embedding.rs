@@ -4,8 +4,8 @@
 //! filtered and redacted, and only of visible sessions. Nothing waits for it: a question whose vector does not arrive
 //! at once is answered by its words, and the answer says so.
 
-mod asked;
 mod filling;
+mod question_cache;
 #[cfg(test)]
 mod tests;
 
@@ -17,20 +17,20 @@ use baton_ask::query::Question;
 use tokio::sync::watch;
 
 use crate::indexer;
-use asked::Asked;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Throttle;
 use baton_config::settings::{Embedding, SettingsReader};
 use baton_journal::session_table::TableReader;
 use baton_memory::vectors::{Error, Meaning, Model, Table, Vectors, key, passage};
 use baton_model::{Client, Failure};
+use question_cache::QuestionCache;
 
 /// Time limit for a question's vector; a longer delay would be noticeable.
 const ASKING: Duration = Duration::from_millis(300);
 
 /// What filling needs besides the model.
 #[derive(Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct Options {
     pub(crate) settings: SettingsReader,
     pub(crate) table: TableReader,
     pub(crate) indexer: indexer::Handle,
@@ -43,7 +43,7 @@ pub struct Embedder {
     vectors: Arc<Vectors>,
     in_use: RwLock<Option<Arc<InUse>>>,
     progress: Mutex<Progress>,
-    asked: Mutex<Asked>,
+    asked: Mutex<QuestionCache>,
 }
 
 /// A model and the vectors made by it.
@@ -102,16 +102,16 @@ impl Embedder {
     }
 
     /// Starts filling in the background, as configured, until the daemon stops.
-    pub(crate) fn start(self: &Arc<Self>, surroundings: Surroundings, tasks: &TaskSupervisor) {
+    pub(crate) fn start(self: &Arc<Self>, options: Options, tasks: &TaskSupervisor) {
         let embedder = self.clone();
-        tasks.spawn("embedder", move || filling::run(embedder.clone(), surroundings.clone()));
+        tasks.spawn("embedder", move || filling::run(embedder.clone(), options.clone()));
     }
 
     /// Progress of filling; all zero while it is off.
     pub fn progress(&self) -> Progress {
         let mut progress = self.lock_progress().clone();
         if let Some(in_use) = self.in_use().filter(|_| progress.problem.is_none()) {
-            progress.problem = in_use.client.health().map(|down| told(&down.failure));
+            progress.problem = in_use.client.health().map(|down| describe(&down.failure));
         }
         progress
     }
@@ -136,12 +136,12 @@ impl Embedder {
         }
         let text = baton_redaction::redact(text);
         let key = key(&text);
-        let known = self.lock_asked().get(key);
+        let known = self.lock_cache().get(key);
         let vector = match known {
             Some(vector) => vector,
             None => match in_use.client.embed(&[text.into_owned()], ASKING).await {
                 Ok(embedded) => match embedded.vectors.into_iter().next() {
-                    Some(vector) => self.lock_asked().put(key, vector),
+                    Some(vector) => self.lock_cache().put(key, vector),
                     None => return told("down: the endpoint gives no vector".to_owned()),
                 },
                 Err(failure) => return told(format!("down: {}", failure.what())),
@@ -155,7 +155,7 @@ impl Embedder {
     }
 
     /// Switches to a model, or to none. Blocks.
-    fn take_up(&self, embedding: Option<&Embedding>) -> Result<Option<Arc<InUse>>, Refused> {
+    fn select_model(&self, embedding: Option<&Embedding>) -> Result<Option<Arc<InUse>>, Refused> {
         self.put(None);
         let model = embedding
             .map(|embedding| Model { name: embedding.endpoint.model.clone(), dimensions: embedding.dimensions });
@@ -177,7 +177,7 @@ impl Embedder {
     fn put(&self, in_use: Option<Arc<InUse>>) {
         *self.in_use.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = in_use;
         *self.lock_progress() = Progress::default();
-        *self.lock_asked() = Asked::default();
+        *self.lock_cache() = QuestionCache::default();
     }
 
     fn in_use(&self) -> Option<Arc<InUse>> {
@@ -188,7 +188,7 @@ impl Embedder {
         self.progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn lock_asked(&self) -> MutexGuard<'_, Asked> {
+    fn lock_cache(&self) -> MutexGuard<'_, QuestionCache> {
         self.asked.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -207,6 +207,6 @@ fn behind(pending: u64) -> String {
 }
 
 /// Describes a failure and its remedy.
-fn told(failure: &Failure) -> (String, String) {
+fn describe(failure: &Failure) -> (String, String) {
     (failure.what(), failure.next_step().to_owned())
 }

@@ -40,11 +40,11 @@ use baton_journal::session_table::TableReader;
 use baton_model::{Client, Failure};
 use baton_store::chunks::ChunkStore;
 pub use budget_reservation::Allowance;
-use budget_reservation::{Bound, Purse};
-use call_permits::Rooms;
+use budget_reservation::{Bound, Budgets};
+use call_permits::CallPermits;
 use hits::Hits;
 pub(crate) use outcome::{By, Done, Outcome};
-use owed::Owing;
+use owed::DueEnrichments;
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -62,7 +62,7 @@ const RECORD: Duration = Duration::from_secs(30);
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
-pub(crate) struct Surroundings {
+pub(crate) struct Options {
     pub(crate) settings: SettingsReader,
     pub(crate) table: TableReader,
     pub(crate) clock: Arc<dyn Clock>,
@@ -76,10 +76,10 @@ pub(crate) struct Surroundings {
 
 /// Enriches episodes; see the module documentation.
 pub struct Enricher {
-    around: Surroundings,
+    options: Options,
     client: Mutex<Option<Client>>,
-    purse: Purse,
-    rooms: Rooms,
+    budgets: Budgets,
+    permits: CallPermits,
     hits: Hits,
     known: Mutex<Known>,
     /// Notified when work on a session has ended.
@@ -162,12 +162,12 @@ impl Drop for UnderWay<'_> {
 }
 
 impl Enricher {
-    pub(crate) fn new(around: Surroundings) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         Self {
-            around,
+            options,
             client: Mutex::default(),
-            purse: Purse::default(),
-            rooms: Rooms::default(),
+            budgets: Budgets::default(),
+            permits: CallPermits::default(),
             hits: Hits::default(),
             known: Mutex::default(),
             over: Notify::new(),
@@ -182,15 +182,15 @@ impl Enricher {
 
     /// Notes that a question has found these sessions.
     pub(crate) fn hit(&self, sessions: impl Iterator<Item = SessionId>) {
-        if self.around.settings.now().llm.is_some() {
+        if self.options.settings.now().llm.is_some() {
             self.hits.note(sessions);
         }
     }
 
     /// The state of enrichment.
     pub fn shown(&self) -> Shown {
-        let (table, settings, now) = (self.around.table.now(), self.around.settings.now(), self.around.clock.now());
-        let mut shown = Shown { spent_today_nanos: self.purse.today(&table, now), ..Shown::default() };
+        let (table, settings, now) = (self.options.table.now(), self.options.settings.now(), self.options.clock.now());
+        let mut shown = Shown { spent_today_nanos: self.budgets.today(&table, now), ..Shown::default() };
         let known = self.known();
         for (id, row) in table.iter() {
             let Some(enrichment) = row.state.enrichment() else { continue };
@@ -242,12 +242,12 @@ impl Enricher {
     }
 
     async fn run(self: Arc<Self>) {
-        let (mut settings, mut table) = (self.around.settings.clone(), self.around.table.clone());
-        let mut stop = self.around.stop.clone();
+        let (mut settings, mut table) = (self.options.settings.clone(), self.options.table.clone());
+        let mut stop = self.options.stop.clone();
         let mut at_work: JoinSet<()> = JoinSet::new();
         let mut before = settings.now();
         loop {
-            let (set, now) = (settings.newest(), self.around.clock.now());
+            let (set, now) = (settings.newest(), self.options.clock.now());
             if set.llm.as_ref().map(|llm| &llm.endpoint) != before.llm.as_ref().map(|llm| &llm.endpoint) {
                 // Forget the failures of the former endpoint.
                 let waits = |(id, row): (&SessionId, &Arc<Row>)| Some((id.clone(), row.state.enrichment()?.retry_at?));
@@ -266,7 +266,7 @@ impl Enricher {
             // Collect all tasks that have ended.
             while at_work.try_join_next().is_some() {}
             self.keep_switch().await;
-            self.lose_orphans(&table.newest()).await;
+            self.record_lost_calls(&table.newest()).await;
             let mut wake = now.plus_ms(i64::try_from(LOOK_ANYWAY.as_millis()).unwrap_or(i64::MAX));
             if let Some(llm) = &set.llm {
                 wake = self.begin_due(&set, llm, &mut at_work, wake).await;
@@ -280,7 +280,7 @@ impl Enricher {
                 changed = settings.changed() => changed.is_ok(),
                 changed = table.changed() => changed.is_ok(),
                 Some(_) = at_work.join_next(), if !at_work.is_empty() => true,
-                () = self.around.clock.sleep_until(wake) => true,
+                () = self.options.clock.sleep_until(wake) => true,
             };
             if !goes_on {
                 break;
@@ -301,10 +301,10 @@ impl Enricher {
         at_work: &mut JoinSet<()>,
         mut wake: Timestamp,
     ) -> Timestamp {
-        let (table, now) = (self.around.table.now(), self.around.clock.now());
-        let Owing { due, next } = {
+        let (table, now) = (self.options.table.now(), self.options.clock.now());
+        let DueEnrichments { due, next } = {
             let forgiven = self.known().forgiven.clone();
-            owed::owing(&table, settings, now, &forgiven, |id| self.hits.holds(id))
+            owed::due_enrichments(&table, settings, now, &forgiven, |id| self.hits.holds(id))
         };
         wake = next.map_or(wake, |next| next.min(wake));
         if due.is_empty() {
@@ -327,7 +327,7 @@ impl Enricher {
         // After a failure, only one call is made; once it succeeds, all are.
         let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.health().is_some());
         let most = if is_tried { 1 } else { llm.max_concurrency };
-        let today = self.purse.today(&table, now);
+        let today = self.budgets.today(&table, now);
         for (id, content) in due {
             if at_work.len() >= most {
                 break;
@@ -341,7 +341,7 @@ impl Enricher {
                 }
                 let over = known.over_budget.get(&id).filter(|(of, ..)| *of == content).map(|(_, wanted, ..)| *wanted);
                 known.under_way.contains(&id)
-                    || over.is_some_and(|wanted| !self.purse.allows(&id, &wanted, llm, &table, today))
+                    || over.is_some_and(|wanted| !self.budgets.allows(&id, &wanted, llm, &table, today))
             };
             if waits {
                 continue;
@@ -351,9 +351,9 @@ impl Enricher {
                 let done = enricher.enrich(&id, &By::Itself).await;
                 let mut known = enricher.known();
                 // A failure under other settings is no reason to pause.
-                if done.outcome != Outcome::Enriched && asks_alike(&set, &enricher.around.settings.now()) {
+                if done.outcome != Outcome::Enriched && asks_alike(&set, &enricher.options.settings.now()) {
                     let pause_ms = if done.outcome == Outcome::Unchanged { UNCHANGED_MS } else { PAUSE_MS };
-                    let until = enricher.around.clock.now().plus_ms(pause_ms);
+                    let until = enricher.options.clock.now().plus_ms(pause_ms);
                     known.paused.insert(id, until);
                 }
             });
@@ -364,17 +364,17 @@ impl Enricher {
     /// Records whether a model is enabled, if that has changed: only sessions that end while one is enabled owe an
     /// enrichment.
     pub(crate) async fn keep_switch(&self) {
-        let is_enabled = self.around.settings.now().llm.is_some();
-        if self.around.table.now().home().state.model_since.is_some() == is_enabled {
+        let is_enabled = self.options.settings.now().llm.is_some();
+        if self.options.table.now().home().state.model_since.is_some() == is_enabled {
             return;
         }
-        if let Err(error) = self.around.memos.switch_model(is_enabled).await {
+        if let Err(error) = self.options.memos.switch_model(is_enabled).await {
             tracing::debug!(%error, "model switch not recorded, trying again");
         }
     }
 
     /// Records calls left by an earlier daemon as lost.
-    async fn lose_orphans(&self, table: &SessionTable) {
+    async fn record_lost_calls(&self, table: &SessionTable) {
         let orphans: Vec<(SessionId, u32, Arc<Row>)> = {
             let known = self.known();
             let orphans = table.enriching().filter(|(id, _)| !known.under_way.contains(*id));
@@ -387,7 +387,7 @@ impl Enricher {
             }
             // Before it is recorded, so that the next caller finds no call in flight and learns about the loss.
             self.note_lost(&id, &row);
-            let lost = self.around.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
+            let lost = self.options.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
                 tracing::debug!(session = %id, "lost call not recorded, trying again");
             }

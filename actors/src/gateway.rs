@@ -22,13 +22,13 @@ use baton_base::limits;
 
 use crate::queries::Services;
 
-use connection_slots::Guests;
-use socket::Listening;
+use connection_slots::ConnectionSlots;
+use socket::BoundSocket;
 
 pub use socket::{Endpoint, Error as SocketError};
 
 /// How often refusals of other users are logged.
-const STRANGERS_TOLD: Duration = Duration::from_secs(60);
+const FOREIGN_PEERS_LOGGED: Duration = Duration::from_secs(60);
 
 /// Reaches the gateway.
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ impl Handle {
 enum Msg {
     Close(RpcReplyPort<()>),
     /// The accepting task has panicked.
-    Deaf,
+    AcceptFailed,
 }
 
 struct GatewayActor;
@@ -75,14 +75,14 @@ struct Arguments {
 }
 
 struct State {
-    accepting: Accepting,
-    socket: socket::Place,
+    accepting: AcceptTask,
+    socket: socket::SocketFile,
 }
 
 /// Stops accepting when dropped, so that a successor can listen at the same path.
-struct Accepting(tokio::task::AbortHandle);
+struct AcceptTask(tokio::task::AbortHandle);
 
-impl Drop for Accepting {
+impl Drop for AcceptTask {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -90,9 +90,9 @@ impl Drop for Accepting {
 
 /// Accepts connections for ever.
 async fn accept(listener: Listener, services: Arc<Services>) {
-    let guests = Guests::default();
+    let slots = ConnectionSlots::default();
     let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
-    let mut strangers = Strangers::default();
+    let mut foreign_peers = ForeignPeers::default();
     loop {
         let stream = match listener.accept().await {
             Ok(stream) => stream,
@@ -106,17 +106,17 @@ async fn accept(listener: Listener, services: Arc<Services>) {
         let process = match socket::peer(&stream) {
             Ok(process) => process,
             Err(error) => {
-                strangers.refused(&error);
+                foreign_peers.refused(&error);
                 continue;
             }
         };
-        match guests.admit(process) {
-            Some(guest) => {
-                let (guest, services) = (Arc::new(guest), services.clone());
+        match slots.allocate(process) {
+            Some(slot) => {
+                let (slot, services) = (Arc::new(slot), services.clone());
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = connection::serve(stream, &guest, &services) => {}
-                        () = guest.asked_to_leave() => tracing::debug!("connection dropped for another"),
+                        () = connection::serve(stream, &slot, &services) => {}
+                        () = slot.revoked() => tracing::debug!("connection dropped for another"),
                     }
                 });
             }
@@ -134,19 +134,19 @@ async fn accept(listener: Listener, services: Arc<Services>) {
 
 /// Connections of other users, logged once a minute to spare the log.
 #[derive(Default)]
-struct Strangers {
-    told_at: Option<Instant>,
-    untold: u64,
+struct ForeignPeers {
+    logged_at: Option<Instant>,
+    suppressed: u64,
 }
 
-impl Strangers {
+impl ForeignPeers {
     fn refused(&mut self, error: &std::io::Error) {
-        if self.told_at.is_some_and(|at| at.elapsed() < STRANGERS_TOLD) {
-            self.untold += 1;
+        if self.logged_at.is_some_and(|at| at.elapsed() < FOREIGN_PEERS_LOGGED) {
+            self.suppressed += 1;
             return;
         }
-        tracing::warn!(%error, others_before = self.untold, "connection of another user refused");
-        (self.told_at, self.untold) = (Some(Instant::now()), 0);
+        tracing::warn!(%error, others_before = self.suppressed, "connection of another user refused");
+        (self.logged_at, self.suppressed) = (Some(Instant::now()), 0);
     }
 }
 
@@ -157,13 +157,13 @@ impl Actor for GatewayActor {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { services, endpoint } = arguments;
-        let Listening { listener, place } = socket::listen(&endpoint, &services.home).await?;
+        let BoundSocket { listener, file } = socket::listen(&endpoint, &services.home).await?;
         let accepting = tokio::spawn(accept(listener, Arc::new(services)));
-        let state = State { accepting: Accepting(accepting.abort_handle()), socket: place };
+        let state = State { accepting: AcceptTask(accepting.abort_handle()), socket: file };
         tokio::spawn(async move {
             // The task ends because it was aborted or has panicked.
             if accepting.await.is_err_and(|error| error.is_panic()) {
-                let _ = myself.send_message(Msg::Deaf);
+                let _ = myself.send_message(Msg::AcceptFailed);
             }
         });
         Ok(state)
@@ -176,7 +176,7 @@ impl Actor for GatewayActor {
                 state.socket.remove();
                 let _ = reply.send(());
             }
-            Msg::Deaf => return Err("the accepting task has panicked".into()),
+            Msg::AcceptFailed => return Err("the accepting task has panicked".into()),
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ mod presence;
 mod recent;
 mod spool;
 mod statistics;
-mod whereabouts;
+mod transcript_path;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,14 +35,14 @@ use baton_base::journal_health::Outage;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
 
-use drain::Drained;
+use drain::DrainState;
 pub(crate) use drain::watch;
 pub use intake::Ignored;
 use lineage::{Lineage, Start};
 use offers::Offers;
-use presence::Presences;
 pub use presence::Present;
-use recent::Recent;
+use presence::ServerConnections;
+use recent::RecentHooks;
 use spool::Spool;
 use statistics::Statistics;
 
@@ -73,11 +73,11 @@ pub struct Options {
 pub struct Hooks {
     options: Options,
     lineage: Lineage,
-    recent: Recent,
+    recent: RecentHooks,
     statistics: Statistics,
     spool: Arc<Spool>,
-    draining: tokio::sync::Mutex<Drained>,
-    presences: Presences,
+    draining: tokio::sync::Mutex<DrainState>,
+    presences: ServerConnections,
     looks: BoundedFs,
     offers: Offers,
 }
@@ -121,11 +121,11 @@ impl Hooks {
     pub fn open(options: Options) -> Self {
         Self {
             lineage: Lineage::default(),
-            recent: Recent::default(),
+            recent: RecentHooks::default(),
             statistics: Statistics::open(&options.home, options.clock.now()),
             spool: Arc::new(Spool::of(&options.home)),
             draining: tokio::sync::Mutex::default(),
-            presences: Presences::default(),
+            presences: ServerConnections::default(),
             looks: BoundedFs::default(),
             offers: Offers::default(),
             options,
@@ -170,9 +170,9 @@ impl Hooks {
 
     /// Saves the counts: after an interval since the last time, or `now`.
     pub async fn save(&self, now: bool) {
-        if let Some(kept) = self.statistics.to_keep(now) {
+        if let Some(kept) = self.statistics.take_unsaved(now) {
             let home = self.options.home.clone();
-            let _ = tokio::task::spawn_blocking(move || statistics::keep(&home, &kept)).await;
+            let _ = tokio::task::spawn_blocking(move || statistics::save(&home, &kept)).await;
         }
     }
 
@@ -185,7 +185,7 @@ impl Hooks {
         if let Some(place) = &told.place {
             self.recent.works_in(&told.session, place);
         }
-        if self.recent.has(id) {
+        if self.recent.contains(id) {
             return Taken::Known(told);
         }
         let taken = match told.kind.is_activity() {
@@ -193,7 +193,7 @@ impl Hooks {
             false => self.record(id, told).await,
         };
         if matches!(taken, Taken::Recorded(_) | Taken::Known(_) | Taken::Accepted(_)) {
-            self.recent.put(id);
+            self.recent.insert(id);
         }
         taken
     }

@@ -45,15 +45,15 @@ use baton_memory::vectors::Vectors;
 use baton_store::chunks;
 use baton_store::chunks::{ChunkStore, Removed};
 
-use fresh::Fresh;
-use large::Large;
+use fresh::FreshConversations;
+use large::LargeConversations;
 pub(crate) use large::is_large;
 use left_out::LeftOut;
 pub(crate) use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
 pub use restore::Index;
 use sweep::{Sweep, Swept};
-use sync_batch::Shelf;
+use sync_batch::SyncQueue;
 use under_way::UnderWay;
 
 #[derive(Clone)]
@@ -144,7 +144,7 @@ pub struct Handle {
     /// The memory's thread in the current incarnation.
     port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
-    large: Arc<Large>,
+    large: Arc<LargeConversations>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
     storing: Arc<Condition>,
@@ -272,21 +272,21 @@ struct Arguments {
 
 struct State {
     options: Options,
-    fresh: Arc<Fresh>,
+    fresh: Arc<FreshConversations>,
     /// Limits the jobs that use a processor.
     at_work: Arc<Semaphore>,
     /// Queued urgent jobs; they precede all others.
-    asked: VecDeque<Box<JobRequest>>,
+    urgent: VecDeque<Box<JobRequest>>,
     /// Number of urgent jobs that have started and are not queued for storing yet.
-    asked_under_way: usize,
+    urgent_under_way: usize,
     /// Queued background jobs.
-    behind: VecDeque<Box<JobRequest>>,
+    background: VecDeque<Box<JobRequest>>,
     /// Background jobs that have started and are not queued for storing yet, each with a way to hurry it.
     preparing: BTreeMap<SessionId, Arc<Notify>>,
     /// Conversations of background jobs, to be made durable together.
-    shelf: Shelf,
+    background_queue: SyncQueue,
     /// The same for urgent jobs, which must not queue behind the others.
-    asked_shelf: Shelf,
+    urgent_queue: SyncQueue,
     under_way: UnderWay,
     /// Reaches the next incarnation.
     slot: ActorAddress<Msg>,
@@ -309,20 +309,20 @@ impl Actor for IndexerActor {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { options, handle } = arguments;
-        let fresh = Arc::new(Fresh::default());
+        let fresh = Arc::new(FreshConversations::default());
         // The thread of a failed incarnation still holds the memory.
         let former = handle.port.send_replace(None);
         if let Some(port) = former {
             port.close().await;
         }
-        let (large, left_out, mender) = (handle.large.clone(), handle.left_out.clone(), handle.mender());
+        let (large, left_out, restorer) = (handle.large.clone(), handle.left_out.clone(), handle.restorer());
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
         let port = tokio::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
             let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
             let broke = move || drop(broken.send_message(Msg::MemoryBroke));
-            Projector::start(options, fresh, large, left_out, mender, collect, broke)
+            Projector::start(options, fresh, large, left_out, restorer, collect, broke)
         })
         .await??;
         projector::follow(options.table.clone(), port.clone());
@@ -334,13 +334,13 @@ impl Actor for IndexerActor {
         let _ = myself.send_message(Msg::Collected(Removed::default()));
         Ok(State {
             options,
-            shelf: Shelf::new(fresh.clone(), storing.clone(), limits::STORE_GATHER),
-            asked_shelf: Shelf::new(fresh.clone(), storing.clone(), Duration::ZERO),
+            background_queue: SyncQueue::new(fresh.clone(), storing.clone(), limits::STORE_GATHER),
+            urgent_queue: SyncQueue::new(fresh.clone(), storing.clone(), Duration::ZERO),
             fresh,
             at_work,
-            asked: VecDeque::new(),
-            asked_under_way: 0,
-            behind: VecDeque::new(),
+            urgent: VecDeque::new(),
+            urgent_under_way: 0,
+            background: VecDeque::new(),
             preparing: BTreeMap::new(),
             under_way: handle.under_way.clone(),
             slot: handle.slot.clone(),
@@ -356,15 +356,15 @@ impl Actor for IndexerActor {
         match message {
             Msg::Index(request) => {
                 // A rewritten or restarted session hands out its job again; only the newest counts.
-                state.asked.retain(|waiting| waiting.session != request.session);
-                state.behind.retain(|waiting| waiting.session != request.session);
+                state.urgent.retain(|waiting| waiting.session != request.session);
+                state.background.retain(|waiting| waiting.session != request.session);
                 match request.urgency {
-                    Urgency::Asked => state.asked.push_back(request),
-                    Urgency::Background => state.behind.push_back(request),
+                    Urgency::Asked => state.urgent.push_back(request),
+                    Urgency::Background => state.background.push_back(request),
                 }
             }
             Msg::Hurry(session) => state.hurry(&session),
-            Msg::Finished => state.asked_under_way = state.asked_under_way.saturating_sub(1),
+            Msg::Finished => state.urgent_under_way = state.urgent_under_way.saturating_sub(1),
             Msg::Prepared(session) => {
                 state.preparing.remove(&session);
             }
@@ -416,7 +416,7 @@ impl State {
         while !self.collecting
             && let Some(session) = self.superseded.pop_first()
         {
-            let waits = self.asked.iter().chain(&self.behind).any(|waiting| waiting.session == session);
+            let waits = self.urgent.iter().chain(&self.background).any(|waiting| waiting.session == session);
             let table = self.options.table.now();
             let named = episode::named(&table, &session);
             let row = table.get(&session);

@@ -35,9 +35,9 @@ use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
 /// Up to this number of memos, another one is accepted whatever their size.
-const FEW: usize = 500;
+const ALWAYS_ACCEPTED: usize = 500;
 /// Number of locks: memos that share one wait for each other.
-const PLACES: usize = 32;
+const STRIPES: usize = 32;
 /// Number of attempts to append to a stream to which others append as well.
 const TRIES: u32 = 4;
 
@@ -52,21 +52,21 @@ pub struct Memos {
     locks: Arc<Locks>,
 }
 
-/// Locks: one memo's files and events change under one of `places`, those of all under `all`, and the home's stream
+/// Locks: one memo's files and events change under one of `stripes`, those of all under `all`, and the home's stream
 /// under `home`.
 #[derive(Default)]
 struct Locks {
     all: RwLock<()>,
-    places: [Mutex<()>; PLACES],
+    stripes: [Mutex<()>; STRIPES],
     home: Mutex<()>,
 }
 
 impl Locks {
     /// Locks one memo.
-    async fn of(&self, uuid: Uuid) -> (RwLockReadGuard<'_, ()>, MutexGuard<'_, ()>) {
+    async fn lock(&self, uuid: Uuid) -> (RwLockReadGuard<'_, ()>, MutexGuard<'_, ()>) {
         let all = self.all.read().await;
         let [first, ..] = *uuid.as_bytes();
-        (all, self.places[usize::from(first) % PLACES].lock().await)
+        (all, self.stripes[usize::from(first) % STRIPES].lock().await)
     }
 }
 
@@ -153,7 +153,7 @@ impl Memos {
         let uuid = uuid.unwrap_or_else(|| memo::uuid_of(&group, &hash, reference_time));
         let bytes = text.len() as u64;
         let memo = Memo { source, group, words: hash, bytes, reference_time, at: self.clock.now() };
-        let _one = self.locks.of(uuid).await;
+        let _one = self.locks.lock(uuid).await;
         let (known, is_shown) = self.known(uuid);
         // A memo that was cleared with its group becomes visible when it is added again.
         let again = known.memo.is_some() && !is_shown;
@@ -167,7 +167,7 @@ impl Memos {
             Some(_) => Done::Added,
         };
         let table = self.table.now();
-        if table.memos_len() >= FEW {
+        if table.memos_len() >= ALWAYS_ACCEPTED {
             let others = table.memos().filter(|(other, _)| *other != uuid);
             memo::has_room(others.filter_map(|(_, row)| Some(row.state.memo.as_ref()?.bytes)), bytes)?;
         }
@@ -192,7 +192,7 @@ impl Memos {
 
     /// Deletes a memo. Its words are in no file of conversations when this returns.
     pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
-        let _one = self.locks.of(uuid).await;
+        let _one = self.locks.lock(uuid).await;
         let (known, _) = self.known(uuid);
         let events = memo::decide(&known, &Command::Delete)?;
         if events.is_empty() {
@@ -218,7 +218,7 @@ impl Memos {
 
     /// Restores a memo that was cleared with its group, as if it were added now. A deleted memo has no words any more.
     pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
-        let _one = self.locks.of(uuid).await;
+        let _one = self.locks.lock(uuid).await;
         let (known, is_shown) = self.known(uuid);
         let position = self.table.now().position();
         match known.memo {
@@ -243,7 +243,7 @@ impl Memos {
 
     /// Redacts a memo's words again. The former words are in no file of conversations when this returns.
     pub(crate) async fn redact_again(&self, uuid: Uuid) -> Result<(), Error> {
-        let _one = self.locks.of(uuid).await;
+        let _one = self.locks.lock(uuid).await;
         let known = self.known(uuid).0;
         let Some(memo) = known.memo.clone() else { return Ok(()) };
         let of = memo.words;
@@ -352,7 +352,7 @@ impl Memos {
         };
         let owed: Vec<Uuid> = changed.filter(has_folder).collect();
         for uuid in owed {
-            let _one = self.locks.of(uuid).await;
+            let _one = self.locks.lock(uuid).await;
             self.sweep(uuid).await;
         }
         self.collect(folders).await;

@@ -392,7 +392,7 @@ impl State {
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
         self.options.outage.taken(now);
-        recorded.iter().for_each(|event| self.tell(event, before.as_ref(), failed));
+        recorded.iter().for_each(|event| self.log_event(event, before.as_ref(), failed));
         Ok(Ok(()))
     }
 

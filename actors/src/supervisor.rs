@@ -17,9 +17,9 @@ mod children;
 mod degraded;
 mod dispatch;
 mod due;
-mod failing;
-mod resting;
-mod wheel;
+mod failures;
+mod idle;
+mod timer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -43,12 +43,12 @@ use baton_journal::session_table::TableReader;
 
 pub use backlog::Progress;
 use backlog::{Backlog, Work};
-use children::Child as Only;
 pub use children::Children;
+use children::Singleton;
 pub use degraded::Degraded;
 use due::Due;
-use failing::Name;
-use wheel::{turn_to_backlog, turn_wheel, watch_outage};
+use failures::BudgetKey;
+use timer::{resume_backlog, run_timer, watch_outage};
 
 pub struct Options {
     /// Options of every session.
@@ -280,9 +280,9 @@ struct SupervisorActor;
 struct State {
     options: Options,
     children: BTreeMap<SessionId, Child>,
-    only: BTreeMap<u64, Only>,
+    only: BTreeMap<u64, Singleton>,
     by_actor: BTreeMap<u64, SessionId>,
-    budget: RestartBudget<Name>,
+    budget: RestartBudget<BudgetKey>,
     /// Why the histories of suspended sessions are unreadable.
     unreadable: BTreeMap<SessionId, String>,
     backlog: Backlog,
@@ -317,11 +317,11 @@ impl Actor for SupervisorActor {
     ) -> Result<State, ActorProcessingErr> {
         handle.0.put(myself.clone());
         let (mut only, mut failed) = (BTreeMap::new(), Vec::new());
-        for child in Only::ALL {
+        for child in Singleton::ALL {
             match options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => drop(only.insert(actor.pid(), child)),
                 // Fail the start of the daemon, which reports the reason.
-                Err(error) if child == Only::Gateway => return Err(error.into()),
+                Err(error) if child == Singleton::Gateway => return Err(error.into()),
                 Err(error) => {
                     tracing::error!(actor = child.name(), %error, "actor not started");
                     failed.push(child);
@@ -338,7 +338,7 @@ impl Actor for SupervisorActor {
         );
         options.tasks.spawn("timer", move || {
             let (supervisor, clock, table, settings, next) = turned.clone();
-            turn_wheel(supervisor, clock, table, settings, next)
+            run_timer(supervisor, clock, table, settings, next)
         });
         let mut state = State {
             options,
@@ -364,20 +364,20 @@ impl Actor for SupervisorActor {
         state.take_in(owed);
         let asked = state.options.sessions.throttle.questions();
         let supervisor = myself.clone();
-        state.options.tasks.spawn("backlog", move || turn_to_backlog(supervisor.clone(), asked.clone()));
+        state.options.tasks.spawn("backlog", move || resume_backlog(supervisor.clone(), asked.clone()));
         let (supervisor, outage) = (myself.clone(), state.options.sessions.outage.clone());
         state.options.tasks.spawn("outage", move || watch_outage(supervisor.clone(), outage.clone()));
         for child in failed {
             state.restart(&myself, child).await;
         }
-        state.work_off(&myself).await;
+        state.hand_out_backlog(&myself).await;
         Ok(state)
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Seen(files) => state.take_in(files.into_iter().map(|file| Work::Read(Box::new(file))).collect()),
-            Msg::Page(page) => state.take_in_page(page),
+            Msg::Page(page) => state.add_page_of_work(page),
             Msg::Wanted(sessions) => {
                 let work = |(id, file): (_, Option<_>)| Work::Index(id, file.map(Box::new));
                 state.take_in(sessions.into_iter().map(work).collect());
@@ -399,7 +399,7 @@ impl Actor for SupervisorActor {
             Msg::Tick => state.tick(&myself).await,
             Msg::Reconfigured => state.reconfigured(&myself).await,
             Msg::Settle(reply) => {
-                state.work_off(&myself).await;
+                state.hand_out_backlog(&myself).await;
                 let _ = reply.send(());
             }
             Msg::Drain(reply) => {
@@ -407,7 +407,7 @@ impl Actor for SupervisorActor {
                 let _ = reply.send(());
             }
         }
-        state.work_off(&myself).await;
+        state.hand_out_backlog(&myself).await;
         Ok(())
     }
 
@@ -427,7 +427,7 @@ impl Actor for SupervisorActor {
             }
             _ => {}
         }
-        state.work_off(&myself).await;
+        state.hand_out_backlog(&myself).await;
         Ok(())
     }
 }
@@ -447,7 +447,7 @@ impl State {
             child.resting_since = None;
             return Ok(child.session.clone());
         }
-        let left_alone = self.budget.given_up_until(&Name::Session(id.clone()), self.now()).is_some();
+        let left_alone = self.budget.given_up_until(&BudgetKey::Session(id.clone()), self.now()).is_some();
         if self.draining || (left_alone && asker == Asker::Anything) {
             return Err(CallError::Gone);
         }

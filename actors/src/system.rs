@@ -9,7 +9,8 @@ use baton_events::session::Phase;
 use ractor::SpawnErr;
 use tokio::sync::{Semaphore, watch};
 
-use crate::embedding::{Embedder, Surroundings};
+use crate::embedding;
+use crate::embedding::Embedder;
 use crate::enricher;
 use crate::enricher::{Enricher, Enriching};
 use crate::gateway;
@@ -203,7 +204,7 @@ impl System {
         }));
         let embedder = Arc::new(Embedder::new(&home.join("vectors")));
         let memos = Memos::new(journal.clone(), table.clone(), chunks.clone(), clock.clone(), outage.clone());
-        let enricher = Arc::new(Enricher::new(enricher::Surroundings {
+        let enricher = Arc::new(Enricher::new(enricher::Options {
             settings: settings.clone(),
             table: table.clone(),
             clock: clock.clone(),
@@ -301,7 +302,7 @@ impl System {
         {
             tracing::warn!(%error, "clients find this daemon only while hooks.socket_path stays what it is");
         }
-        let endpoint = socket_path.map_or_else(|| Endpoint::of(&home), Endpoint::at);
+        let endpoint = socket_path.map_or_else(|| Endpoint::for_home(&home), Endpoint::from_path);
         let (listening, answering) = (gateway.clone(), services.clone());
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
@@ -330,7 +331,7 @@ impl System {
         let of_all = all.clone();
         tasks.spawn("tombstones", move || tombstones::set_again(of_all.clone()));
         embedder.start(
-            Surroundings {
+            embedding::Options {
                 settings: services.settings.clone(),
                 table: services.table.clone(),
                 indexer: services.indexer.clone(),

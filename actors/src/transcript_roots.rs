@@ -8,8 +8,8 @@
 //! directories in it are no longer read.
 
 mod admission;
-mod holding;
-mod looked;
+mod agent_detection;
+mod inspection;
 mod swept;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,8 +28,8 @@ use baton_redaction::redact;
 use tokio::sync::watch;
 
 use self::admission::{Admitted, Grounds};
-pub use self::looked::{Look, Looked};
-use self::looked::{Named, Sight};
+pub use self::inspection::{Look, Looked};
+use self::inspection::{Named, RootInspector};
 pub use self::swept::Swept;
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
@@ -71,7 +71,7 @@ pub struct Roots {
     /// Serialises additions. Events that others append to the stream are seen through the table's version.
     adding: tokio::sync::Mutex<()>,
     changed: watch::Sender<u64>,
-    sight: Sight,
+    inspector: RootInspector,
 }
 
 #[derive(Default)]
@@ -121,8 +121,8 @@ impl Roots {
         let grounds = Grounds { own: homes.clone(), ..Grounds::default() };
         for root in known.state.roots.clone() {
             let (directory, grounds) = (PathBuf::from(&root.config_dir), grounds.clone());
-            let checked = in_time(move || {
-                let agent = holding::agent_with(&directory);
+            let checked = run_with_timeout(move || {
+                let agent = agent_detection::agent_with(&directory);
                 (agent, admission::check(agent, &directory, &grounds))
             });
             let (agent, checked) = checked.unwrap_or_else(|| (Agent::ClaudeCode, Err(silent())));
@@ -137,16 +137,16 @@ impl Roots {
         }
         let (known, adding, changed) =
             (Arc::new(Mutex::new(known)), tokio::sync::Mutex::default(), watch::Sender::new(0));
-        let sight = Sight::default();
-        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed, sight };
-        roots.sight.look_first(&roots.named());
-        roots.tell_imported();
+        let inspector = RootInspector::default();
+        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed, inspector };
+        roots.inspector.look_first(&roots.named());
+        roots.publish_roots();
         roots
     }
 
     /// Tells the settings which roots are read, because sessions imported from another home are skipped unless their
     /// transcripts lie here.
-    fn tell_imported(&self) {
+    fn publish_roots(&self) {
         let known = self.lock();
         let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
         let named = standing.flat_map(|root| roots_of(&known, root));
@@ -163,19 +163,19 @@ impl Roots {
     /// the disk.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
         let all = self.listed().into_iter().map(|((projects, agent), by)| {
-            let agent = agent.unwrap_or_else(|| self.sight.agent_of(&projects));
+            let agent = agent.unwrap_or_else(|| self.inspector.agent_of(&projects));
             (Root { agent, projects }, by)
         });
         // A missing default root of an agent other than Claude Code means that the agent is not installed.
         let is_configured = self.settings.now().watch_directories.is_some();
-        let is_had = |root: &Root| root.agent == Agent::ClaudeCode || self.sight.is_there(&root.projects);
+        let is_had = |root: &Root| root.agent == Agent::ClaudeCode || self.inspector.is_there(&root.projects);
         all.filter(|(root, _)| is_configured || is_had(root)).collect()
     }
 
     /// Examines every root, within [`limits::ROOT`] whatever their file systems do.
     pub async fn look(&self) -> Look {
         let is_configured = self.settings.now().watch_directories.is_some();
-        let mut look = self.sight.look(self.named()).await;
+        let mut look = self.inspector.look(self.named()).await;
         let is_had = |looked: &Looked| looked.root.agent == Agent::ClaudeCode || looked.identity.is_some();
         look.answered.retain(|looked| is_configured || is_had(looked));
         look
@@ -184,7 +184,7 @@ impl Roots {
     /// True if a path lies in a root whose file system does not answer, where reads may block for ever. Does not access
     /// the disk.
     pub fn is_hung(&self, path: &Path) -> bool {
-        self.sight.is_hung(path)
+        self.inspector.is_hung(path)
     }
 
     fn named(&self) -> Vec<Named> {
@@ -365,7 +365,7 @@ impl Roots {
             known.lapsed.retain(|lapsed| *lapsed != root.config_dir);
         }
         self.look().await;
-        self.tell_imported();
+        self.publish_roots();
         self.changed.send_modify(|count| *count += 1);
         Ok(())
     }
@@ -415,7 +415,7 @@ fn silent() -> String {
 }
 
 /// Runs `look` on a thread. Returns `None` after [`LOOK`]; a hanging call keeps its thread.
-fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+fn run_with_timeout<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || drop(tell.send(look())));
     told.recv_timeout(LOOK).ok()

@@ -6,11 +6,11 @@
 //! tried again after a while. A restarted watcher knows nothing and compares with the session table.
 
 mod changes;
-mod finding;
 mod known;
 mod look;
 mod marker;
 mod scan;
+mod session_search;
 mod walk;
 
 use std::path::PathBuf;
@@ -32,10 +32,10 @@ use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
 
 use changes::Changes;
-use finding::Finding;
-use known::{Known, Until};
+use known::{KnownTranscripts, Until};
 use look::Look;
 use scan::Scan;
+use session_search::SessionSearch;
 use walk::{Walk, Walked, Walks};
 
 #[derive(Clone)]
@@ -237,7 +237,7 @@ struct State {
     /// The roots of the last full scan.
     roots: Vec<Root>,
     changes: Changes,
-    known: Known,
+    known: KnownTranscripts,
     last: Scan,
     /// Duration of the last full scan.
     took: Duration,
@@ -245,7 +245,7 @@ struct State {
     covered: bool,
     looked: bool,
     /// True if everything was scanned once, watched or not.
-    glanced: bool,
+    scanned: bool,
     walks: Walks,
     /// The full scan in progress.
     walk: Option<Walk>,
@@ -253,7 +253,7 @@ struct State {
     hung: Vec<Root>,
     /// A look at changes that has not returned in time.
     looking: Option<JoinHandle<Look>>,
-    finding: Finding,
+    search: SessionSearch,
     /// Callers that wait for the first watched scan.
     early: Vec<RpcReplyPort<Overview>>,
 }
@@ -271,11 +271,11 @@ impl Actor for WatcherActor {
     ) -> Result<State, ActorProcessingErr> {
         let watcher = myself.clone();
         let nudge: Nudge = Arc::new(move || drop(watcher.send_message(Msg::Changed)));
-        let changes = Changes::new(nudge, &options.markers, changes::of_the_system());
+        let changes = Changes::new(nudge, &options.markers, changes::system_notifier());
         myself.send_message(Msg::Sweep)?;
         let (settings, roots) = (options.settings.clone(), options.roots.clone());
         options.tasks.spawn("roots", move || follow(myself.clone(), settings.clone(), roots.changes()));
-        let (known, walks) = (Known::new(options.table.clone()), Walks::counting(counted));
+        let (known, walks) = (KnownTranscripts::new(options.table.clone()), Walks::counting(counted));
         Ok(State {
             options,
             roots: Vec::new(),
@@ -285,12 +285,12 @@ impl Actor for WatcherActor {
             took: Duration::ZERO,
             covered: false,
             looked: false,
-            glanced: false,
+            scanned: false,
             walks,
             walk: None,
             hung: Vec::new(),
             looking: None,
-            finding: Finding::default(),
+            search: SessionSearch::default(),
             early: Vec::new(),
         })
     }
@@ -325,7 +325,7 @@ impl Actor for WatcherActor {
             }
             Msg::Checked(file) => state.known.checked(file),
             Msg::SecondFile(file) => state.known.second(file),
-            Msg::Look(path) => state.changes.tell(path),
+            Msg::Look(path) => state.changes.add(path),
             Msg::Overview(reply) if !state.looked => state.early.push(reply),
             Msg::Overview(reply) => {
                 let _ = reply.send(state.overview().await);
@@ -396,7 +396,7 @@ impl State {
         let answers = |root: &Root| self.hung.iter().all(|hung| hung.projects != root.projects);
         let roots: Vec<Root> = seen.answered.into_iter().map(|looked| looked.root).filter(answers).collect();
         let is_every_root = roots.len() == all;
-        let finding = self.finding.find(roots, id);
+        let finding = self.search.find(roots, id);
         tokio::spawn(async move {
             let (found, is_all) = finding.await;
             drop(reply.send(Some(found).filter(|found| !found.is_empty() || (is_all && is_every_root))));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::{Embedder, InUse, Refused, Surroundings, told};
+use super::{Embedder, InUse, Options, Refused, describe};
 use baton_base::io_remedy::Obstacle;
 use baton_config::settings::Embedding;
 use baton_memory::Searcher;
@@ -45,8 +45,8 @@ const SHORTEST_CHARS: usize = 250;
 const DEAD_SHARE: usize = 4;
 
 /// Runs until the daemon stops.
-pub(super) async fn run(embedder: Arc<Embedder>, around: Surroundings) {
-    let (mut settings, mut stop) = (around.settings.clone(), around.stop.clone());
+pub(super) async fn run(embedder: Arc<Embedder>, options: Options) {
+    let (mut settings, mut stop) = (options.settings.clone(), options.stop.clone());
     loop {
         let embedding = settings.newest().embedding.clone();
         tokio::select! {
@@ -56,18 +56,19 @@ pub(super) async fn run(embedder: Arc<Embedder>, around: Surroundings) {
                     return;
                 }
             }
-            () = work(&embedder, &around, embedding.as_ref()) => {}
+            () = work(&embedder, &options, embedding.as_ref()) => {}
         }
     }
 }
 
 /// Fills with one configuration. Never returns.
-async fn work(embedder: &Arc<Embedder>, around: &Surroundings, embedding: Option<&Embedding>) {
+async fn work(embedder: &Arc<Embedder>, options: &Options, embedding: Option<&Embedding>) {
     loop {
         let (taken_by, wanted) = (embedder.clone(), embedding.cloned());
-        match blocking(around, move || taken_by.take_up(wanted.as_ref())).await {
+        match blocking(options, move || taken_by.select_model(wanted.as_ref())).await {
             Some(Ok(Some(in_use))) => {
-                let filler = Filler { embedder, around, in_use, batch: BATCH_TEXTS, well: 0, unusable: HashSet::new() };
+                let filler =
+                    Filler { embedder, options, in_use, batch: BATCH_TEXTS, well: 0, unusable: HashSet::new() };
                 filler.fill().await;
             }
             Some(Ok(None)) => return pending().await,
@@ -79,14 +80,14 @@ async fn work(embedder: &Arc<Embedder>, around: &Surroundings, embedding: Option
 }
 
 /// Runs a blocking call in a background slot. Returns `None` if it panicked.
-async fn blocking<T: Send + 'static>(around: &Surroundings, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let _room = around.throttle.wait_for_background().await;
+async fn blocking<T: Send + 'static>(options: &Options, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let _room = options.throttle.wait_for_background().await;
     tokio::task::spawn_blocking(work).await.ok()
 }
 
 fn refused(error: &Refused) -> (String, String) {
     match error {
-        Refused::Client(failure) => told(failure),
+        Refused::Client(failure) => describe(failure),
         Refused::Files(error) => of_files(error),
     }
 }
@@ -106,7 +107,7 @@ fn of_files(error: &Error) -> (String, String) {
 
 struct Filler<'a> {
     embedder: &'a Arc<Embedder>,
-    around: &'a Surroundings,
+    options: &'a Options,
     in_use: Arc<InUse>,
     /// Number of texts in the next request.
     batch: usize,
@@ -132,7 +133,7 @@ enum Next {
 impl Filler<'_> {
     /// Fills until nothing more can be done with this model and configuration.
     async fn fill(mut self) {
-        let mut log = self.around.table.clone();
+        let mut log = self.options.table.clone();
         'look: loop {
             let Some((searcher, mut missing, kept)) = self.look().await else {
                 sleep(LOOK).await;
@@ -141,7 +142,7 @@ impl Filler<'_> {
             let looked = Instant::now();
             while missing.count() > 0 && (looked.elapsed() < STALE || missing.is_newest(&searcher)) {
                 let most = self.batch;
-                let taken = blocking(self.around, move || {
+                let taken = blocking(self.options, move || {
                     let texts = missing.next_batch(most, BATCH_BYTES);
                     (missing, texts)
                 });
@@ -179,10 +180,10 @@ impl Filler<'_> {
 
     /// Finds the texts without a vector.
     async fn look(&self) -> Option<(Searcher, Missing, u64)> {
-        let searcher = self.around.indexer.searcher().ok()?;
-        let (table, settings) = (self.around.table.now(), self.around.settings.now());
+        let searcher = self.options.indexer.searcher().ok()?;
+        let (table, settings) = (self.options.table.now(), self.options.settings.now());
         let (asking, vectors, unusable) = (searcher.clone(), self.in_use.table.clone(), self.unusable.clone());
-        let looked = blocking(self.around, move || {
+        let looked = blocking(self.options, move || {
             let kept = vectors.removals();
             (asking.missing(&vectors, &|id| is_hidden(&table, &settings, &[], id), &unusable), kept)
         });
@@ -196,7 +197,7 @@ impl Filler<'_> {
 
     /// True if the searcher belongs to the current memory.
     fn is_current(&self, searcher: &Searcher) -> bool {
-        self.around.indexer.searcher().is_ok_and(|current| current.is_same_memory(searcher))
+        self.options.indexer.searcher().is_ok_and(|current| current.is_same_memory(searcher))
     }
 
     fn count(&self, missing: &Missing) {
@@ -218,7 +219,7 @@ impl Filler<'_> {
             if texts.is_empty() {
                 continue;
             }
-            let mut asked = self.around.throttle.questions();
+            let mut asked = self.options.throttle.questions();
             let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
             self.in_use.client.ready().await;
             let words: Vec<String> = texts.iter().map(|passage| passage.text.clone()).collect();
@@ -239,7 +240,7 @@ impl Filler<'_> {
                     if failure.kind() == Kind::TimedOut {
                         (self.batch, self.well) = ((texts.len() / 2).max(1), 0);
                     }
-                    self.trouble(told(&failure));
+                    self.trouble(describe(&failure));
                     if matches!(failure.kind(), Kind::Paused) {
                         sleep(LOOK).await;
                     }
@@ -276,7 +277,7 @@ impl Filler<'_> {
         let made = Arc::new(made);
         loop {
             let (table, given) = (self.in_use.table.clone(), made.clone());
-            match blocking(self.around, move || table.add(&given, kept)).await {
+            match blocking(self.options, move || table.add(&given, kept)).await {
                 Some(Err(error @ Error::Disk { .. })) => {
                     self.trouble(of_files(&error));
                     sleep(RETRY).await;
@@ -290,17 +291,17 @@ impl Filler<'_> {
     /// Removes vectors that no text needs, and those of unused models, once all texts have theirs. Only a memory that
     /// has applied the whole log knows what is needed.
     async fn tidy(&self, searcher: &Searcher) {
-        let log = self.around.table.now().position();
+        let log = self.options.table.now().position();
         let is_whole = || {
-            let (covered, problem) = self.around.indexer.memory();
-            let lacks = || self.around.indexer.left_out().is_empty() && self.around.indexer.unreadable().is_empty();
+            let (covered, problem) = self.options.indexer.memory();
+            let lacks = || self.options.indexer.left_out().is_empty() && self.options.indexer.unreadable().is_empty();
             covered >= log && problem.is_none() && lacks() && self.is_current(searcher)
         };
         if !is_whole() || self.in_use.table.count() == 0 {
             return;
         }
         let (searcher, vectors, table) = (searcher.clone(), self.embedder.vectors.clone(), self.in_use.table.clone());
-        let tidied = blocking(self.around, move || -> Result<(u64, u64), Error> {
+        let tidied = blocking(self.options, move || -> Result<(u64, u64), Error> {
             let others = vectors.delete_others()?;
             let live = searcher.live_texts();
             let dead = table.count_dead(&live);

@@ -14,7 +14,7 @@ fn made(endpoint: &FakeEndpoint, texts: &[&str]) -> (TempDir, Embedder) {
     let embedder = Embedder::new(folder.path());
     let base_url = BaseUrl::new(&endpoint.base_url()).unwrap();
     let endpoint = Endpoint { base_url, model: "made".to_owned(), key: None };
-    let in_use = embedder.take_up(Some(&Embedding { endpoint, dimensions: None })).unwrap().unwrap();
+    let in_use = embedder.select_model(Some(&Embedding { endpoint, dimensions: None })).unwrap().unwrap();
     let vectors: Vec<_> = texts.iter().map(|text| (key(text), words::vector(text, words::DIMENSIONS))).collect();
     assert!(in_use.table.add(&vectors, 0).unwrap());
     (folder, embedder)
@@ -54,7 +54,7 @@ async fn a_question_has_a_vector_or_says_why_not() {
 async fn where_none_are_configured_nothing_is_there_and_nothing_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let embedder = Embedder::new(&folder.path().join("vectors"));
-    assert!(embedder.take_up(None).unwrap().is_none());
+    assert!(embedder.select_model(None).unwrap().is_none());
     assert_eq!(ask(&embedder, "car").await, (false, String::new()));
     assert!(embedder.progress() == Progress::default() && !folder.path().join("vectors").exists());
 }

@@ -15,15 +15,15 @@ use baton_config::settings::Llm;
 
 /// Reserved costs that are not recorded as spent yet.
 #[derive(Debug, Default)]
-pub(super) struct Purse {
+pub(super) struct Budgets {
     taken: Arc<Mutex<BTreeMap<SessionId, u64>>>,
 }
 
 /// A reservation for one call, released on drop, when the recorded cost counts instead. An allowance gets back what was
 /// not [spent](Self::spent).
 #[derive(Debug)]
-pub(super) struct Taken {
-    purse: Arc<Mutex<BTreeMap<SessionId, u64>>>,
+pub(super) struct Reservation {
+    budgets: Arc<Mutex<BTreeMap<SessionId, u64>>>,
     session: SessionId,
     nanos: u64,
     allowance: Option<Arc<Allowance>>,
@@ -67,7 +67,7 @@ impl Bound {
     }
 }
 
-impl Taken {
+impl Reservation {
     /// The reserved amount in nanodollars.
     pub(super) fn nanos(&self) -> u64 {
         self.nanos
@@ -79,9 +79,9 @@ impl Taken {
     }
 }
 
-impl Drop for Taken {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        lock(&self.purse).remove(&self.session);
+        lock(&self.budgets).remove(&self.session);
         if let Some(allowance) = &self.allowance {
             let mut left = lock(&allowance.left);
             *left = left.saturating_add(self.nanos).saturating_sub(self.spent);
@@ -100,10 +100,10 @@ impl Allowance {
     }
 }
 
-impl Purse {
+impl Budgets {
     /// Reserves the maximum cost of a session's next call, if every budget allows it and the session's budget allows
     /// all its remaining calls.
-    pub(super) fn take(
+    pub(super) fn reserve(
         &self,
         session: &SessionId,
         wanted: &Wanted,
@@ -111,7 +111,7 @@ impl Purse {
         allowance: Option<&Arc<Allowance>>,
         table: &SessionTable,
         now: Timestamp,
-    ) -> Result<Taken, OverBudget> {
+    ) -> Result<Reservation, OverBudget> {
         let (mut taken, nanos) = (lock(&self.taken), wanted.next);
         // A person's allowance replaces the daily budget.
         let of = budget(llm);
@@ -147,8 +147,8 @@ impl Purse {
             *left -= nanos;
         }
         taken.insert(session.clone(), nanos);
-        let (purse, session) = (self.taken.clone(), session.clone());
-        Ok(Taken { purse, session, nanos, allowance: allowance.cloned(), spent: 0 })
+        let (budgets, session) = (self.taken.clone(), session.clone());
+        Ok(Reservation { budgets, session, nanos, allowance: allowance.cloned(), spent: 0 })
     }
 
     /// True if a call would be allowed on a day with [this spending](Self::today).
@@ -226,20 +226,20 @@ mod tests {
 
     #[test]
     fn calls_at_once_cannot_spend_together_what_each_may_alone() {
-        let (purse, table, llm) = (Purse::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
+        let (budgets, table, llm) = (Budgets::default(), SessionTable::default(), llm(Some(0.5), Some(1.0)));
         let id = |text: &str| SessionId::new(text).unwrap();
         let wanted = |usd: f64| Wanted { next: prices::nanos(usd), all: prices::nanos(usd) };
         let take = |session: &str, usd: f64, allowance: Option<&Arc<Allowance>>| {
-            purse.take(&id(session), &wanted(usd), &llm, allowance, &table, Timestamp(0))
+            budgets.reserve(&id(session), &wanted(usd), &llm, allowance, &table, Timestamp(0))
         };
         assert!(take("a", 0.6, None).unwrap_err().why.contains("llm.session_budget_usd"));
         let (a, b) = (take("a", 0.5, None).unwrap(), take("b", 0.4, None).unwrap());
         let over = take("c", 0.2, None).unwrap_err().why;
         assert!(over.contains("llm.daily_budget_usd") && over.contains("1970-01-02"), "{over}");
-        assert_eq!(purse.today(&table, Timestamp(0)), prices::nanos(0.9));
-        let today = purse.today(&table, Timestamp(0));
-        assert!(!purse.allows(&id("c"), &wanted(0.2), &llm, &table, today));
-        assert!(purse.allows(&id("c"), &wanted(0.1), &llm, &table, today));
+        assert_eq!(budgets.today(&table, Timestamp(0)), prices::nanos(0.9));
+        let today = budgets.today(&table, Timestamp(0));
+        assert!(!budgets.allows(&id("c"), &wanted(0.2), &llm, &table, today));
+        assert!(budgets.allows(&id("c"), &wanted(0.1), &llm, &table, today));
         drop(b);
         let c = take("c", 0.2, None).unwrap();
         // A person's allowance replaces the daily budget and covers the whole run.
@@ -259,6 +259,6 @@ mod tests {
         f.spent(prices::nanos(7.0));
         drop(f);
         assert!(take("g", 0.000_001, Some(&allowance)).is_err(), "nothing is left");
-        assert_eq!(purse.today(&table, Timestamp(0)), 0);
+        assert_eq!(budgets.today(&table, Timestamp(0)), 0);
     }
 }

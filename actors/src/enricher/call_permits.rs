@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 /// The permits in use.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rooms(Arc<Shared>);
+pub(super) struct CallPermits(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -16,34 +16,34 @@ struct Shared {
 
 /// A permit for one call, released on drop.
 #[derive(Debug)]
-pub(super) struct Room(Arc<Shared>);
+pub(super) struct CallPermit(Arc<Shared>);
 
-impl Rooms {
+impl CallPermits {
     /// Waits for a permit. `most` returns the current limit and is called on each check.
-    pub(super) async fn take(&self, most: impl Fn() -> usize) -> Room {
+    pub(super) async fn acquire(&self, most: impl Fn() -> usize) -> CallPermit {
         loop {
             let left = self.0.left.notified();
             tokio::pin!(left);
             // Register before checking, so that no notification is missed.
             left.as_mut().enable();
-            if let Some(room) = self.try_take(most()) {
+            if let Some(room) = self.try_acquire(most()) {
                 return room;
             }
             left.await;
         }
     }
 
-    fn try_take(&self, most: usize) -> Option<Room> {
+    fn try_acquire(&self, most: usize) -> Option<CallPermit> {
         let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if *taken >= most.max(1) {
             return None;
         }
         *taken += 1;
-        Some(Room(self.0.clone()))
+        Some(CallPermit(self.0.clone()))
     }
 }
 
-impl Drop for Room {
+impl Drop for CallPermit {
     fn drop(&mut self) {
         *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.left.notify_waiters();
@@ -58,12 +58,13 @@ mod tests {
 
     #[tokio::test]
     async fn there_is_room_for_as_many_as_are_allowed_and_each_gets_its_turn() {
-        let (rooms, at_once, most) = (Rooms::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (permits, at_once, most) =
+            (CallPermits::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..50 {
-            let (rooms, at_once, most) = (rooms.clone(), at_once.clone(), most.clone());
+            let (permits, at_once, most) = (permits.clone(), at_once.clone(), most.clone());
             tasks.spawn(async move {
-                let _room = rooms.take(|| 3).await;
+                let _room = permits.acquire(|| 3).await;
                 most.fetch_max(at_once.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                 for _ in 0..5 {
                     tokio::task::yield_now().await;
@@ -77,6 +78,6 @@ mod tests {
             done += 1;
         }
         assert_eq!((done, most.load(Ordering::SeqCst)), (50, 3));
-        assert!(rooms.try_take(0).is_some(), "there is always room for one");
+        assert!(permits.try_acquire(0).is_some(), "there is always room for one");
     }
 }

@@ -13,7 +13,7 @@ use baton_events::session::{CallOutcome, CallTokens};
 use baton_model::{Failure, Kind, Reply};
 
 /// The result of a call.
-pub(super) enum Came {
+pub(super) enum CallResult {
     /// A usable answer.
     Answer(Box<Answer>),
     /// An unusable answer, and why.
@@ -23,15 +23,15 @@ pub(super) enum Came {
 }
 
 /// The end of a call.
-pub(super) struct Ended {
-    pub(super) came: Came,
+pub(super) struct EndedCall {
+    pub(super) came: CallResult,
     /// The tokens, if reported.
     pub(super) tokens: Option<CallTokens>,
     /// The cost in nanodollars, if known.
     pub(super) nanos: Option<u64>,
 }
 
-impl Ended {
+impl EndedCall {
     /// Evaluates an endpoint's reply. `price` is `None` if calls are free.
     pub(super) fn of(replied: Result<Reply, Failure>, lines: &Lines, price: Option<&Price>) -> Self {
         let reply = match replied {
@@ -40,9 +40,9 @@ impl Ended {
                 let nanos = (!failure.may_have_cost()).then_some(0);
                 // An unusable reply of the API is a bad answer; a page of a proxy is a failure.
                 let came = match failure.kind() {
-                    Kind::TooLong => Came::Complaint(Complaint::TooLong),
-                    Kind::NoMessage | Kind::WrongShape => Came::Complaint(Complaint::NoObject),
-                    _ => Came::Failure(failure),
+                    Kind::TooLong => CallResult::Complaint(Complaint::TooLong),
+                    Kind::NoMessage | Kind::WrongShape => CallResult::Complaint(Complaint::NoObject),
+                    _ => CallResult::Failure(failure),
                 };
                 return Self { came, tokens: None, nanos };
             }
@@ -63,8 +63,8 @@ impl Ended {
             () => Finish::Stop,
         };
         let came = match check(&reply.text, finish, lines) {
-            Ok(answer) => Came::Answer(Box::new(answer)),
-            Err(complaint) => Came::Complaint(complaint),
+            Ok(answer) => CallResult::Answer(Box::new(answer)),
+            Err(complaint) => CallResult::Complaint(complaint),
         };
         Self { came, tokens, nanos }
     }

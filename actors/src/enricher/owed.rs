@@ -11,7 +11,7 @@ use baton_events::session::{Effect, EnrichJob, State, pending};
 use baton_config::settings::Settings;
 
 /// What is owed at one moment.
-pub(super) struct Owing {
+pub(super) struct DueEnrichments {
     /// The sessions that are due, each with its content, in the order of work.
     pub(super) due: Vec<(SessionId, ContentHash)>,
     /// When the next one is due.
@@ -34,13 +34,13 @@ pub(super) fn job_of(settings: &Settings, state: &State) -> Option<EnrichJob> {
 
 /// Returns what all sessions owe. A pause listed in `forgiven` is ignored. `is_hit` tells whether questions have found
 /// a session.
-pub(super) fn owing(
+pub(super) fn due_enrichments(
     table: &SessionTable,
     settings: &Settings,
     now: Timestamp,
     forgiven: &BTreeMap<SessionId, Timestamp>,
     is_hit: impl Fn(&SessionId) -> bool,
-) -> Owing {
+) -> DueEnrichments {
     let (mut due, mut next) = (Vec::new(), None::<Timestamp>);
     for (id, row) in table.enriching() {
         let Some(mut job) = job_of(settings, &row.state) else { continue };
@@ -64,5 +64,5 @@ pub(super) fn owing(
     };
     let mut candidates: Vec<Candidate> = due.into_iter().map(candidate).collect();
     order(&mut candidates);
-    Owing { due: candidates.into_iter().map(|it| (it.session, it.job.content)).collect(), next }
+    DueEnrichments { due: candidates.into_iter().map(|it| (it.session, it.job.content)).collect(), next }
 }

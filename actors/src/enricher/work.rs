@@ -13,9 +13,9 @@ use baton_events::prices::Price;
 use baton_events::projection::table::Row;
 use baton_events::session::{CallEnd, CallModel, CallOutcome, EpisodeRef, GaveUp, Phase, TakeAnswer};
 
-use super::budget_reservation::{Bound, OverBudget, Taken};
+use super::budget_reservation::{Bound, OverBudget, Reservation};
 use super::conversation::{self, Read};
-use super::ended::{self, Came, Ended};
+use super::ended::{self, CallResult, EndedCall};
 use super::outcome::{By, Done, Outcome};
 use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::session::{Asking, NotAsked};
@@ -77,7 +77,7 @@ impl Enricher {
     }
 
     async fn prepare<'a>(&'a self, id: &'a SessionId, by: &'a By) -> Result<Work<'a>, Outcome> {
-        let settings = self.around.settings.now();
+        let settings = self.options.settings.now();
         let Some(llm) = settings.llm.clone() else {
             return Err(Outcome::Failed {
                 why: "no model is switched on: set llm.enabled in config.json".to_owned(),
@@ -90,9 +90,9 @@ impl Enricher {
             self.known().problem = Some((what.clone(), fix.clone()));
             return Err(Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true });
         }
-        let client = self.client_of(&llm.endpoint).await.map_err(|failure| self.held_up(&failure))?;
+        let client = self.client_of(&llm.endpoint).await.map_err(|failure| self.note_problem(&failure))?;
         let room = match by {
-            By::Itself => Some(self.around.throttle.wait_for_background().await),
+            By::Itself => Some(self.options.throttle.wait_for_background().await),
             By::One(_) | By::All(_) => None,
         };
         // Look it up only now: it may have been replaced during the wait.
@@ -109,10 +109,10 @@ impl Enricher {
             self.note_lost(id, &state);
         }
         let (limits, show) = (llm.limits(), settings.filtering);
-        let (around, of, current) = (self.around.clone(), id.clone(), episode.clone());
+        let (options, of, current) = (self.options.clone(), id.clone(), episode.clone());
         let read = tokio::task::spawn_blocking(move || {
             let _room = room;
-            conversation::read(&around.indexer, &around.chunks, &around.table, &of, &current, &limits, &show)
+            conversation::read(&options.indexer, &options.chunks, &options.table, &of, &current, &limits, &show)
         });
         match read.await {
             // A repeated enrichment would not send more than before, so it is no longer owed.
@@ -160,7 +160,7 @@ impl Enricher {
 
     /// Returns the episode of a session if it may be sent.
     fn current(&self, settings: &Settings, id: &SessionId) -> Result<(EpisodeRef, Arc<Row>), Outcome> {
-        let table = self.around.table.now();
+        let table = self.options.table.now();
         let nothing =
             || Outcome::Nothing { why: "it has no episode: nothing was said in it, or its episode is deleted" };
         let row = table.get(id).cloned().ok_or_else(nothing)?;
@@ -172,14 +172,14 @@ impl Enricher {
     }
 
     /// Remembers a failure that stops all enrichment.
-    fn held_up(&self, failure: &Failure) -> Outcome {
+    fn note_problem(&self, failure: &Failure) -> Outcome {
         let (what, fix) = (failure.what(), failure.next_step());
         self.known().problem = Some((what.clone(), fix.to_owned()));
         Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true }
     }
 
     async fn record(&self, id: &SessionId, what: Asking) -> Result<Option<u32>, NotAsked> {
-        match self.around.supervisor.asking(id, what, RECORD).await {
+        match self.options.supervisor.asking(id, what, RECORD).await {
             Ok(recorded) => recorded,
             Err(error @ (CallError::Gone | CallError::TimedOut)) => Err(NotAsked::Failed { reason: error.to_string() }),
         }
@@ -200,7 +200,7 @@ impl Work<'_> {
 
     /// Returns the complaint about the last answer if an earlier daemon ended before it asked again.
     fn former_complaint(&self) -> Option<Complaint> {
-        let table = self.enricher.around.table.now();
+        let table = self.enricher.options.table.now();
         let enrichment = table.get(self.id)?.state.enrichment()?;
         let is_of_it = enrichment.content == Some(self.episode.hash);
         enrichment.complaint.filter(|_| is_of_it).map(Complaint::from_outcome)
@@ -209,14 +209,14 @@ impl Work<'_> {
     /// Makes the next call.
     async fn call(&mut self, complaint: Option<Complaint>) -> Result<Next, Outcome> {
         let enricher = self.enricher;
-        let settings = &enricher.around.settings;
-        let room = enricher.rooms.take(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
+        let settings = &enricher.options.settings;
+        let room = enricher.permits.acquire(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
         if let Some(down) = self.client.health().filter(|down| !self.by.is_person() && !down.again_in.is_zero()) {
             // Nothing would be sent; work goes on once the endpoint is asked again.
             return Err(Outcome::failed(down.failure.what()));
         }
-        let left = self.left(complaint.as_ref()).await?;
-        let (mut taken, price) = self.afford(&left).await?;
+        let left = self.next_request(complaint.as_ref()).await?;
+        let (mut taken, price) = self.reserve_cost(&left).await?;
         let (llm, request) = (&self.llm, left.request);
         let call = CallModel {
             model: llm.endpoint.model.clone(),
@@ -244,8 +244,8 @@ impl Work<'_> {
         let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
-        let Ended { came, tokens, nanos } = Ended::of(replied, &self.read.lines, price.as_ref());
-        let (end, next) = self.judged(came, &request).await;
+        let EndedCall { came, tokens, nanos } = EndedCall::of(replied, &self.read.lines, price.as_ref());
+        let (end, next) = self.evaluate(came, &request).await;
         let spent = nanos.unwrap_or(estimate);
         (self.calls, self.nanos) = (self.calls + 1, self.nanos.saturating_add(spent));
         self.unknown += u64::from(nanos.is_none());
@@ -253,21 +253,21 @@ impl Work<'_> {
             self.dropped = u64::from(*dropped);
         }
         taken.spent(spent);
-        self.ended(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
+        self.record_end(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
         drop(taken);
         Ok(match next {
             // The session has changed meanwhile, so the answer was not used.
-            Next::End(Outcome::Enriched) if !self.is_enriched() => Next::End(Outcome::failed(self.what_came_between())),
+            Next::End(Outcome::Enriched) if !self.is_enriched() => Next::End(Outcome::failed(self.why_unused())),
             next => next,
         })
     }
 
     /// Returns the next request for the current content, and the tokens that it and the remaining ones need.
-    async fn left(&mut self, complaint: Option<&Complaint>) -> Result<Remaining, Outcome> {
+    async fn next_request(&mut self, complaint: Option<&Complaint>) -> Result<Remaining, Outcome> {
         let enricher = self.enricher;
-        let settings = enricher.around.settings.now();
+        let settings = enricher.options.settings.now();
         let is_same = settings.llm.as_ref() == Some(&self.llm) && settings.filtering == self.show;
-        if !is_same || *enricher.around.stop.borrow() {
+        if !is_same || *enricher.options.stop.borrow() {
             return Err(Outcome::failed("the configuration has changed meanwhile; ask again"));
         }
         let (current, row) = enricher.current(&settings, self.id)?;
@@ -302,7 +302,7 @@ impl Work<'_> {
     async fn read_stored(&mut self, answers: &[(ContentHash, ContentHash)]) {
         let new = answers.iter().map(|(_, answer)| *answer).filter(|answer| !self.stored.contains_key(answer));
         let new: Vec<ContentHash> = new.collect();
-        let (chunks, id) = (self.enricher.around.chunks.clone(), self.id.clone());
+        let (chunks, id) = (self.enricher.options.chunks.clone(), self.id.clone());
         let read = tokio::task::spawn_blocking(move || {
             let read =
                 |hash: ContentHash| (hash, chunks.note(&id, &hash).ok().and_then(|text| Answer::from_json(&text)));
@@ -312,19 +312,19 @@ impl Work<'_> {
     }
 
     /// Reserves the estimated cost. Also records that a person asked for the enrichment, so that it is owed.
-    async fn afford(&self, left: &Remaining) -> Result<(Taken, Option<Price>), Outcome> {
+    async fn reserve_cost(&self, left: &Remaining) -> Result<(Reservation, Option<Price>), Outcome> {
         let enricher = self.enricher;
         if matches!(self.by, By::One(None)) {
-            self.want().await?;
+            self.record_wanted().await?;
         }
-        let settings = enricher.around.settings.now();
+        let settings = enricher.options.settings.now();
         let price = price(&settings, &self.llm).map_err(|(what, fix)| Outcome::failed(format!("{what}; {fix}")))?;
-        let (table, now) = (enricher.around.table.now(), enricher.around.clock.now());
+        let (table, now) = (enricher.options.table.now(), enricher.options.clock.now());
         let wanted = budget::Wanted {
             next: budget::estimate(price.as_ref(), left.request.tokens_in, left.request.tokens_out),
             all: budget::estimate(price.as_ref(), left.tokens_in, left.tokens_out),
         };
-        let taken = enricher.purse.take(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
+        let taken = enricher.budgets.reserve(self.id, &wanted, &self.llm, self.by.allowance(), &table, now);
         let taken = taken.map_err(|OverBudget { why, bound }| {
             if bound != Bound::Run {
                 enricher
@@ -337,23 +337,23 @@ impl Work<'_> {
         enricher.known().over_budget.remove(self.id);
         // Recorded only now: what exceeds one run's allowance must not stay owed.
         if matches!(self.by, By::All(_) | By::One(Some(_))) {
-            self.want().await?;
+            self.record_wanted().await?;
         }
         Ok((taken, price))
     }
 
-    async fn want(&self) -> Result<(), Outcome> {
+    async fn record_wanted(&self) -> Result<(), Outcome> {
         let wanted = self.enricher.record(self.id, Asking::Wanted).await;
         wanted.map(drop).map_err(|error| Outcome::failed(error.to_string()))
     }
 
     /// Returns how the log records the end of a call, and what comes next.
-    async fn judged(&self, came: Came, request: &Request) -> (CallEnd, Next) {
+    async fn evaluate(&self, came: CallResult, request: &Request) -> (CallEnd, Next) {
         let enricher = self.enricher;
         let is_again = request.correction.is_some();
         let answer = match came {
-            Came::Answer(answer) => answer.with_losses(&request.lost),
-            Came::Complaint(complaint) => {
+            CallResult::Answer(answer) => answer.with_losses(&request.lost),
+            CallResult::Complaint(complaint) => {
                 enricher.known().problem = None;
                 let outcome = complaint.outcome();
                 let next = match is_again {
@@ -362,7 +362,7 @@ impl Work<'_> {
                 };
                 return (CallEnd::Failed { outcome, retry_after_ms: None }, next);
             }
-            Came::Failure(failure) => {
+            CallResult::Failure(failure) => {
                 let end = CallEnd::Failed {
                     outcome: ended::outcome(&failure),
                     retry_after_ms: ended::retry_after_ms(&failure),
@@ -373,7 +373,7 @@ impl Work<'_> {
                         enricher.known().rejected = Some((what.clone(), fix.to_owned()));
                         Outcome::failed(format!("{what}; {fix}"))
                     }
-                    false => enricher.held_up(&failure),
+                    false => enricher.note_problem(&failure),
                 };
                 return (end, Next::End(outcome));
             }
@@ -384,7 +384,7 @@ impl Work<'_> {
         }
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
         let (unseen, not_held) = (self.read.plan.unseen(), self.read.plan.not_held);
-        let (chunks, id, text) = (enricher.around.chunks.clone(), self.id.clone(), answer.to_json());
+        let (chunks, id, text) = (enricher.options.chunks.clone(), self.id.clone(), answer.to_json());
         let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {
             Ok(Ok(answer)) => {
@@ -405,23 +405,23 @@ impl Work<'_> {
     }
 
     /// Records the end of a call, retrying as long as the log refuses, because it is paid for.
-    async fn ended(&self, taken: TakeAnswer) -> Result<(), Outcome> {
+    async fn record_end(&self, taken: TakeAnswer) -> Result<(), Outcome> {
         let enricher = self.enricher;
         let taken = Box::new(taken);
         loop {
             match enricher.record(self.id, Asking::Ended(taken.clone())).await {
                 Ok(_) => break,
                 Err(NotAsked::Refused(rejection)) => return Err(Outcome::failed(rejection.to_string())),
-                Err(NotAsked::Failed { reason }) if *enricher.around.stop.borrow() => {
+                Err(NotAsked::Failed { reason }) if *enricher.options.stop.borrow() => {
                     return Err(Outcome::failed(format!("the daemon is stopping: {reason}")));
                 }
                 Err(NotAsked::Failed { .. }) => tokio::time::sleep(RETRY).await,
             }
         }
-        let row = enricher.around.table.now().get(self.id).cloned();
+        let row = enricher.options.table.now().get(self.id).cloned();
         if row.is_some_and(|row| row.state.phase == Phase::Forgotten) {
             // The answer was stored after the session's folder was deleted.
-            let (chunks, id) = (enricher.around.chunks.clone(), self.id.clone());
+            let (chunks, id) = (enricher.options.chunks.clone(), self.id.clone());
             let forgotten = tokio::task::spawn_blocking(move || chunks.forget(&id)).await;
             if !matches!(forgotten, Ok(Ok(_))) {
                 tracing::warn!(session = %self.id, "answer about a forgotten session not removed");
@@ -431,8 +431,8 @@ impl Work<'_> {
     }
 
     /// Why the answer was not used.
-    fn what_came_between(&self) -> &'static str {
-        let table = self.enricher.around.table.now();
+    fn why_unused(&self) -> &'static str {
+        let table = self.enricher.options.table.now();
         match table.get(self.id) {
             Some(row) if row.state.phase == Phase::Forgotten => "the session was forgotten meanwhile",
             _ => "the session went on meanwhile; it is enriched when it ends again",
@@ -440,7 +440,7 @@ impl Work<'_> {
     }
 
     fn is_enriched(&self) -> bool {
-        let table = self.enricher.around.table.now();
+        let table = self.enricher.options.table.now();
         table.get(self.id).is_some_and(|row| row.state.enriched_by().is_some())
     }
 }

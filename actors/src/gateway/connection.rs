@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-use super::connection_slots::{Doing, Guest};
+use super::connection_slots::{Activity, ConnectionSlot};
 use super::rate::Rate;
 use crate::hooks::Present;
 use crate::queries::Services;
@@ -28,7 +28,7 @@ const LINES_OUT: usize = 64;
 const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 /// Serves a client until it disconnects, misbehaves or the daemon stops.
-pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Services>) {
+pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: &Arc<Services>) {
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
     let (lines, mut queued) = mpsc::channel::<Line>(LINES_OUT);
@@ -41,7 +41,7 @@ pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Ser
         }
         let _ = (&*outgoing).flush().await;
     });
-    let out = Lines { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), guest: guest.clone() };
+    let out = LineWriter { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), slot: slot.clone() };
     if let Err(error) = converse(BufReader::new(&*stream), services, &out).await {
         tracing::debug!(%error, "connection ended");
     }
@@ -52,7 +52,7 @@ pub(super) async fn serve(stream: Stream, guest: &Arc<Guest>, services: &Arc<Ser
 /// Answers that there are too many connections, and disconnects.
 pub(super) async fn refuse(stream: Stream) {
     let failure = failure(code::TOO_MUCH, "too many connections to the daemon; try again in a moment");
-    let line = line_of(&Answer { jsonrpc: "2.0", id: None, result: None, error: Some(failure) });
+    let line = encode_line(&Answer { jsonrpc: "2.0", id: None, result: None, error: Some(failure) });
     let refusing = async {
         (&stream).write_all(&line).await?;
         // Read the greeting first: closing with unread input would discard the answer.
@@ -69,22 +69,22 @@ struct Line {
 
 /// Writes a connection's lines.
 #[derive(Clone)]
-struct Lines {
+struct LineWriter {
     lines: mpsc::Sender<Line>,
     room: Arc<Semaphore>,
-    guest: Arc<Guest>,
+    slot: Arc<ConnectionSlot>,
 }
 
-impl Lines {
+impl LineWriter {
     async fn send(&self, value: &impl Serialize) -> io::Result<()> {
-        let bytes = line_of(value);
+        let bytes = encode_line(value);
         let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        let room = self.room.clone().acquire_many_owned(room_of(&bytes)).await.map_err(|_| gone())?;
+        let room = self.room.clone().acquire_many_owned(buffer_share(&bytes)).await.map_err(|_| gone())?;
         self.lines.send(Line { bytes, room }).await.map_err(|_| gone())
     }
 }
 
-impl Client for Lines {
+impl Client for LineWriter {
     fn progress(&self, progress: &protocol::Progress) {
         #[derive(Serialize)]
         struct Notification<'a> {
@@ -93,8 +93,8 @@ impl Client for Lines {
             params: &'a protocol::Progress,
         }
         let notification = Notification { jsonrpc: "2.0", method: method::PROGRESS, params: progress };
-        let bytes = line_of(&notification);
-        if let Ok(room) = self.room.clone().try_acquire_many_owned(room_of(&bytes)) {
+        let bytes = encode_line(&notification);
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(buffer_share(&bytes)) {
             let _ = self.lines.try_send(Line { bytes, room });
         }
     }
@@ -104,23 +104,27 @@ impl Client for Lines {
     }
 
     fn stay(&self) -> bool {
-        self.guest.stay()
+        self.slot.hold_open()
     }
 }
 
 /// A line's share of the buffer; a longer line waits until all of it is free.
-fn room_of(line: &[u8]) -> u32 {
+fn buffer_share(line: &[u8]) -> u32 {
     u32::try_from(line.len().min(limits::ANSWERS_BYTES)).unwrap_or(u32::MAX)
 }
 
-fn line_of(value: &impl Serialize) -> Vec<u8> {
+fn encode_line(value: &impl Serialize) -> Vec<u8> {
     // Strings and numbers always serialise; if they did not, an empty line would do no harm.
     let mut line = serde_json::to_vec(value).unwrap_or_default();
     line.push(b'\n');
     line
 }
 
-async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Services>, out: &Lines) -> io::Result<()> {
+async fn converse(
+    mut incoming: impl AsyncBufRead + Unpin,
+    services: &Arc<Services>,
+    out: &LineWriter,
+) -> io::Result<()> {
     let mut line = Vec::new();
     let greeted = tokio::time::timeout(limits::HELLO, read_line(&mut incoming, &mut line)).await;
     match greeted {
@@ -134,14 +138,14 @@ async fn converse(mut incoming: impl AsyncBufRead + Unpin, services: &Arc<Servic
     let mut stopping = services.stop.subscribe();
     let mut present = None;
     loop {
-        out.guest.does(Doing::Idle);
+        out.slot.set_activity(Activity::Idle);
         let read = tokio::select! {
             read = read_line(&mut incoming, &mut line) => read,
             _ = stopping.wait_for(|stop| *stop) => return Ok(()),
         };
         match read {
             Ok(true) => {
-                out.guest.does(Doing::Calling);
+                out.slot.set_activity(Activity::Calling);
                 let wait = rate.take(Instant::now());
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
@@ -187,7 +191,7 @@ async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u
     }
 }
 
-async fn refuse_frame(out: &Lines, error: io::Error) -> io::Result<()> {
+async fn refuse_frame(out: &LineWriter, error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::InvalidData {
         let message = format!("a request may have {} bytes", limits::REQUEST_BYTES);
         return fail(out, None, failure(code::TOO_MUCH, message)).await;
@@ -196,7 +200,7 @@ async fn refuse_frame(out: &Lines, error: io::Error) -> io::Result<()> {
 }
 
 /// Handles the greeting. Returns it if the client may go on.
-async fn greet(line: &[u8], services: &Services, out: &Lines) -> io::Result<Option<Hello>> {
+async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await.map(|()| None),
@@ -246,7 +250,7 @@ async fn answer(
     hello: &Hello,
     present: &mut Option<Present>,
     services: &Arc<Services>,
-    out: &Lines,
+    out: &LineWriter,
 ) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
@@ -297,11 +301,11 @@ fn parse(line: &[u8]) -> Result<Request<'_>, Failure> {
     Ok(request)
 }
 
-async fn fail(out: &Lines, id: Option<&RawValue>, failure: Failure) -> io::Result<()> {
+async fn fail(out: &LineWriter, id: Option<&RawValue>, failure: Failure) -> io::Result<()> {
     out.send(&Answer { jsonrpc: "2.0", id, result: None, error: Some(failure) }).await
 }
 
-async fn succeed(out: &Lines, id: Option<&RawValue>, result: &impl Serialize) -> io::Result<()> {
+async fn succeed(out: &LineWriter, id: Option<&RawValue>, result: &impl Serialize) -> io::Result<()> {
     let result = serde_json::value::to_raw_value(result).map_err(io::Error::other)?;
     out.send(&Answer { jsonrpc: "2.0", id, result: Some(result), error: None }).await
 }

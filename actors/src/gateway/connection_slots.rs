@@ -3,7 +3,7 @@
 //! One process has at most half of them. When a slot is needed and none is free, a connection that has not greeted for
 //! a moment is dropped first, then one that has been idle for long; those of the process with most slots go before
 //! others. A connection that waits for an answer keeps its slot, and so does one that is held open on purpose
-//! ([`Guest::stay`]), which has a limit of its own.
+//! ([`ConnectionSlot::hold_open`]), which has a limit of its own.
 //!
 //! # Hazards
 //!
@@ -25,24 +25,24 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// All slots.
 #[derive(Clone, Default)]
-pub(super) struct Guests(Arc<Mutex<Room>>);
+pub(super) struct ConnectionSlots(Arc<Mutex<SlotTable>>);
 
 #[derive(Default)]
-struct Room {
-    seats: BTreeMap<u64, Seat>,
+struct SlotTable {
+    entries: BTreeMap<u64, Entry>,
     next: u64,
 }
 
-struct Seat {
+struct Entry {
     process: Option<u32>,
-    doing: Doing,
+    activity: Activity,
     since: Instant,
-    leave: Arc<Notify>,
+    revoked: Arc<Notify>,
 }
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum Activity {
     /// Has not greeted yet.
     Arriving,
     /// Has greeted and makes no call.
@@ -54,92 +54,94 @@ pub(super) enum Doing {
 }
 
 /// One slot, freed on drop.
-pub(super) struct Guest {
+pub(super) struct ConnectionSlot {
     number: u64,
-    guests: Guests,
-    leave: Arc<Notify>,
+    slots: ConnectionSlots,
+    revoked: Arc<Notify>,
 }
 
-impl Guests {
+impl ConnectionSlots {
     /// Allocates a slot for a connection of this process. Returns `None` if there is none.
-    pub(super) fn admit(&self, process: Option<u32>) -> Option<Guest> {
-        self.admit_at(process, Instant::now())
+    pub(super) fn allocate(&self, process: Option<u32>) -> Option<ConnectionSlot> {
+        self.allocate_at(process, Instant::now())
     }
 
-    fn admit_at(&self, process: Option<u32>, now: Instant) -> Option<Guest> {
-        let mut room = self.room();
-        let own = |seat: &Seat| process.is_some() && seat.process == process;
-        if room.taken(own) >= limits::CONNECTIONS_PER_PROCESS {
-            room.make_way(own, now)?;
+    fn allocate_at(&self, process: Option<u32>, now: Instant) -> Option<ConnectionSlot> {
+        let mut table = self.table();
+        let own = |entry: &Entry| process.is_some() && entry.process == process;
+        if table.taken(own) >= limits::CONNECTIONS_PER_PROCESS {
+            table.revoke_one(own, now)?;
         }
-        if room.taken(|_| true) >= limits::CONNECTIONS {
-            room.make_way(|_| true, now)?;
+        if table.taken(|_| true) >= limits::CONNECTIONS {
+            table.revoke_one(|_| true, now)?;
         }
-        let number = room.next;
-        room.next += 1;
-        let leave = Arc::new(Notify::new());
-        room.seats.insert(number, Seat { process, doing: Doing::Arriving, since: now, leave: leave.clone() });
-        drop(room);
-        Some(Guest { number, guests: self.clone(), leave })
+        let number = table.next;
+        table.next += 1;
+        let revoked = Arc::new(Notify::new());
+        table
+            .entries
+            .insert(number, Entry { process, activity: Activity::Arriving, since: now, revoked: revoked.clone() });
+        drop(table);
+        Some(ConnectionSlot { number, slots: self.clone(), revoked })
     }
 
-    fn room(&self) -> MutexGuard<'_, Room> {
+    fn table(&self) -> MutexGuard<'_, SlotTable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Room {
+impl SlotTable {
     /// Number of occupied slots that count and satisfy `meant`.
-    fn taken(&self, meant: impl Fn(&Seat) -> bool) -> usize {
-        self.seats.values().filter(|seat| seat.doing != Doing::Staying && meant(seat)).count()
+    fn taken(&self, meant: impl Fn(&Entry) -> bool) -> usize {
+        self.entries.values().filter(|entry| entry.activity != Activity::Staying && meant(entry)).count()
     }
 
     /// Frees one of the slots that satisfy `meant`. Returns `None` if all of them are in use.
-    fn make_way(&mut self, meant: impl Fn(&Seat) -> bool, now: Instant) -> Option<()> {
+    fn revoke_one(&mut self, meant: impl Fn(&Entry) -> bool, now: Instant) -> Option<()> {
         let mut of_process: BTreeMap<Option<u32>, usize> = BTreeMap::new();
-        for seat in self.seats.values() {
-            *of_process.entry(seat.process).or_default() += 1;
+        for entry in self.entries.values() {
+            *of_process.entry(entry.process).or_default() += 1;
         }
-        let spare = |seat: &Seat| {
-            let waited = now.saturating_duration_since(seat.since);
-            match seat.doing {
-                Doing::Arriving => waited >= ARRIVING,
-                Doing::Idle => waited >= IDLE,
-                Doing::Calling | Doing::Staying => false,
+        let spare = |entry: &Entry| {
+            let waited = now.saturating_duration_since(entry.since);
+            match entry.activity {
+                Activity::Arriving => waited >= ARRIVING,
+                Activity::Idle => waited >= IDLE,
+                Activity::Calling | Activity::Staying => false,
             }
         };
-        let order = |(number, seat): &(&u64, &Seat)| {
-            let seats = of_process.get(&seat.process).copied().unwrap_or_default();
-            (seat.doing != Doing::Arriving, Reverse(seats), seat.since, **number)
+        let order = |(number, entry): &(&u64, &Entry)| {
+            let entries = of_process.get(&entry.process).copied().unwrap_or_default();
+            (entry.activity != Activity::Arriving, Reverse(entries), entry.since, **number)
         };
-        let goes = self.seats.iter().filter(|(_, seat)| meant(seat) && spare(seat)).min_by_key(order);
+        let goes = self.entries.iter().filter(|(_, entry)| meant(entry) && spare(entry)).min_by_key(order);
         let number = *goes?.0;
-        let seat = self.seats.remove(&number)?;
-        seat.leave.notify_one();
+        let entry = self.entries.remove(&number)?;
+        entry.revoked.notify_one();
         Some(())
     }
 }
 
-impl Guest {
+impl ConnectionSlot {
     /// Records the connection's state.
-    pub(super) fn does(&self, doing: Doing) {
+    pub(super) fn set_activity(&self, activity: Activity) {
         let now = Instant::now();
-        if let Some(seat) = self.guests.room().seats.get_mut(&self.number)
-            && seat.doing != Doing::Staying
+        if let Some(entry) = self.slots.table().entries.get_mut(&self.number)
+            && entry.activity != Activity::Staying
         {
-            (seat.doing, seat.since) = (doing, now);
+            (entry.activity, entry.since) = (activity, now);
         }
     }
 
     /// Marks the connection as held open: it no longer counts and is not dropped for others. Returns `false` if there
     /// are too many of these.
-    pub(super) fn stay(&self) -> bool {
-        let mut room = self.guests.room();
-        let staying = room.seats.values().filter(|seat| seat.doing == Doing::Staying).count();
-        match room.seats.get_mut(&self.number) {
-            Some(seat) if seat.doing == Doing::Staying => true,
-            Some(seat) if staying < limits::PRESENCES => {
-                seat.doing = Doing::Staying;
+    pub(super) fn hold_open(&self) -> bool {
+        let mut table = self.slots.table();
+        let staying = table.entries.values().filter(|entry| entry.activity == Activity::Staying).count();
+        match table.entries.get_mut(&self.number) {
+            Some(entry) if entry.activity == Activity::Staying => true,
+            Some(entry) if staying < limits::PRESENCES => {
+                entry.activity = Activity::Staying;
                 true
             }
             _ => false,
@@ -147,14 +149,14 @@ impl Guest {
     }
 
     /// Resolves when the slot was given to another connection.
-    pub(super) async fn asked_to_leave(&self) {
-        self.leave.notified().await;
+    pub(super) async fn revoked(&self) {
+        self.revoked.notified().await;
     }
 }
 
-impl Drop for Guest {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        self.guests.room().seats.remove(&self.number);
+        self.slots.table().entries.remove(&self.number);
     }
 }
 
@@ -162,82 +164,88 @@ impl Drop for Guest {
 mod tests {
     use super::*;
 
-    fn crowd(guests: &Guests, process: u32, count: usize, doing: Doing, since: Instant) -> Vec<Guest> {
+    fn crowd(
+        slots: &ConnectionSlots,
+        process: u32,
+        count: usize,
+        activity: Activity,
+        since: Instant,
+    ) -> Vec<ConnectionSlot> {
         let mut crowd = Vec::new();
         for _ in 0..count {
-            let guest = guests.admit_at(Some(process), since).expect("a seat");
-            guests.room().seats.get_mut(&guest.number).expect("seated").doing = doing;
-            crowd.push(guest);
+            let slot = slots.allocate_at(Some(process), since).expect("a seat");
+            slots.table().entries.get_mut(&slot.number).expect("seated").activity = activity;
+            crowd.push(slot);
         }
         crowd
     }
 
-    fn seats(guests: &Guests, process: u32) -> usize {
-        guests.room().taken(|seat| seat.process == Some(process))
+    fn entries(slots: &ConnectionSlots, process: u32) -> usize {
+        slots.table().taken(|entry| entry.process == Some(process))
     }
 
     const HALF: usize = limits::CONNECTIONS_PER_PROCESS;
 
     #[test]
     fn who_gives_way_and_who_does_not() {
-        let check = |doing: Doing, waited: Duration, gives_way: bool| {
-            let (guests, since) = (Guests::default(), Instant::now());
-            let crowd = crowd(&guests, 1, HALF, doing, since);
-            let let_in = guests.admit_at(Some(1), since + waited);
-            assert_eq!(let_in.is_some(), gives_way, "{doing:?} after {waited:?}");
-            assert_eq!(seats(&guests, 1), HALF, "{doing:?}");
+        let check = |activity: Activity, waited: Duration, gives_way: bool| {
+            let (slots, since) = (ConnectionSlots::default(), Instant::now());
+            let crowd = crowd(&slots, 1, HALF, activity, since);
+            let let_in = slots.allocate_at(Some(1), since + waited);
+            assert_eq!(let_in.is_some(), gives_way, "{activity:?} after {waited:?}");
+            assert_eq!(entries(&slots, 1), HALF, "{activity:?}");
             // However many slots one process has, another process gets one.
-            assert!(guests.admit_at(Some(2), since + waited).is_some(), "{doing:?}");
+            assert!(slots.allocate_at(Some(2), since + waited).is_some(), "{activity:?}");
             drop(crowd);
         };
-        check(Doing::Arriving, Duration::ZERO, false);
-        check(Doing::Arriving, ARRIVING, true);
-        check(Doing::Idle, ARRIVING, false);
-        check(Doing::Idle, IDLE, true);
-        check(Doing::Calling, IDLE * 100, false);
+        check(Activity::Arriving, Duration::ZERO, false);
+        check(Activity::Arriving, ARRIVING, true);
+        check(Activity::Idle, ARRIVING, false);
+        check(Activity::Idle, IDLE, true);
+        check(Activity::Calling, IDLE * 100, false);
     }
 
     #[tokio::test]
     async fn the_silent_one_of_the_largest_crowd_that_came_first_goes_first() {
-        let (guests, since) = (Guests::default(), Instant::now());
+        let (slots, since) = (ConnectionSlots::default(), Instant::now());
         let step = Duration::from_millis(1);
-        let _idle = crowd(&guests, 1, HALF, Doing::Idle, since);
-        let few = crowd(&guests, 2, 2, Doing::Arriving, since);
-        let many = crowd(&guests, 3, HALF - 2, Doing::Arriving, since + step);
-        let newcomer = guests.admit_at(Some(4), since + ARRIVING + step).expect("somebody gives way");
-        many[0].asked_to_leave().await;
-        assert_eq!((seats(&guests, 1), seats(&guests, 2), seats(&guests, 3)), (HALF, 2, HALF - 3));
+        let _idle = crowd(&slots, 1, HALF, Activity::Idle, since);
+        let few = crowd(&slots, 2, 2, Activity::Arriving, since);
+        let many = crowd(&slots, 3, HALF - 2, Activity::Arriving, since + step);
+        let newcomer = slots.allocate_at(Some(4), since + ARRIVING + step).expect("somebody gives way");
+        many[0].revoked().await;
+        assert_eq!((entries(&slots, 1), entries(&slots, 2), entries(&slots, 3)), (HALF, 2, HALF - 3));
         // Dropping a reassigned slot does not free it.
         drop(many);
-        assert_eq!(seats(&guests, 4), 1);
+        assert_eq!(entries(&slots, 4), 1);
         drop((few, newcomer));
-        assert_eq!(guests.room().seats.len(), HALF);
+        assert_eq!(slots.table().entries.len(), HALF);
     }
 
     #[test]
     fn those_who_stay_take_no_seats_and_are_bounded() {
-        let (guests, since) = (Guests::default(), Instant::now());
+        let (slots, since) = (ConnectionSlots::default(), Instant::now());
         let mut staying = Vec::new();
         for number in 0..limits::PRESENCES {
-            let guest = guests.admit_at(Some(u32::try_from(number).expect("few")), since).expect("a seat");
-            assert!(guest.stay() && guest.stay(), "{number}");
-            guest.does(Doing::Idle);
-            staying.push(guest);
+            let slot = slots.allocate_at(Some(u32::try_from(number).expect("few")), since).expect("a seat");
+            assert!(slot.hold_open() && slot.hold_open(), "{number}");
+            slot.set_activity(Activity::Idle);
+            staying.push(slot);
         }
-        let one_more = guests.admit_at(Some(1), since).expect("a seat");
-        assert!(!one_more.stay());
-        assert_eq!(guests.room().taken(|_| true), 1);
-        assert!(guests.room().make_way(|seat| seat.doing == Doing::Staying, since + IDLE * 100).is_none());
+        let one_more = slots.allocate_at(Some(1), since).expect("a seat");
+        assert!(!one_more.hold_open());
+        assert_eq!(slots.table().taken(|_| true), 1);
+        assert!(slots.table().revoke_one(|entry| entry.activity == Activity::Staying, since + IDLE * 100).is_none());
         staying.pop();
-        assert!(one_more.stay());
+        assert!(one_more.hold_open());
     }
 
     #[test]
     fn without_a_known_process_all_seats_are_for_all() {
-        let (guests, since) = (Guests::default(), Instant::now());
-        let all: Vec<_> = (0..limits::CONNECTIONS).map(|_| guests.admit_at(None, since).expect("a seat")).collect();
-        assert!(guests.admit_at(None, since).is_none());
+        let (slots, since) = (ConnectionSlots::default(), Instant::now());
+        let all: Vec<_> = (0..limits::CONNECTIONS).map(|_| slots.allocate_at(None, since).expect("a seat")).collect();
+        assert!(slots.allocate_at(None, since).is_none());
         drop(all);
-        assert!(guests.admit_at(None, since).is_some());
+        assert!(slots.allocate_at(None, since).is_some());
     }
 }

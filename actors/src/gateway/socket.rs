@@ -80,7 +80,7 @@ pub enum Error {
 
 impl Endpoint {
     /// Derives the endpoint of a home. Always the same for one home.
-    pub fn of(home: &Path) -> Self {
+    pub fn for_home(home: &Path) -> Self {
         if cfg!(windows) {
             // All users' pipes share one namespace, and two users' homes may have the same path.
             let user = std::env::var_os("USERNAME").unwrap_or_default();
@@ -96,7 +96,7 @@ impl Endpoint {
     }
 
     /// Uses a configured path.
-    pub fn at(path: PathBuf) -> Self {
+    pub fn from_path(path: PathBuf) -> Self {
         Self { path }
     }
 
@@ -130,14 +130,14 @@ fn user() -> u32 {
 }
 
 /// A listening socket.
-pub(super) struct Listening {
+pub(super) struct BoundSocket {
     pub(super) listener: Listener,
-    pub(super) place: Place,
+    pub(super) file: SocketFile,
 }
 
 /// The path of a socket, and the identity of its file.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SocketFile {
     path: PathBuf,
     file: Option<Identity>,
 }
@@ -145,7 +145,7 @@ pub(super) struct Place {
 /// Device, inode, and time of change, because inodes are reused.
 type Identity = (u64, u64, i64, i64);
 
-impl Place {
+impl SocketFile {
     /// Removes the socket, so that clients notice at once; keeps another socket that has replaced it.
     pub(super) fn remove(&self) {
         if self.file.is_some() && identity(&self.path) == self.file {
@@ -156,7 +156,7 @@ impl Place {
 
 /// Starts to listen. The caller must hold the lock of `home`. An existing socket is replaced only if it does not
 /// answer, because it may belong to another home.
-pub(super) async fn listen(endpoint: &Endpoint, home: &Path) -> Result<Listening, Error> {
+pub(super) async fn listen(endpoint: &Endpoint, home: &Path) -> Result<BoundSocket, Error> {
     let path = endpoint.path();
     let io_error = |source| Error::Io { path: path.to_owned(), source };
     if cfg!(unix) {
@@ -168,7 +168,7 @@ pub(super) async fn listen(endpoint: &Endpoint, home: &Path) -> Result<Listening
     }
     let name = path.to_fs_name::<GenericFilePath>().map_err(io_error)?;
     let listener = open(&ListenerOptions::new().name(name).reclaim_name(false), path).map_err(io_error)?;
-    Ok(Listening { listener, place: Place { path: path.to_owned(), file: identity(path) } })
+    Ok(BoundSocket { listener, file: SocketFile { path: path.to_owned(), file: identity(path) } })
 }
 
 #[cfg(unix)]
@@ -303,12 +303,12 @@ mod tests {
 
     #[test]
     fn a_home_with_a_long_path_has_a_short_endpoint() {
-        assert_eq!(Endpoint::of(Path::new("/home/a/.baton")).path(), Path::new("/home/a/.baton/baton.sock"));
+        assert_eq!(Endpoint::for_home(Path::new("/home/a/.baton")).path(), Path::new("/home/a/.baton/baton.sock"));
         let long = PathBuf::from(format!("/home/{}", "x".repeat(120)));
-        let endpoint = Endpoint::of(&long);
+        let endpoint = Endpoint::for_home(&long);
         assert!(endpoint.path().as_os_str().len() <= PATH_BYTES + 3, "{endpoint:?}");
-        assert_ne!(endpoint, Endpoint::of(&long.join("y")));
-        assert_eq!(endpoint, Endpoint::of(&long));
+        assert_ne!(endpoint, Endpoint::for_home(&long.join("y")));
+        assert_eq!(endpoint, Endpoint::for_home(&long));
     }
 
     async fn error(endpoint: &Endpoint, home: &Path) -> Error {
@@ -321,14 +321,14 @@ mod tests {
     #[tokio::test]
     async fn a_dead_daemons_socket_is_replaced_and_a_foreign_file_is_not() {
         let home = tempfile::tempdir().unwrap();
-        let endpoint = Endpoint::of(home.path());
+        let endpoint = Endpoint::for_home(home.path());
         drop(listen(&endpoint, home.path()).await.unwrap());
         assert!(endpoint.path().exists(), "left behind, as by a killed daemon");
         let listening = listen(&endpoint, home.path()).await.unwrap();
         drop(listening.listener);
-        listening.place.remove();
+        listening.file.remove();
         std::fs::write(endpoint.path(), "a person's notes").unwrap();
-        listening.place.remove();
+        listening.file.remove();
         assert!(matches!(error(&endpoint, home.path()).await, Error::Foreign { .. }));
         assert_eq!(std::fs::read_to_string(endpoint.path()).unwrap(), "a person's notes");
         std::fs::remove_file(endpoint.path()).unwrap();
@@ -340,7 +340,7 @@ mod tests {
     async fn a_socket_on_which_somebody_answers_is_not_taken_from_them() {
         use std::os::unix::fs::PermissionsExt;
         let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let endpoint = Endpoint::at(folder.path().join("sockets/our.sock"));
+        let endpoint = Endpoint::from_path(folder.path().join("sockets/our.sock"));
         let first = listen(&endpoint, home.path()).await.unwrap();
         let mode = std::fs::metadata(endpoint.path()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -348,16 +348,16 @@ mod tests {
         assert!(matches!(&refused, Error::Taken { .. }), "{refused}");
         assert!(refused.to_string().contains("set hooks.socket_path to another path"), "{refused}");
         // The previous listener ends.
-        let Listening { listener, place } = first;
+        let BoundSocket { listener, file } = first;
         let ending = tokio::spawn(async move {
             tokio::time::sleep(LOOK).await;
             drop(listener);
         });
         let second = listen(&endpoint, home.path()).await.unwrap();
         ending.await.unwrap();
-        place.remove();
+        file.remove();
         assert!(endpoint.path().exists(), "what another listens on stays");
-        second.place.remove();
+        second.file.remove();
         assert!(!endpoint.path().exists());
     }
 
@@ -366,7 +366,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("sockets");
-        let endpoint = Endpoint::at(folder.join("our.sock"));
+        let endpoint = Endpoint::from_path(folder.join("our.sock"));
         drop(listen(&endpoint, parent.path()).await.unwrap());
         let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700, "a folder that was missing is the user's alone");

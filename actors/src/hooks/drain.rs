@@ -25,7 +25,7 @@ const TRIES: u32 = 60;
 
 /// What is known of the spool.
 #[derive(Default)]
-pub(super) struct Drained {
+pub(super) struct DrainState {
     /// The folder's modification time when it was empty.
     stamp: Option<SystemTime>,
     /// True once it was looked into.
@@ -33,16 +33,16 @@ pub(super) struct Drained {
     /// Do not try again before this time.
     retry_at: Option<tokio::time::Instant>,
     /// Sessions that failed the last time.
-    stuck: Stuck,
+    stuck: StuckSessions,
 }
 
 /// Sessions that fail for reasons of their own, each with the number of consecutive tries. They do not block others.
 #[derive(Default)]
-struct Stuck(BTreeMap<String, u32>);
+struct StuckSessions(BTreeMap<String, u32>);
 
-impl Drained {
+impl DrainState {
     /// True if nothing was added since the spool was empty.
-    fn is_as_it_was(&self, stamp: Option<SystemTime>) -> bool {
+    fn is_unchanged(&self, stamp: Option<SystemTime>) -> bool {
         self.looked && (stamp.is_none() || self.stamp == stamp)
     }
 }
@@ -66,7 +66,7 @@ impl Hooks {
     /// as far as the log accepts it.
     pub async fn drain(self: &Arc<Self>) {
         // One `stat`, so that a hook with an empty spool does not wait for a thread.
-        if self.draining.try_lock().is_ok_and(|drained| drained.is_as_it_was(self.spool.stamp())) {
+        if self.draining.try_lock().is_ok_and(|drained| drained.is_unchanged(self.spool.stamp())) {
             return;
         }
         let hooks = self.clone();
@@ -78,7 +78,7 @@ impl Hooks {
         let mut drained = self.draining.lock().await;
         let stamp = self.blocking(|hooks| hooks.stamp()).await.flatten();
         let is_waiting = drained.retry_at.is_some_and(|at| tokio::time::Instant::now() < at);
-        if drained.is_as_it_was(stamp) || is_waiting {
+        if drained.is_unchanged(stamp) || is_waiting {
             return;
         }
         let listed = match self.blocking(|spool| spool.list(SystemTime::now())).await {
@@ -90,7 +90,7 @@ impl Hooks {
         let dropped = self.blocking(|spool| spool.take_dropped()).await.unwrap_or_default();
         self.statistics.dropped(dropped);
         let found = listed.files.len();
-        let mut stuck = Stuck::default();
+        let mut stuck = StuckSessions::default();
         for path in listed.files {
             if !self.take_file(path, &drained.stuck, &mut stuck).await {
                 drained.retry_at = Some(tokio::time::Instant::now() + RETRY);
@@ -105,12 +105,12 @@ impl Hooks {
         if found > 0 || listed.unreadable > 0 || dropped > 0 {
             tracing::info!(signals = found, unreadable = listed.unreadable, dropped, "spool taken in");
         }
-        *drained = Drained { stamp: listed.stamp, looked: true, ..Drained::default() };
+        *drained = DrainState { stamp: listed.stamp, looked: true, ..DrainState::default() };
     }
 
     /// Takes in one file. Returns `false` if the log accepts nothing at the moment; the file stays. The file of a
     /// session that fails for reasons of its own stays until it was tried [`TRIES`] times.
-    async fn take_file(&self, path: PathBuf, before: &Stuck, stuck: &mut Stuck) -> bool {
+    async fn take_file(&self, path: PathBuf, before: &StuckSessions, stuck: &mut StuckSessions) -> bool {
         let read = {
             let path = path.clone();
             self.blocking(move |spool| spool.read(&path)).await
@@ -127,18 +127,18 @@ impl Hooks {
             }
             None => return true,
         };
-        if stuck.has(&hook.session_id) {
+        if stuck.contains(&hook.session_id) {
             // Keep the order of the session's signals.
             return true;
         }
         let taken = self.take(&hook).await;
         if let Taken::Recorded(told) | Taken::Known(told) | Taken::Accepted(told) = &taken {
-            self.came_late(told).await;
+            self.take_spooled(told).await;
         }
         match taken {
             Taken::Failed(_) if self.options.outage.lasts() || *self.options.stopping.borrow() => false,
             Taken::Failed(_) => {
-                if !stuck.tried(&hook.session_id, before) {
+                if !stuck.count_try(&hook.session_id, before) {
                     self.put_aside(path, "its session records nothing").await;
                 }
                 true
@@ -169,13 +169,13 @@ impl Hooks {
     }
 }
 
-impl Stuck {
-    fn has(&self, session: &str) -> bool {
+impl StuckSessions {
+    fn contains(&self, session: &str) -> bool {
         self.0.contains_key(session)
     }
 
     /// Counts a failed try of a session. Returns `true` if it is to be tried again.
-    fn tried(&mut self, session: &str, before: &Self) -> bool {
+    fn count_try(&mut self, session: &str, before: &Self) -> bool {
         let tries = before.0.get(session).map_or(1, |tries| tries + 1);
         let is_tried_again = tries < TRIES;
         if is_tried_again {
@@ -191,15 +191,18 @@ mod tests {
 
     #[test]
     fn a_session_that_takes_nothing_is_tried_so_often_in_a_row_and_no_more() {
-        let mut before = Stuck::default();
+        let mut before = StuckSessions::default();
         for _ in 1..TRIES {
-            let mut stuck = Stuck::default();
-            assert!(stuck.tried("a", &before) && stuck.has("a") && !stuck.has("b"));
+            let mut stuck = StuckSessions::default();
+            assert!(stuck.count_try("a", &before) && stuck.contains("a") && !stuck.contains("b"));
             before = stuck;
         }
-        let mut last = Stuck::default();
-        assert!(!last.tried("a", &before) && !last.has("a"), "what else waits of it is put aside as well");
-        assert!(last.tried("b", &before), "another is counted for itself");
-        assert!(Stuck::default().tried("a", &Stuck::default()), "once it has taken something it is counted anew");
+        let mut last = StuckSessions::default();
+        assert!(!last.count_try("a", &before) && !last.contains("a"), "what else waits of it is put aside as well");
+        assert!(last.count_try("b", &before), "another is counted for itself");
+        assert!(
+            StuckSessions::default().count_try("a", &StuckSessions::default()),
+            "once it has taken something it is counted anew"
+        );
     }
 }

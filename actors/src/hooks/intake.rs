@@ -23,7 +23,7 @@ use baton_redaction::redact;
 
 use tokio::time::Instant;
 
-use super::{Hooks, Told, whereabouts};
+use super::{Hooks, Told, transcript_path};
 use baton_base::project;
 
 /// Longest id of a hook, in bytes.
@@ -78,27 +78,27 @@ impl Ignored {
 }
 
 /// The parts of a hook that need a look at the disk.
-struct Looked {
+struct ExaminedPaths {
     /// `Some(None)` if the hook names a transcript outside all roots.
-    transcript: Option<Option<Named>>,
+    transcript: Option<Option<NamedTranscript>>,
     subagent: Option<(SessionId, PathBuf)>,
     place: Option<Place>,
 }
 
 /// A transcript named by a hook.
-struct Named {
+struct NamedTranscript {
     path: PathBuf,
     /// The session by the file's name; `None` if it is the file that the session is read from.
     whose: Option<Located>,
 }
 
-impl Named {
+impl NamedTranscript {
     fn known(path: &str) -> Self {
         Self { path: PathBuf::from(path), whose: None }
     }
 
     /// True if it is the session's own or one of its subagents': those are reported in the parent's name.
-    fn is_of(&self, session: &SessionId) -> bool {
+    fn belongs_to(&self, session: &SessionId) -> bool {
         self.is_own(session) || self.whose.as_ref().is_some_and(|whose| whose.kind != transcript::Kind::Main)
     }
 
@@ -117,11 +117,11 @@ impl Hooks {
         }
         let is_id = (1..=ID_BYTES).contains(&hook.id.len()) && !hook.id.contains(char::is_control);
         let session = SessionId::new(&hook.session_id)
-            .filter(|session| is_id && is_given(&hook.session_id) && session.may_be_shown())
+            .filter(|session| is_id && is_agent_id(&hook.session_id) && session.may_be_shown())
             .ok_or(Ignored::Malformed)?;
         let row = self.options.table.now().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
-        let looked = self.look_up(hook, known).await;
+        let looked = self.examine_paths(hook, known).await;
         if looked.place.as_ref().is_some_and(|place| settings.is_own(place)) {
             return Err(Ignored::Own);
         }
@@ -130,7 +130,7 @@ impl Hooks {
             Some(located) => located,
             None => None,
         };
-        if transcript.as_ref().is_some_and(|named| !named.is_of(&session)) {
+        if transcript.as_ref().is_some_and(|named| !named.belongs_to(&session)) {
             return Err(Ignored::Malformed);
         }
         let of_itself = hook.transcript_path.is_some() && transcript.as_ref().is_some_and(|it| it.is_own(&session));
@@ -169,7 +169,7 @@ impl Hooks {
     }
 
     /// Examines the paths of a hook on disk, except those that match what is known of the session.
-    async fn look_up(&self, hook: &HookParams, known: Option<&State>) -> Looked {
+    async fn examine_paths(&self, hook: &HookParams, known: Option<&State>) -> ExaminedPaths {
         let known_path = known.and_then(|state| Some(state.transcript.as_ref()?.path.as_str()));
         let known_place = known.and_then(|state| state.place.clone());
         let is_known = hook.transcript_path.is_none() || hook.transcript_path.as_deref() == known_path;
@@ -177,48 +177,53 @@ impl Hooks {
             hook.cwd.is_none() || known_place.as_ref().map(|place| place.cwd.as_str()) == hook.cwd.as_deref();
         if is_known && in_place && hook.agent_transcript_path.is_none() {
             // If the hook names no transcript, use the known one.
-            let transcript = known_path.map(|path| Some(Named::known(path)));
-            return Looked { transcript, subagent: None, place: known_place };
+            let transcript = known_path.map(|path| Some(NamedTranscript::known(path)));
+            return ExaminedPaths { transcript, subagent: None, place: known_place };
         }
         let (roots, path, agent_path) =
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
-        let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(Named::known));
+        let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(NamedTranscript::known));
         let looking = self.looks.run(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
-            let locate = |path: &str| whereabouts::locate(&roots, path, user_home.as_deref());
+            let locate = |path: &str| transcript_path::locate(&roots, path, user_home.as_deref());
             let transcript = match &path {
                 Some(path) if Some(path) != known_path.as_ref() => {
-                    Some(locate(path).map(|(path, whose)| Named { path, whose: Some(whose) }))
+                    Some(locate(path).map(|(path, whose)| NamedTranscript { path, whose: Some(whose) }))
                 }
-                _ => known_path.map(|path| Some(Named::known(&path))),
+                _ => known_path.map(|path| Some(NamedTranscript::known(&path))),
             };
             // Some hooks name a subagent's transcript that is never created.
             let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
             let subagent = subagent.map(|(path, whose)| (whose.session, path));
-            Looked { transcript, subagent, place: cwd.map(|cwd| project::resolve(&cwd)) }
+            ExaminedPaths { transcript, subagent, place: cwd.map(|cwd| project::resolve(&cwd)) }
         });
-        looking.await.unwrap_or_else(|| self.without_look(hook, known_named, known_place))
+        looking.await.unwrap_or_else(|| self.examine_without_disk(hook, known_named, known_place))
     }
 
     /// Judges a hook by its paths alone when the disk does not answer: a transcript is accepted if its path has the
     /// right form.
-    fn without_look(&self, hook: &HookParams, known: Option<Named>, place: Option<Place>) -> Looked {
+    fn examine_without_disk(
+        &self,
+        hook: &HookParams,
+        known: Option<NamedTranscript>,
+        place: Option<Place>,
+    ) -> ExaminedPaths {
         let is_known = |path: &String| known.as_ref().is_some_and(|known| known.path == Path::new(path));
         let transcript = match &hook.transcript_path {
             Some(path) if !is_known(path) => {
                 let user_home = std::env::home_dir();
-                let whose = whereabouts::written_below(&self.options.roots.now(), path, user_home.as_deref());
+                let whose = transcript_path::written_below(&self.options.roots.now(), path, user_home.as_deref());
                 whose.is_none().then_some(None)
             }
             _ => known.map(Some),
         };
-        Looked { transcript, subagent: None, place }
+        ExaminedPaths { transcript, subagent: None, place }
     }
 }
 
 /// True if the id looks like one that an agent gives. Other text could be anything and would stay in the log for ever.
-fn is_given(id: &str) -> bool {
+fn is_agent_id(id: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     id.len() <= SESSION_ID_BYTES && id.bytes().all(is_plain) && redact(id) == id
 }
@@ -261,7 +266,7 @@ mod tests {
             ("a:b", false),
             ("sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6", false),
         ] {
-            assert_eq!(is_given(id), expected, "{id}");
+            assert_eq!(is_agent_id(id), expected, "{id}");
         }
     }
 
@@ -279,10 +284,10 @@ mod tests {
         ] {
             let whose = transcript::classify(agent, &below);
             assert!(whose.is_some(), "{below}");
-            let named = Named { path: PathBuf::from(&below), whose };
-            assert_eq!((named.is_own(&session), named.is_of(&session)), (own, of), "{below}");
+            let named = NamedTranscript { path: PathBuf::from(&below), whose };
+            assert_eq!((named.is_own(&session), named.belongs_to(&session)), (own, of), "{below}");
         }
-        assert!(Named::known("/anywhere").is_own(&session), "the one that it is read from");
+        assert!(NamedTranscript::known("/anywhere").is_own(&session), "the one that it is read from");
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Hooks {
     /// Handles a hook from the spool, whose answer was lost. A prompt claims what its session was offered; an offer to
     /// a start was not delivered.
     /// start that was made an offer was not given it.
-    pub(super) async fn came_late(&self, told: &Told) {
+    pub(super) async fn take_spooled(&self, told: &Told) {
         let Some(handoff) = self.unclaimed(&told.session) else { return };
         match told.kind {
             SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),

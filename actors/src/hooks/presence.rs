@@ -23,7 +23,7 @@ use crate::session::SignalCall;
 
 /// The connected servers by connection number.
 #[derive(Default)]
-pub(super) struct Presences(Mutex<BTreeMap<u64, Caller>>);
+pub(super) struct ServerConnections(Mutex<BTreeMap<u64, Caller>>);
 
 /// One connection of an MCP server, until it is dropped.
 pub struct Present {
@@ -31,7 +31,7 @@ pub struct Present {
     number: u64,
 }
 
-impl Presences {
+impl ServerConnections {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Caller>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -13,7 +13,7 @@ const IDS: usize = 8_192;
 const SESSIONS: usize = 4_096;
 
 #[derive(Default)]
-pub(super) struct Recent(Mutex<Inner>);
+pub(super) struct RecentHooks(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
@@ -23,14 +23,14 @@ struct Inner {
     places: BTreeMap<SessionId, Place>,
 }
 
-impl Recent {
+impl RecentHooks {
     /// True if a hook was taken in.
-    pub(super) fn has(&self, id: &str) -> bool {
+    pub(super) fn contains(&self, id: &str) -> bool {
         self.lock().ids.contains(id)
     }
 
     /// Remembers a hook.
-    pub(super) fn put(&self, id: &str) {
+    pub(super) fn insert(&self, id: &str) {
         let mut inner = self.lock();
         if !inner.ids.insert(id.into()) {
             return;
@@ -86,19 +86,19 @@ mod tests {
 
     #[test]
     fn a_hook_is_known_until_so_many_others_came() {
-        let recent = Recent::default();
+        let recent = RecentHooks::default();
         for number in 0..=IDS {
-            recent.put(&number.to_string());
-            recent.put(&number.to_string());
+            recent.insert(&number.to_string());
+            recent.insert(&number.to_string());
         }
-        assert!(!recent.has("0") && recent.has("1") && recent.has(&IDS.to_string()));
+        assert!(!recent.contains("0") && recent.contains("1") && recent.contains(&IDS.to_string()));
         let inner = recent.lock();
         assert_eq!((inner.ids.len(), inner.order.len()), (IDS, IDS));
     }
 
     #[test]
     fn activity_is_recorded_once_per_interval() {
-        let (recent, session) = (Recent::default(), SessionId::new("a").unwrap());
+        let (recent, session) = (RecentHooks::default(), SessionId::new("a").unwrap());
         let told: Vec<bool> = [0, 59, 60, 61, 119, 120].map(|at| recent.activity(&session, Timestamp(at), 60)).to_vec();
         assert_eq!(told, [true, false, true, false, false, true]);
         assert!(recent.activity(&SessionId::new("b").unwrap(), Timestamp(61), 60));

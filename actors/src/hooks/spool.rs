@@ -67,7 +67,8 @@ impl Spool {
     /// Returns the number of waiting signals and of dropped ones.
     pub(super) fn waiting(&self) -> (u64, u64) {
         let names = self.folder_metadata().and_then(|_| fs::read_dir(&self.folder).ok()).into_iter().flatten();
-        let is_signal = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| at_of(name).is_some());
+        let is_signal =
+            |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| signal_time(name).is_some());
         let waiting = names.take(ENTRIES_MAX).flatten().filter(is_signal).count() as u64;
         (waiting, self.dropped())
     }
@@ -87,9 +88,9 @@ impl Spool {
                 continue;
             }
             let age = metadata.modified().ok().and_then(|at| now.duration_since(at).ok()).unwrap_or_default();
-            match at_of(name) {
-                Some(At::Ms(at)) if metadata.is_file() => files.push((at, path)),
-                Some(At::Written) if metadata.is_file() => files.push((written_ms(&metadata), path)),
+            match signal_time(name) {
+                Some(SignalTime::Ms(at)) if metadata.is_file() => files.push((at, path)),
+                Some(SignalTime::Written) if metadata.is_file() => files.push((written_ms(&metadata), path)),
                 // A hook is still writing it.
                 None if metadata.is_file() && is_unfinished(name) && age < UNFINISHED => {}
                 None if metadata.is_file() && is_unfinished(name) => drop(fs::remove_file(&path)),
@@ -175,21 +176,21 @@ impl Spool {
 }
 
 /// The time of a signal by its file name.
-enum At {
+enum SignalTime {
     Ms(u128),
     /// Use the file's modification time.
     Written,
 }
 
 /// Returns `None` if the name is not that of a signal.
-fn at_of(name: &str) -> Option<At> {
+fn signal_time(name: &str) -> Option<SignalTime> {
     let stem = name.strip_suffix(".json")?;
     if stem.strip_prefix("activity-").is_some_and(|session| !session.is_empty()) {
-        return Some(At::Written);
+        return Some(SignalTime::Written);
     }
     let (at, id) = stem.split_once('-')?;
     let is_time = at.len() == 13 && at.bytes().all(|byte| byte.is_ascii_digit());
-    (is_time && !id.is_empty()).then(|| at.parse().ok().map(At::Ms))?
+    (is_time && !id.is_empty()).then(|| at.parse().ok().map(SignalTime::Ms))?
 }
 
 /// True if the name is a temporary one.

@@ -59,7 +59,7 @@ struct Event {
 /// The stored form: the answer, and the latencies that it is computed from.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Kept {
+pub(super) struct Saved {
     #[serde(flatten)]
     shown: HookStats,
     times_us: BTreeMap<String, VecDeque<u64>>,
@@ -80,7 +80,7 @@ impl Statistics {
         let mut text = Vec::new();
         let read = baton_base::transcript_file::open(&home.join(FILE))
             .and_then(|file| file.take(FILE_BYTES).read_to_end(&mut text));
-        let kept: Option<Kept> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
+        let kept: Option<Saved> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
         Self(Mutex::new(Counted::of(kept.unwrap_or_default(), now)))
     }
 
@@ -131,7 +131,7 @@ impl Statistics {
     }
 
     /// Returns what is to be saved, if anything was counted: at most once per [`KEEP`], or `now`.
-    pub(super) fn to_keep(&self, now: bool) -> Option<Kept> {
+    pub(super) fn take_unsaved(&self, now: bool) -> Option<Saved> {
         {
             let mut counted = self.lock();
             let is_due = now || counted.kept_at.is_none_or(|at| at.elapsed() >= KEEP);
@@ -141,7 +141,7 @@ impl Statistics {
             (counted.is_new, counted.kept_at) = (false, Some(Instant::now()));
         }
         let times = self.lock().events.iter().map(|(name, event)| (name.clone(), event.times_us.clone())).collect();
-        Some(Kept { shown: self.shown(), times_us: times })
+        Some(Saved { shown: self.shown(), times_us: times })
     }
 
     /// Returns the counts as answered, without what lies in the spool.
@@ -170,7 +170,7 @@ impl Statistics {
 }
 
 /// Saves the counts. Blocks for a short write.
-pub(super) fn keep(home: &Path, kept: &Kept) {
+pub(super) fn save(home: &Path, kept: &Saved) {
     let written = serde_json::to_vec(kept).map_err(std::io::Error::other);
     if let Err(error) = written.and_then(|text| durable::write_file(&home.join(FILE), &text)) {
         tracing::debug!(%error, "statistics of hooks not kept");
@@ -178,8 +178,8 @@ pub(super) fn keep(home: &Path, kept: &Kept) {
 }
 
 impl Counted {
-    fn of(kept: Kept, now: Timestamp) -> Self {
-        let Kept { shown, mut times_us } = kept;
+    fn of(kept: Saved, now: Timestamp) -> Self {
+        let Saved { shown, mut times_us } = kept;
         let mut counted = Self {
             since: Timestamp::parse(&shown.since).unwrap_or(now),
             events: BTreeMap::new(),
@@ -232,7 +232,7 @@ mod tests {
     fn what_is_counted_survives_a_restart_and_what_cannot_be_read_is_no_loss() {
         let home = tempfile::tempdir().unwrap();
         let statistics = Statistics::open(home.path(), Timestamp(1_000));
-        assert!(statistics.to_keep(true).is_none(), "nothing was counted");
+        assert!(statistics.take_unsaved(true).is_none(), "nothing was counted");
         statistics.called("Stop", 2_000);
         statistics.called("Stop", 1_500);
         statistics.failed("Stop", "timeout", 1);
@@ -243,9 +243,9 @@ mod tests {
         for us in 1..=TIMES as u64 + 100 {
             statistics.took(&HookTook { event: "Stop".to_owned(), us });
         }
-        keep(home.path(), &statistics.to_keep(false).unwrap());
+        save(home.path(), &statistics.take_unsaved(false).unwrap());
         statistics.ignored("own");
-        assert!(statistics.to_keep(false).is_none(), "kept a moment ago");
+        assert!(statistics.take_unsaved(false).is_none(), "kept a moment ago");
         let again = Statistics::open(home.path(), Timestamp(9_000)).shown();
         let stop = &again.events["Stop"];
         assert_eq!((stop.calls, stop.last_at.as_deref()), (2, Some("1970-01-01T00:00:02.000Z")));

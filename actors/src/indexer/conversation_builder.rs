@@ -21,7 +21,7 @@ const HELD_BYTES: usize = 1024 * 1024;
 const UNREAD_NAMED: usize = 100;
 
 /// A conversation being gathered.
-pub(super) struct Gathered<'a> {
+pub(super) struct ConversationBuilder<'a> {
     session: &'a SessionId,
     batch: Batch,
     prior: Option<ManifestId>,
@@ -54,7 +54,7 @@ pub(super) struct Written {
     pub(super) held: Option<Held>,
 }
 
-impl<'a> Gathered<'a> {
+impl<'a> ConversationBuilder<'a> {
     /// Starts an empty conversation that will continue `prior`.
     pub(super) fn new(chunks: &ChunkStore, session: &'a SessionId, prior: Option<ManifestId>) -> Self {
         Self {
@@ -192,7 +192,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-impl Sink for Gathered<'_> {
+impl Sink for ConversationBuilder<'_> {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
@@ -257,18 +257,18 @@ mod tests {
                 assert_ne!(ContentHash::digest(&all), ContentHash::digest(&all[..all.len() - 1]));
             }
             let (old, more) = all.split_at(kept as usize);
-            let mut whole = Gathered::new(&chunks, &session, None);
+            let mut whole = ConversationBuilder::new(&chunks, &session, None);
             all.iter().for_each(|item| whole.item(item.clone()));
             let expected = whole.written(Header::default()).unwrap();
             let manifest = expected.manifest;
             expected.batch.commit().unwrap();
 
-            let mut first = Gathered::new(&chunks, &session, None);
+            let mut first = ConversationBuilder::new(&chunks, &session, None);
             old.iter().for_each(|item| first.item(item.clone()));
             let first = first.written(Header::default()).unwrap();
             let prior = first.manifest;
             first.batch.commit().unwrap();
-            let mut second = Gathered::new(&chunks, &session, Some(prior));
+            let mut second = ConversationBuilder::new(&chunks, &session, Some(prior));
             let stored = Stored::open(&chunks, &session, &prior).unwrap();
             stored.items().for_each(|item| second.stored(item.unwrap()));
             more.iter().for_each(|item| second.item(item.clone()));
@@ -288,10 +288,10 @@ mod tests {
         let (folder, session) = (tempfile::tempdir().unwrap(), SessionId::new("a").unwrap());
         let chunks = ChunkStore::open(folder.path()).unwrap();
         let files = || std::fs::read_dir(chunks.folder_of(&session)).map_or(0, Iterator::count);
-        let mut gathered = Gathered::new(&chunks, &session, None);
-        items(1..40, 100_000).into_iter().for_each(|item| gathered.item(item));
+        let mut builder = ConversationBuilder::new(&chunks, &session, None);
+        items(1..40, 100_000).into_iter().for_each(|item| builder.item(item));
         assert!(files() > 0, "it is written as it comes");
-        drop(gathered);
+        drop(builder);
         assert_eq!(files(), 0);
     }
 
@@ -299,11 +299,8 @@ mod tests {
     fn an_item_that_cannot_be_stored_fails_the_whole() {
         let (folder, session) = (tempfile::tempdir().unwrap(), SessionId::new("a").unwrap());
         let chunks = ChunkStore::open(folder.path()).unwrap();
-        let mut gathered = Gathered::new(&chunks, &session, None);
-        items(1..2, chunks::LINE_MAX_BYTES)
-            .into_iter()
-            .chain(items(2..40, 50_000))
-            .for_each(|item| gathered.item(item));
-        assert!(matches!(gathered.written(Header::default()), Err(chunks::Error::BadLine { index: 0, .. })));
+        let mut builder = ConversationBuilder::new(&chunks, &session, None);
+        items(1..2, chunks::LINE_MAX_BYTES).into_iter().chain(items(2..40, 50_000)).for_each(|item| builder.item(item));
+        assert!(matches!(builder.written(Header::default()), Err(chunks::Error::BadLine { index: 0, .. })));
     }
 }

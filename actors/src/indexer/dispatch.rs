@@ -8,10 +8,10 @@ use baton_events::session::FailureWhy;
 use ractor::ActorRef;
 use tokio::sync::Notify;
 
-use super::fresh::Fresh;
+use super::fresh::FreshConversations;
 use super::job;
-use super::may_read::Leave;
-use super::sync_batch::Standing;
+use super::may_read::JobGate;
+use super::sync_batch::PendingJob;
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Msg, State, report};
 use baton_base::io_remedy::Obstacle;
@@ -21,25 +21,25 @@ use baton_base::throttle::{Pace, Room};
 impl State {
     /// Moves a background job that a caller now waits for to the urgent ones.
     pub(super) fn hurry(&mut self, session: &SessionId) {
-        let index = self.behind.iter().position(|waiting| waiting.session == *session);
-        if let Some(request) = index.and_then(|index| self.behind.remove(index)) {
-            self.asked.push_back(request);
+        let index = self.background.iter().position(|waiting| waiting.session == *session);
+        if let Some(request) = index.and_then(|index| self.background.remove(index)) {
+            self.urgent.push_back(request);
         } else if let Some(begun) = self.preparing.get(session) {
             begun.notify_one();
         }
     }
 
     pub(super) fn dispatch(&mut self, myself: &ActorRef<Msg>) {
-        while self.asked_under_way < limits::JOBS_UNDER_WAY
-            && let Some(request) = Self::next(&mut self.asked, &self.under_way)
+        while self.urgent_under_way < limits::JOBS_UNDER_WAY
+            && let Some(request) = Self::next(&mut self.urgent, &self.under_way)
         {
-            self.asked_under_way += 1;
+            self.urgent_under_way += 1;
             self.begin(request, myself.clone());
         }
         while self.preparing.len() < self.options.jobs_at_once
-            && let Some(request) = Self::next(&mut self.behind, &self.under_way)
+            && let Some(request) = Self::next(&mut self.background, &self.under_way)
         {
-            self.begin_behind(request, myself.clone());
+            self.begin_background(request, myself.clone());
         }
     }
 
@@ -51,39 +51,39 @@ impl State {
         Some(request)
     }
 
-    fn leave(&self) -> Leave {
-        Leave { table: self.options.table.clone(), settings: self.options.settings.clone() }
+    fn gate(&self) -> JobGate {
+        JobGate { table: self.options.table.clone(), settings: self.options.settings.clone() }
     }
 
     /// Starts an urgent job: waits for a processor, runs, and queues the result for storing.
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
-        let (chunks, at_work, shelf) = (self.options.chunks.clone(), self.at_work.clone(), self.asked_shelf.clone());
-        let (under_way, leave, slot) = (self.under_way.clone(), self.leave(), self.slot.clone());
+        let (chunks, at_work, queue) = (self.options.chunks.clone(), self.at_work.clone(), self.urgent_queue.clone());
+        let (under_way, gate, slot) = (self.under_way.clone(), self.gate(), self.slot.clone());
         tokio::spawn(async move {
-            let standing = Standing::of(&request, under_way);
+            let pending = PendingJob::new(&request, under_way);
             let room = at_work.acquire_owned().await;
-            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
+            let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &gate)).await;
             drop(room);
-            shelf.take(prepared, standing).await;
+            queue.add(prepared, pending).await;
             report(&myself, &slot, Msg::Finished);
         });
     }
 
     /// Starts a background job. The next one may start once its conversation is queued for storing.
-    fn begin_behind(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
+    fn begin_background(&mut self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let hurried = Arc::new(Notify::new());
         self.preparing.insert(request.session.clone(), hurried.clone());
-        let (under_way, leave) = (self.under_way.clone(), self.leave());
-        let (chunks, fresh, shelf) = (self.options.chunks.clone(), self.fresh.clone(), self.shelf.clone());
+        let (under_way, gate) = (self.under_way.clone(), self.gate());
+        let (chunks, fresh, queue) = (self.options.chunks.clone(), self.fresh.clone(), self.background_queue.clone());
         let (pace, slot, storing) = (self.options.pace.clone(), self.slot.clone(), self.storing.clone());
         tokio::spawn(async move {
-            let (session, standing) = (request.session.clone(), Standing::of(&request, under_way));
-            let (request, chunks, leave) = (Arc::new(*request), Arc::new(chunks), Arc::new(leave));
+            let (session, pending) = (request.session.clone(), PendingJob::new(&request, under_way));
+            let (request, chunks, gate) = (Arc::new(*request), Arc::new(chunks), Arc::new(gate));
             let prepared = loop {
-                let room = background(&pace, &fresh, &hurried).await;
+                let room = wait_turn(&pace, &fresh, &hurried).await;
                 let is_asked = room.is_none();
-                let (request, chunks, leave) = (request.clone(), chunks.clone(), leave.clone());
-                let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &leave)).await;
+                let (request, chunks, gate) = (request.clone(), chunks.clone(), gate.clone());
+                let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &gate)).await;
                 drop(room);
                 // Other background jobs would fail alike. Keep this one here until the disk has room.
                 match no_room(&prepared).filter(|_| !is_asked) {
@@ -95,7 +95,7 @@ impl State {
                     () = hurried.notified() => hurried.notify_one(),
                 }
             };
-            shelf.take(prepared, standing).await;
+            queue.add(prepared, pending).await;
             report(&myself, &slot, Msg::Prepared(session));
         });
     }
@@ -103,7 +103,7 @@ impl State {
 
 /// Waits until the memory has caught up and a background processor is free. Returns `None` as soon as the job becomes
 /// urgent.
-async fn background(pace: &Pace, fresh: &Fresh, hurried: &Notify) -> Option<Room> {
+async fn wait_turn(pace: &Pace, fresh: &FreshConversations, hurried: &Notify) -> Option<Room> {
     let in_turn = async {
         let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
         pace.background().await

@@ -18,13 +18,13 @@ pub(super) struct Held {
 }
 
 #[derive(Default)]
-pub(super) struct Fresh {
+pub(super) struct FreshConversations {
     kept: Mutex<VecDeque<(ContentHash, Held)>>,
     /// Notified when one was taken out.
     taken: Notify,
 }
 
-impl Fresh {
+impl FreshConversations {
     /// Keeps a conversation under its manifest's hash. The oldest are dropped beyond [`limits::FRESH_BYTES`].
     pub(super) fn put(&self, manifest: ContentHash, held: Held) {
         let mut kept = self.lock();
@@ -87,7 +87,7 @@ mod tests {
         };
         let (a, b) = (ContentHash([1; 32]), ContentHash([2; 32]));
         let held = |weight| Held { items: Arc::new(vec![item.clone()]), weight };
-        let fresh = Fresh::default();
+        let fresh = FreshConversations::default();
         fresh.put(a, held(limits::FRESH_BYTES));
         assert_eq!(fresh.take(&a).map(|items| items.len()), Some(1));
         assert!(fresh.take(&a).is_none());

@@ -18,9 +18,9 @@ use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, S
 
 pub(super) mod stored;
 
-use super::conversation_builder::{Gathered, Written};
-use super::fresh::{Fresh, Held};
-use super::may_read::Leave;
+use super::conversation_builder::{ConversationBuilder, Written};
+use super::fresh::{FreshConversations, Held};
+use super::may_read::JobGate;
 use super::{JobOutcome, JobRequest};
 use baton_store::chunks;
 use baton_store::chunks::{Batch, ChunkStore, Header};
@@ -42,10 +42,10 @@ pub(super) struct Prepared {
 }
 
 /// Reads, filters, hashes and writes, if the job may still run. `Err` is the outcome of a job that ends here.
-pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) -> Result<Prepared, JobOutcome> {
+pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, gate: &JobGate) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
     // Look up the episode to continue only now: it may have been redacted since the job was queued.
-    let Some(row) = leave.taken(request) else { return Err(JobOutcome::LetGo { effect }) };
+    let Some(row) = gate.owed_row(request) else { return Err(JobOutcome::LetGo { effect }) };
     index(request, row.state.episode.as_ref(), chunks).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
         Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },
@@ -54,7 +54,7 @@ pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, leave: &Leave) 
 
 /// Makes the written conversations durable and returns the outcomes in the same order. A job is complete only if this
 /// succeeded.
-pub(super) fn store(all: Vec<Prepared>, fresh: &Fresh) -> Vec<JobOutcome> {
+pub(super) fn store(all: Vec<Prepared>, fresh: &FreshConversations) -> Vec<JobOutcome> {
     let (mut batches, mut rest) = (Vec::new(), Vec::new());
     for Prepared { complete, written } in all {
         let written = written.map(|Written { batch, manifest, held }| {
@@ -77,7 +77,7 @@ fn stored(
     committed: Result<(), chunks::Error>,
     manifest: ContentHash,
     held: Option<Held>,
-    fresh: &Fresh,
+    fresh: &FreshConversations,
 ) -> JobOutcome {
     if let Err(error) = committed {
         let (effect, why) = (complete.effect, FailureReason::NotStored);
@@ -92,18 +92,19 @@ fn stored(
 fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let job = &request.job;
     let continued = continued(request, prior, chunks).filter(|_| !request.anew);
-    let (mut gathered, mut start) = match continued {
-        Some((gathered, start)) => (gathered, start),
-        None => (Gathered::new(chunks, &request.session, None), beginning(request)),
+    let (mut builder, mut start) = match continued {
+        Some((builder, start)) => (builder, start),
+        None => (ConversationBuilder::new(chunks, &request.session, None), beginning(request)),
     };
-    let done = match read(request, &mut gathered, &start) {
+    let done = match read(request, &mut builder, &start) {
         Err(Stop::Failed(FailureReason::Gone, reason)) => {
-            return stored::of_gone(request, prior, chunks).unwrap_or(Err(Stop::Failed(FailureReason::Gone, reason)));
+            return stored::finish_without_transcript(request, prior, chunks)
+                .unwrap_or(Err(Stop::Failed(FailureReason::Gone, reason)));
         }
         done => done?,
     };
     (start.cursor, start.tail) = (done.cursor, done.tail);
-    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count());
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -114,8 +115,8 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
-    let unread = gathered.unread().to_vec();
-    if !request.anew && unread.is_empty() && !gathered.withdraws() && prior.filter(unchanged).is_some() {
+    let unread = builder.unread().to_vec();
+    if !request.anew && unread.is_empty() && !builder.withdraws() && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
@@ -125,7 +126,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         tail: hex::encode(&start.tail.0),
         unread,
     };
-    let written = gathered.written(header).map_err(not_stored)?;
+    let written = builder.written(header).map_err(not_stored)?;
     if prior.filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
         // Identical to the stored one; what was written is not needed.
         return Ok(Prepared { complete: complete(None), written: None });
@@ -161,7 +162,7 @@ fn continued<'a>(
     request: &'a JobRequest,
     prior: Option<&EpisodeRef>,
     chunks: &'a ChunkStore,
-) -> Option<(Gathered<'a>, Start)> {
+) -> Option<(ConversationBuilder<'a>, Start)> {
     let prior = prior?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
         return None;
@@ -169,21 +170,21 @@ fn continued<'a>(
     let read = || -> Result<_, String> {
         let told = |error: conversation::Error| error.to_string();
         let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
-        let mut gathered = Gathered::new(chunks, &request.session, Some(prior.manifest));
+        let mut builder = ConversationBuilder::new(chunks, &request.session, Some(prior.manifest));
         for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
-            gathered.stored(item.map_err(told)?);
+            builder.stored(item.map_err(told)?);
         }
         let cursor = manifest.header.cursor.read().ok_or("its cursor is not readable")?;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
-        Ok((gathered, Start { cursor, tail, ..beginning(request) }))
+        Ok((builder, Start { cursor, tail, ..beginning(request) }))
     };
     read()
         .inspect_err(|reason| tracing::warn!(session = %request.session, %reason, "stored conversation read anew"))
         .ok()
 }
 
-fn read(request: &JobRequest, gathered: &mut Gathered<'_>, start: &Start) -> Result<Done, Stop> {
-    match transcript_reader::items(start, gathered.open_calls(), request.job.to, gathered) {
+fn read(request: &JobRequest, builder: &mut ConversationBuilder<'_>, start: &Start) -> Result<Done, Stop> {
+    match transcript_reader::items(start, builder.open_calls(), request.job.to, builder) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureReason::Gone, format!("{} is gone", start.path))),

@@ -51,7 +51,7 @@ pub(crate) fn is_large(episode: &EpisodeRef) -> bool {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Large(Mutex<BTreeMap<SessionId, Entry>>);
+pub(super) struct LargeConversations(Mutex<BTreeMap<SessionId, Entry>>);
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -71,7 +71,7 @@ impl Entry {
     }
 }
 
-impl Large {
+impl LargeConversations {
     /// Puts off an event of a session.
     pub(super) fn owe(&self, session: &SessionId, event: Position) {
         self.lock().entry(session.clone()).or_default().since.get_or_insert_with(|| (event, Instant::now()));
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_took_long_rests_long_unless_somebody_waits_for_it() {
-        let (large, a, b) = (Large::default(), id("a"), id("b"));
+        let (large, a, b) = (LargeConversations::default(), id("a"), id("b"));
         let now = Instant::now();
         large.owe(&a, Position(7));
         large.owe(&a, Position(9));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn patience_grows_within_bounds_and_in_the_end_has_none() {
-        let (large, a) = (Large::default(), id("a"));
+        let (large, a) = (LargeConversations::default(), id("a"));
         let patience = || large.next(Position(9), Instant::now()).unwrap().1;
         large.owe(&a, Position(1));
         for (took, expected) in [

@@ -12,15 +12,15 @@
 mod apply;
 mod backoff;
 mod change;
+mod coverage;
 mod failure;
+mod interrupt;
 mod large;
 mod memos;
+mod missing;
 mod outline;
 mod port;
 mod purging;
-mod reach;
-mod way;
-mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,23 +32,23 @@ use std::time::{Duration, Instant};
 use baton_conversation::record::{Position, SessionId};
 
 use super::Options;
-use super::fresh::Fresh;
-use super::large::Large;
+use super::fresh::FreshConversations;
+use super::large::LargeConversations;
 use super::left_out::LeftOut;
-use super::restore::Mender;
+use super::restore::Restorer;
 use backoff::{pause, wait_to_open};
 use baton_base::condition::Condition;
 use baton_base::io_remedy;
 use baton_base::limits;
 use baton_memory::{Checkpoint, Error as MemoryError, Store};
+use coverage::Coverage;
+pub(crate) use coverage::{Covered, Want};
 use failure::Failures;
+use interrupt::Interrupt;
 pub(crate) use memos::{as_episode, items as memo_items};
 use port::{Command, Wait};
 pub(super) use port::{Port, close_now, follow};
 use purging::Purge;
-use reach::Reach;
-pub(crate) use reach::{Covered, Want};
-use way::Way;
 
 /// After this long without work the writer's memory is released.
 const IDLE: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ const REMEMBERED: usize = 10_000;
 
 pub(super) struct Projector<C> {
     options: Options,
-    fresh: Arc<Fresh>,
+    fresh: Arc<FreshConversations>,
     collect: C,
     store: Store,
     /// The last event applied, committed or not.
@@ -80,15 +80,15 @@ pub(super) struct Projector<C> {
     /// Sessions whose older chunks can be collected after the commit.
     superseded: Vec<SessionId>,
     /// Conversations put off. The checkpoint stays before them.
-    large: Arc<Large>,
+    large: Arc<LargeConversations>,
     left_out: Arc<LeftOut>,
-    mender: Mender,
+    restorer: Restorer,
     nudged: Arc<AtomicBool>,
-    reach: Arc<Reach>,
+    coverage: Arc<Coverage>,
     trouble: Arc<Condition>,
     failures: Failures,
     /// When missing sessions were last looked for.
-    made_whole: Option<Instant>,
+    missing_added_at: Option<Instant>,
 }
 
 #[derive(Clone, Copy)]
@@ -103,10 +103,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// is deleted, to be rebuilt from the log, and `broke` is called.
     pub(super) fn start(
         options: Options,
-        fresh: Arc<Fresh>,
-        large: Arc<Large>,
+        fresh: Arc<FreshConversations>,
+        large: Arc<LargeConversations>,
         left_out: Arc<LeftOut>,
-        mender: Mender,
+        restorer: Restorer,
         collect: C,
         broke: impl FnOnce() + Send + 'static,
     ) -> Result<Port, MemoryError> {
@@ -115,13 +115,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             commands,
             nudged: Arc::new(AtomicBool::new(true)),
             searcher: Arc::default(),
-            reach: Arc::default(),
+            coverage: Arc::default(),
             trouble: Arc::new(Condition::new("the searchable memory does not follow the log")),
         };
         let mut opened = open(&options, &port);
         let shared = port.clone();
         let _ = port.commands.send(Command::Nudge);
-        let (memory, reach) = (options.memory.clone(), port.reach.clone());
+        let (memory, coverage) = (options.memory.clone(), port.coverage.clone());
         large.clear();
         let work = move || {
             let mut tries = 0;
@@ -152,12 +152,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 superseded: Vec::new(),
                 large,
                 left_out,
-                mender,
+                restorer,
                 nudged: shared.nudged,
-                reach: shared.reach,
+                coverage: shared.coverage,
                 trouble: shared.trouble,
                 failures: Failures::default(),
-                made_whole: None,
+                missing_added_at: None,
             };
             projector.run(&inbox)
         };
@@ -167,7 +167,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 if catch_unwind(AssertUnwindSafe(work)).unwrap_or(true) {
                     tracing::error!("memory broke, rebuilding it from the log");
                     let _ = std::fs::remove_dir_all(memory);
-                    reach.set_covered(Covered::default());
+                    coverage.set_covered(Covered::default());
                     broke();
                 }
             })
@@ -231,7 +231,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     fn advance(&mut self) -> Result<Option<Duration>, Error> {
         let more = self.take_in()?;
         if !more {
-            self.make_whole()?;
+            self.add_missing()?;
         }
         let taken = self.taken_in();
         let wanted = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
@@ -283,7 +283,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         for record in records.iter().filter(|record| record.position <= known) {
             self.apply(record)?;
             self.applied = record.position;
-            self.reach.take(record.position);
+            self.coverage.take(record.position);
         }
         // A read may return fewer events than requested, but none only at the end of the log.
         Ok(!records.is_empty() && self.applied < known)
@@ -307,7 +307,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
         }
         let covered = self.taken_in();
-        self.reach.set_covered(covered);
+        self.coverage.set_covered(covered);
         let is_ready = |wait: &Wait| wait.at_least <= covered.of(wait.want);
         let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(is_ready);
         self.waiting = waiting;
@@ -334,7 +334,7 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
         store.clear()?;
     }
     let applied = checkpoint.map_or(Position(0), |checkpoint| checkpoint.position);
-    port.reach.set_covered(Covered { whole: applied, but_large: applied });
+    port.coverage.set_covered(Covered { whole: applied, but_large: applied });
     *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
     Ok((store, applied))
 }

@@ -106,7 +106,7 @@ impl Handle {
 impl super::State {
     /// Drops queued jobs of these sessions.
     pub(super) fn let_go(&mut self, sessions: &[SessionId]) {
-        for waiting in [&mut self.asked, &mut self.behind] {
+        for waiting in [&mut self.urgent, &mut self.background] {
             let (gone, left): (Vec<_>, _) =
                 std::mem::take(waiting).into_iter().partition(|job| sessions.contains(&job.session));
             *waiting = left.into();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use baton_conversation::record::Position;
 use tokio::sync::oneshot;
 
-use super::fresh::Fresh;
+use super::fresh::FreshConversations;
 use super::left_out::LeftOut;
 use super::projector::{self, Port, Projector};
 use super::{Handle, Options};
@@ -24,8 +24,8 @@ impl Rebuilt {
     pub(crate) fn begin(options: &Options, indexer: &Handle, folder: &Path) -> Result<Self, String> {
         let options = Options { memory: folder.to_owned(), vectors: None, ..options.clone() };
         // Without a purge, nothing needs to be collected for this memory.
-        let (fresh, left_out) = (Arc::new(Fresh::default()), Arc::new(LeftOut::default()));
-        let port = Projector::start(options, fresh, Arc::default(), left_out, indexer.mender(), |_| {}, || {});
+        let (fresh, left_out) = (Arc::new(FreshConversations::default()), Arc::new(LeftOut::default()));
+        let port = Projector::start(options, fresh, Arc::default(), left_out, indexer.restorer(), |_| {}, || {});
         port.map(Self).map_err(|error| error.to_string())
     }
 

@@ -103,7 +103,7 @@ impl Handle {
 
     fn redacted_conversation(&self, id: &SessionId, state: &State) -> Result<Option<RedactedConversation>, Error> {
         let Some(episode) = &state.episode else { return Ok(None) };
-        let again = match stored::again(&self.chunks, id, &episode.manifest) {
+        let again = match stored::redact_stored(&self.chunks, id, &episode.manifest) {
             Err(stored::Failed::Lasting(reason)) => return Err(Error::Lasting(reason)),
             Err(stored::Failed::Refused(reason) | stored::Failed::NotStored(reason)) => {
                 return Err(Error::Refused(reason));

@@ -18,7 +18,7 @@ use baton_conversation::transcript::{Cursor, OpenCalls, Source};
 use baton_events::schema::cursor::CursorV3;
 use baton_events::session::{EpisodeRef, State, TailDigest};
 
-use super::conversation_builder::Gathered;
+use super::conversation_builder::ConversationBuilder;
 use super::under_way::UnderWay;
 use super::{Handle, Msg};
 use baton_base::actor_address::ActorAddress;
@@ -30,7 +30,7 @@ use baton_store::transcript_reader::{Done, Pass, Start};
 /// Restores conversations while nothing else runs for their session: no job, collection or forgetting, which would
 /// delete the new files or fail on them.
 #[derive(Clone)]
-pub(super) struct Mender {
+pub(super) struct Restorer {
     chunks: Arc<ChunkStore>,
     under_way: UnderWay,
     slot: ActorAddress<Msg>,
@@ -60,28 +60,28 @@ impl baton_views::conversation::Index for Index {
 }
 
 impl Handle {
-    pub(super) fn mender(&self) -> Mender {
-        Mender { chunks: self.chunks.clone(), under_way: self.under_way.clone(), slot: self.slot.clone() }
+    pub(super) fn restorer(&self) -> Restorer {
+        Restorer { chunks: self.chunks.clone(), under_way: self.under_way.clone(), slot: self.slot.clone() }
     }
 
     /// Restores the unreadable conversation of a session's current episode from its transcript, if that still yields
     /// exactly the same. Returns why not otherwise. Blocks for disk reads.
     pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
-        self.mender().mend(table, id, episode)?;
+        self.restorer().restore(table, id, episode)?;
         tracing::warn!(session = %id, "stored conversation restored from its transcript");
         self.left_out.readable(id);
         Ok(())
     }
 }
 
-impl Mender {
+impl Restorer {
     /// Like [`Handle::restore`].
-    pub(super) fn mend(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
+    pub(super) fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         let held = self.under_way.hold(id).ok_or("it is being indexed")?;
         // Read the table while the session is held: what was forgotten meanwhile must not be written again.
         let row = table.now().get(id).cloned();
         let restored = match row.filter(|row| is_current(&row.state, episode)) {
-            Some(row) => mend(&self.chunks, id, &row.state, episode),
+            Some(row) => restore_conversation(&self.chunks, id, &row.state, episode),
             None => Err("it is no longer the session's episode".to_owned()),
         };
         drop(held);
@@ -98,14 +98,19 @@ pub(super) fn is_current(state: &State, episode: &EpisodeRef) -> bool {
 
 /// Reads an episode's conversation from the transcript and stores it again. Returns why that is impossible otherwise.
 /// Blocks for disk reads.
-fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &EpisodeRef) -> Result<(), String> {
+fn restore_conversation(
+    chunks: &ChunkStore,
+    session: &SessionId,
+    state: &State,
+    episode: &EpisodeRef,
+) -> Result<(), String> {
     let Some(transcript) = &state.transcript else { return Err("it has no transcript".to_owned()) };
     if state.generation != episode.generation {
         return Err(format!("{} was rewritten since", transcript.path));
     }
-    let mut gathered = Gathered::new(chunks, session, None);
-    let done = read(state, &transcript.path, transcript.agent, episode.to, &mut gathered)?;
-    if gathered.hash().map_err(|error| error.to_string())? != episode.hash {
+    let mut builder = ConversationBuilder::new(chunks, session, None);
+    let done = read(state, &transcript.path, transcript.agent, episode.to, &mut builder)?;
+    if builder.hash().map_err(|error| error.to_string())? != episode.hash {
         return Err(format!("{} has other content now", transcript.path));
     }
     let header = Header {
@@ -113,19 +118,25 @@ fn mend(chunks: &ChunkStore, session: &SessionId, state: &State, episode: &Episo
         filter_version: episode.filter_version,
         cursor: CursorV3::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
-        unread: gathered.unread().to_vec(),
+        unread: builder.unread().to_vec(),
     };
-    let written = gathered.written(header).map_err(|error| error.to_string())?;
+    let written = builder.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {
         return Err(format!("{} yields the same text in another form", transcript.path));
     }
     written.batch.commit().map_err(|error| error.to_string())
 }
 
-fn read(state: &State, path: &str, agent: Agent, to: u64, gathered: &mut Gathered<'_>) -> Result<Done, String> {
+fn read(
+    state: &State,
+    path: &str,
+    agent: Agent,
+    to: u64,
+    builder: &mut ConversationBuilder<'_>,
+) -> Result<Done, String> {
     let source = Source { agent, subagent: state.is_subagent() };
     let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
-    match transcript_reader::items(&start, OpenCalls::default(), to, gathered) {
+    match transcript_reader::items(&start, OpenCalls::default(), to, builder) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),
         Pass::Gone => Err(format!("{path} is gone")),

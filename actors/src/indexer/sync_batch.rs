@@ -9,7 +9,7 @@ use baton_events::session::{EffectId, FailureReason};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
-use super::fresh::Fresh;
+use super::fresh::FreshConversations;
 use super::job::{self, Prepared};
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Reply, broken};
@@ -17,15 +17,15 @@ use baton_base::condition::Condition;
 use baton_base::limits;
 
 /// A job whose session waits for the outcome.
-pub(super) struct Standing {
+pub(super) struct PendingJob {
     session: SessionId,
     effect: EffectId,
     reply: Reply,
     under_way: UnderWay,
 }
 
-impl Standing {
-    pub(super) fn of(request: &JobRequest, under_way: UnderWay) -> Self {
+impl PendingJob {
+    pub(super) fn new(request: &JobRequest, under_way: UnderWay) -> Self {
         let (session, effect) = (request.session.clone(), request.job.effect);
         Self { session, effect, reply: request.reply.clone(), under_way }
     }
@@ -44,34 +44,34 @@ impl Standing {
 
 /// A queue of such conversations. Holds [`limits::STORED_TOGETHER`] beside those being stored.
 #[derive(Clone)]
-pub(super) struct Shelf {
-    standing: mpsc::Sender<(Prepared, Standing)>,
+pub(super) struct SyncQueue {
+    pending: mpsc::Sender<(Prepared, PendingJob)>,
     /// Whether conversations can be stored.
     storing: Arc<Condition>,
 }
 
-impl Shelf {
+impl SyncQueue {
     /// Creates an empty queue, served by a task as long as a sender exists. The task waits `gather` for more before it
     /// stores a batch.
-    pub(super) fn new(fresh: Arc<Fresh>, storing: Arc<Condition>, gather: Duration) -> Self {
-        let (shelf, standing) = mpsc::channel(limits::STORED_TOGETHER);
-        tokio::spawn(clear(standing, fresh, storing.clone(), gather));
-        Self { standing: shelf, storing }
+    pub(super) fn new(fresh: Arc<FreshConversations>, storing: Arc<Condition>, gather: Duration) -> Self {
+        let (queue, pending) = mpsc::channel(limits::STORED_TOGETHER);
+        tokio::spawn(store_batches(pending, fresh, storing.clone(), gather));
+        Self { pending: queue, storing }
     }
 
     /// Queues the prepared conversation of a job, waiting while the queue is full, or reports any other outcome at
     /// once.
-    pub(super) async fn take(&self, come_to: Result<Result<Prepared, JobOutcome>, JoinError>, standing: Standing) {
+    pub(super) async fn add(&self, come_to: Result<Result<Prepared, JobOutcome>, JoinError>, pending: PendingJob) {
         match come_to {
             // The receiving task ends only with the runtime.
-            Ok(Ok(prepared)) => drop(self.standing.send((prepared, standing)).await),
+            Ok(Ok(prepared)) => drop(self.pending.send((prepared, pending)).await),
             Ok(Err(outcome)) => {
                 note(&self.storing, &outcome);
-                standing.done(outcome);
+                pending.done(outcome);
             }
             Err(_) => {
-                let outcome = broken(standing.effect);
-                standing.done(outcome);
+                let outcome = broken(pending.effect);
+                pending.done(outcome);
             }
         }
     }
@@ -86,27 +86,27 @@ fn note(storing: &Condition, outcome: &JobOutcome) {
     }
 }
 
-async fn clear(
-    mut shelf: mpsc::Receiver<(Prepared, Standing)>,
-    fresh: Arc<Fresh>,
+async fn store_batches(
+    mut queue: mpsc::Receiver<(Prepared, PendingJob)>,
+    fresh: Arc<FreshConversations>,
     storing: Arc<Condition>,
     gather: Duration,
 ) {
     let mut taken = Vec::with_capacity(limits::STORED_TOGETHER);
-    while shelf.recv_many(&mut taken, limits::STORED_TOGETHER).await > 0 {
+    while queue.recv_many(&mut taken, limits::STORED_TOGETHER).await > 0 {
         let until = tokio::time::Instant::now() + gather;
         while let missing @ 1.. = limits::STORED_TOGETHER.saturating_sub(taken.len())
-            && matches!(tokio::time::timeout_at(until, shelf.recv_many(&mut taken, missing)).await, Ok(1..))
+            && matches!(tokio::time::timeout_at(until, queue.recv_many(&mut taken, missing)).await, Ok(1..))
         {}
-        let (prepared, standing): (Vec<_>, Vec<_>) = taken.drain(..).unzip();
-        tracing::debug!(sessions = standing.len(), "conversations stored together");
+        let (prepared, pending): (Vec<_>, Vec<_>) = taken.drain(..).unzip();
+        tracing::debug!(sessions = pending.len(), "conversations stored together");
         let fresh = fresh.clone();
         let stored = tokio::task::spawn_blocking(move || job::store(prepared, &fresh)).await;
         let mut outcomes = stored.unwrap_or_default().into_iter();
-        for standing in standing {
-            let outcome = outcomes.next().unwrap_or_else(|| broken(standing.effect));
+        for pending in pending {
+            let outcome = outcomes.next().unwrap_or_else(|| broken(pending.effect));
             note(&storing, &outcome);
-            standing.done(outcome);
+            pending.done(outcome);
         }
     }
 }

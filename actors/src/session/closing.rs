@@ -105,7 +105,7 @@ impl State {
 
     /// Refuses all waiters if a switch has stopped the session's job before it began: the job stays owed until the
     /// switch is lifted, which may take arbitrarily long.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn refuse_waiters(&mut self) {
         if self.policy().tracked {
             return;
         }

@@ -76,11 +76,11 @@ impl State {
             JobOutcome::Failed { effect, why, reason } => {
                 tracing::warn!(session = %self.id, %why, %reason, "index job failed");
                 self.unreadable = Some(reason);
-                let why = self.why_now(why).await;
+                let why = self.recheck_gone(why).await;
                 let _ = self.submit(&Command::Fail { effect, why }, None).await?;
             }
             JobOutcome::Rewritten { identity, .. } => self.begin_anew(identity).await?,
-            JobOutcome::LetGo { .. } => self.let_go(),
+            JobOutcome::LetGo { .. } => self.refuse_waiters(),
         }
         Ok(())
     }
@@ -92,11 +92,11 @@ impl State {
             return Ok(());
         }
         self.read_to_end().await?;
-        self.ask_again(reason).await
+        self.repeat_close(reason).await
     }
 
     /// Repeats the close whose job was voided by a rewrite.
-    pub(super) async fn ask_again(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
+    pub(super) async fn repeat_close(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
         if let Some(reason) = reason {
             // A reindex is requested by the job alone; a new generation is read from its start in any case.
             let reason = if reason == CloseReason::Reindex { CloseReason::Sync } else { reason };

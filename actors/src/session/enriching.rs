@@ -50,7 +50,7 @@ impl State {
         let command = match asking {
             Asking::Wanted => Command::Enrich,
             Asking::Call(call) => Command::CallModel(call),
-            Asking::Ended(taken) => Command::TakeAnswer(self.of_what_is_left(taken)),
+            Asking::Ended(taken) => Command::TakeAnswer(self.without_forgotten_answer(taken)),
             Asking::Lost(id) => Command::LoseCall { id },
             Asking::GiveUp { content, why } => Command::GiveUpEnrichment { content, why },
         };
@@ -69,7 +69,7 @@ impl State {
     }
 
     /// Keeps only the cost of an answer about a session that has since been forgotten; no event may name its content.
-    fn of_what_is_left(&self, mut taken: Box<TakeAnswer>) -> Box<TakeAnswer> {
+    fn without_forgotten_answer(&self, mut taken: Box<TakeAnswer>) -> Box<TakeAnswer> {
         if self.aggregate().state().phase == Phase::Forgotten {
             taken.end = CallEnd::Failed { outcome: CallOutcome::Lost, retry_after_ms: None };
         }

@@ -31,7 +31,7 @@ impl State {
         if let Err(rejection) = self.submit(&Command::Forget, cause).await? {
             return Ok(Switched::Refused(rejection));
         }
-        self.let_everything_go();
+        self.drop_pending_work();
         Ok(Switched::Done { already: self.aggregate().version() == before && !is_again })
     }
 
@@ -64,7 +64,7 @@ impl State {
         let is_forgotten = |phase| phase == Phase::Forgotten;
         let parent = self.options.table.now().get(parent).map(|row| row.state.phase);
         if parent.is_some_and(is_forgotten) && self.submit(&Command::Forget, None).await?.is_ok() {
-            self.let_everything_go();
+            self.drop_pending_work();
         }
         Ok(())
     }
@@ -95,12 +95,12 @@ impl State {
         let Some(of) = looking.await.ok().flatten() else { return Ok(()) };
         tracing::info!(session = %self.id, %of, "a copy of a forgotten session");
         if self.submit(&Command::Forget, None).await?.is_ok() {
-            self.let_everything_go();
+            self.drop_pending_work();
         }
         Ok(())
     }
 
-    fn let_everything_go(&mut self) {
+    fn drop_pending_work(&mut self) {
         self.in_flight = None;
         self.dirty = None;
         self.unreadable = None;

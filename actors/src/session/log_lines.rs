@@ -6,7 +6,7 @@ use super::State;
 
 impl State {
     /// Logs an event with its session, reason, and the hash and uuid of the episode before and after.
-    pub(super) fn tell(&self, event: &Event, before: Option<&EpisodeRef>, failed: Option<u32>) {
+    pub(super) fn log_event(&self, event: &Event, before: Option<&EpisodeRef>, failed: Option<u32>) {
         let session = &self.id;
         let old = before.map_or_else(|| "none".to_owned(), |episode| episode.uuid.to_string());
         let hash_of =

@@ -28,7 +28,7 @@ const NO_PLACE: &str = "the file system of its working directory does not answer
 impl State {
     /// Turns "gone" into "unreadable", which is retried, if the transcript exists by now or its file system does not
     /// answer.
-    pub(super) async fn why_now(&self, why: FailureReason) -> FailureReason {
+    pub(super) async fn recheck_gone(&self, why: FailureReason) -> FailureReason {
         let path = self.aggregate().state().transcript.as_ref().map(|transcript| transcript.path.clone());
         let (FailureReason::Gone, Some(path)) = (why, path) else { return why };
         if self.is_hung(&path) {
@@ -117,7 +117,7 @@ impl State {
     /// void, and its close is repeated.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
         let void = self.read_on().await?;
-        self.ask_again(void).await
+        self.repeat_close(void).await
     }
 
     /// Returns the reason of the close whose job became void, if any.

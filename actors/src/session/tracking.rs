@@ -92,26 +92,26 @@ pub enum Switched {
 }
 
 /// Where a session works, as far as known before it is read.
-enum Known {
+enum KnownPlace {
     Somewhere(Option<baton_events::session::Place>),
     NotYet,
     /// The file cannot be read now; it may become readable without changing.
-    Nobody,
+    Unreadable,
 }
 
 impl State {
     /// Returns true if a session may be discovered from this file. Otherwise tells the watcher to skip it.
     pub(super) async fn may_discover(&self, file: &FileSeen) -> bool {
         let settings = self.options.settings.now();
-        match self.known(&settings, Some(file)).await {
+        match self.find_place(&settings, Some(file)).await {
             // The transcript has no conversation yet. Its first message will name the directory.
-            Known::NotYet => {
+            KnownPlace::NotYet => {
                 self.checked(Some(file.clone()));
                 false
             }
             // Leave it unread, so that the next refresh tries again.
-            Known::Nobody => false,
-            Known::Somewhere(place) => {
+            KnownPlace::Unreadable => false,
+            KnownPlace::Somewhere(place) => {
                 let state = self.aggregate().state();
                 let state = baton_events::session::State { place, forced: state.forced, ..Default::default() };
                 let stopped = settings.stop_of(&state).is_some();
@@ -125,41 +125,41 @@ impl State {
 
     /// Returns what in the configuration stops the session, if anything.
     pub(super) async fn stop_under(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Option<Stop> {
-        let place = match self.known(settings, file).await {
-            Known::Somewhere(place) => place,
-            Known::NotYet | Known::Nobody => None,
+        let place = match self.find_place(settings, file).await {
+            KnownPlace::Somewhere(place) => place,
+            KnownPlace::NotYet | KnownPlace::Unreadable => None,
         };
         let baton_events::session::State { forced, transcript, .. } = self.aggregate().state().clone();
         settings.stop_of(&baton_events::session::State { place, forced, transcript, ..Default::default() })
     }
 
     /// Returns where the session works. Reads the head of its file only if that decides whether it may be read.
-    async fn known(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> Known {
+    async fn find_place(&self, settings: &Arc<Settings>, file: Option<&FileSeen>) -> KnownPlace {
         let state = self.aggregate().state();
         let path = state.transcript.as_ref().map(|known| known.path.as_str()).or(file.map(|file| &*file.path));
         if state.place.is_some() || !path.is_some_and(|path| settings.depend_on_project(path)) {
-            return Known::Somewhere(state.place.clone());
+            return KnownPlace::Somewhere(state.place.clone());
         }
         let (source, path) = match (&state.transcript, file) {
             (Some(known), _) => (Source { agent: known.agent, subagent: state.is_subagent() }, known.path.clone()),
             (None, Some(file)) => {
                 (Source { agent: file.agent, subagent: file.kind != Kind::Main }, file.path.to_string())
             }
-            (None, None) => return Known::Somewhere(None),
+            (None, None) => return KnownPlace::Somewhere(None),
         };
         let room = self.options.throttle.wait_to_read(self.urgency).await;
         let peeked = tokio::task::spawn_blocking(move || {
             let _room = room;
             match transcript_reader::peek(source, &path) {
                 Peek::Cwd(cwd) => {
-                    project::resolve_in_time(&cwd).map_or(Known::Nobody, |place| Known::Somewhere(Some(place)))
+                    project::resolve_in_time(&cwd).map_or(KnownPlace::Unreadable, |place| KnownPlace::Somewhere(Some(place)))
                 }
-                Peek::Nowhere => Known::Somewhere(None),
-                Peek::NotYet => Known::NotYet,
-                Peek::Unreadable => Known::Nobody,
+                Peek::Nowhere => KnownPlace::Somewhere(None),
+                Peek::NotYet => KnownPlace::NotYet,
+                Peek::Unreadable => KnownPlace::Unreadable,
             }
         });
-        peeked.await.unwrap_or(Known::Nobody)
+        peeked.await.unwrap_or(KnownPlace::Unreadable)
     }
 
     pub(super) async fn switch(&mut self, switch: Switch, reply: RpcReplyPort<Switched>) -> Result<(), AppendError> {
@@ -167,12 +167,12 @@ impl State {
             Switch::Track { seen, force, group } => self.track(seen, force, group).await,
             Switch::Untrack { seen } => self.untrack(seen).await,
             Switch::Forget { seen, cause } => self.forget(seen, cause.as_ref()).await,
-            Switch::DeleteEpisode { episode } => self.about_episode(Command::DeleteEpisode { episode }, None).await,
+            Switch::DeleteEpisode { episode } => self.submit_switch(Command::DeleteEpisode { episode }, None).await,
             Switch::RestoreEpisode { episode, is_cleared, cause } => {
-                self.about_episode(Command::RestoreEpisode { episode, is_cleared }, cause.as_ref()).await
+                self.submit_switch(Command::RestoreEpisode { episode, is_cleared }, cause.as_ref()).await
             }
             Switch::Redact(redact) => {
-                let redacted = self.about_episode(Command::Redact(redact), None).await;
+                let redacted = self.submit_switch(Command::Redact(redact), None).await;
                 if let Ok(Switched::Done { already: false }) = &redacted {
                     let hash = self.aggregate().state().episode.as_ref().map(|episode| episode.hash.short());
                     tracing::info!(session = %self.id, reason = "newer rules", ?hash, "stored text redacted again");
@@ -226,7 +226,7 @@ impl State {
         Ok(Switched::Done { already })
     }
 
-    async fn about_episode(&mut self, wish: Command, cause: Option<&CommandId>) -> Result<Switched, AppendError> {
+    async fn submit_switch(&mut self, wish: Command, cause: Option<&CommandId>) -> Result<Switched, AppendError> {
         let before = self.aggregate().version();
         if let Err(rejection) = self.submit(&wish, cause).await? {
             return Ok(Switched::Refused(rejection));

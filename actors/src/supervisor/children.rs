@@ -27,13 +27,13 @@ pub struct Children {
 
 /// An actor that exists once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Child {
+pub(super) enum Singleton {
     Indexer,
     Watcher,
     Gateway,
 }
 
-impl Child {
+impl Singleton {
     pub(super) const ALL: [Self; 3] = [Self::Indexer, Self::Watcher, Self::Gateway];
 
     pub(super) fn name(self) -> &'static str {
@@ -47,11 +47,11 @@ impl Child {
 
 impl Children {
     /// Starts one, linked to its supervisor, and makes its handle point to it.
-    pub(super) async fn start(&self, child: Child, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
+    pub(super) async fn start(&self, child: Singleton, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
         match child {
-            Child::Indexer => self.indexer.0.start(self.indexer.1.clone(), supervisor).await,
-            Child::Watcher => self.watcher.0.start(self.watcher.1.clone(), supervisor).await,
-            Child::Gateway => (self.gateway)(supervisor).await,
+            Singleton::Indexer => self.indexer.0.start(self.indexer.1.clone(), supervisor).await,
+            Singleton::Watcher => self.watcher.0.start(self.watcher.1.clone(), supervisor).await,
+            Singleton::Gateway => (self.gateway)(supervisor).await,
         }
     }
 }

@@ -36,7 +36,7 @@ impl State {
         self.backlog.push(entries, self.options.sessions.clock.now());
     }
 
-    pub(super) fn take_in_page(&mut self, page: Page) {
+    pub(super) fn add_page_of_work(&mut self, page: Page) {
         if !self.draining {
             self.take_in(page.files.into_iter().map(|file| Work::Read(Box::new(file))).collect());
             self.backlog.paged(page.beyond, page.bytes);
@@ -45,7 +45,7 @@ impl State {
 
     /// Hands out backlog work up to the limit in flight: slowly while questions are being answered, and nothing while
     /// the log accepts no writes.
-    pub(super) async fn work_off(&mut self, myself: &ActorRef<Msg>) {
+    pub(super) async fn hand_out_backlog(&mut self, myself: &ActorRef<Msg>) {
         let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
         while !outage.lasts()
             && (!pace.is_asked() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)

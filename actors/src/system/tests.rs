@@ -111,7 +111,7 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
 async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_ends() {
     let World { system, temp, .. } = &world().await;
     let services = system.services();
-    let endpoint = Endpoint::of(&temp.path().join("home"));
+    let endpoint = Endpoint::for_home(&temp.path().join("home"));
     let stops = || *services.stop.borrow();
     for round in 0..limits::RESTARTS {
         assert!(tear(|| system.gateway.actor(), stops).await, "round {round}");

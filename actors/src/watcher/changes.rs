@@ -31,10 +31,10 @@ use crate::transcript_roots::{Looked, Swept};
 use baton_base::limits;
 
 pub(super) struct Changes {
-    gathered: Arc<Gathered>,
-    make: Make,
+    gathered: Arc<PendingChanges>,
+    make: MakeNotifier,
     /// The notifier with its markers, or why there is none.
-    told_by: Result<TellsOf, Swept>,
+    notifier: Result<Notifier, Swept>,
     /// The watched roots, each with the identity of the directory when it was watched.
     watched: BTreeMap<PathBuf, FileIdentity>,
     /// Roots that could not be watched, with the reason.
@@ -46,17 +46,17 @@ pub(super) struct Changes {
     mute: bool,
 }
 
-struct TellsOf {
+struct Notifier {
     watcher: Box<dyn Watcher + Send>,
     markers: Markers,
 }
 
 /// Creates a notifier that passes each event to the given handler.
-pub(super) type Make = Box<dyn Fn(Handler) -> notify::Result<Box<dyn Watcher + Send>> + Send>;
+pub(super) type MakeNotifier = Box<dyn Fn(Handler) -> notify::Result<Box<dyn Watcher + Send>> + Send>;
 type Handler = Box<dyn Fn(notify::Result<notify::Event>) + Send>;
 
 /// The operating system's notifier.
-pub(super) fn of_the_system() -> Make {
+pub(super) fn system_notifier() -> MakeNotifier {
     Box::new(|handler| {
         let watcher = notify::recommended_watcher(handler)?;
         Ok(Box::new(watcher))
@@ -65,15 +65,15 @@ pub(super) fn of_the_system() -> Make {
 
 /// Paths to look at.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct ChangedPaths {
     /// Transcripts that were created, changed, renamed or removed.
     pub(super) files: BTreeSet<PathBuf>,
     /// Folders that were created, renamed or removed, and paths that may be folders.
     pub(super) folders: BTreeSet<PathBuf>,
 }
 
-struct Gathered {
-    taken: Mutex<Taken>,
+struct PendingChanges {
+    taken: Mutex<ChangedPaths>,
     /// True if paths do not tell what changed, so that everything must be scanned.
     everything: AtomicBool,
     /// True if something could not be watched.
@@ -87,8 +87,8 @@ struct Gathered {
 }
 
 impl Changes {
-    pub(super) fn new(nudge: Nudge, markers: &Path, make: Make) -> Self {
-        let gathered = Arc::new(Gathered {
+    pub(super) fn new(nudge: Nudge, markers: &Path, make: MakeNotifier) -> Self {
+        let gathered = Arc::new(PendingChanges {
             taken: Mutex::default(),
             everything: AtomicBool::new(false),
             broken: AtomicBool::new(false),
@@ -97,11 +97,11 @@ impl Changes {
             markers: markers.to_owned(),
             reached: watch::Sender::new(0),
         });
-        let told_by = TellsOf::begin(&make, &gathered);
+        let notifier = Notifier::begin(&make, &gathered);
         Self {
             gathered,
             make,
-            told_by,
+            notifier,
             watched: BTreeMap::new(),
             failed: BTreeMap::new(),
             retry_at: Instant::now() + limits::WATCH_RETRY,
@@ -112,7 +112,7 @@ impl Changes {
 
     /// Watches every existing root that is neither watched yet nor known to fail, and unwatches all others.
     pub(super) async fn watch(&mut self, roots: &[Looked]) {
-        if self.told_by.is_err() {
+        if self.notifier.is_err() {
             return;
         }
         let is_wanted = |path: &Path| roots.iter().any(|looked| looked.root.projects == *path);
@@ -173,14 +173,14 @@ impl Changes {
         &mut self,
         what: impl FnOnce(&mut (dyn Watcher + Send)) -> T + Send + 'static,
     ) -> Option<T> {
-        let mut tells = std::mem::replace(&mut self.told_by, Err(Swept::Silent)).ok()?;
+        let mut tells = std::mem::replace(&mut self.notifier, Err(Swept::Silent)).ok()?;
         let asked = tokio::task::spawn_blocking(move || {
             let answer = what(&mut *tells.watcher);
             (tells, answer)
         });
         match tokio::time::timeout(limits::ROOT_WALK, asked).await {
             Ok(Ok((tells, answer))) => {
-                self.told_by = Ok(tells);
+                self.notifier = Ok(tells);
                 Some(answer)
             }
             _ => {
@@ -200,19 +200,19 @@ impl Changes {
             let _ = self.ask(move |watcher| watched.iter().for_each(|root| drop(watcher.unwatch(root)))).await;
             self.watch(roots).await;
         }
-        let is_failing = self.told_by.is_err() || !self.failed.is_empty();
+        let is_failing = self.notifier.is_err() || !self.failed.is_empty();
         if !is_failing {
             self.pause = limits::WATCH_RETRY;
             self.retry_at = Instant::now() + self.pause;
         } else if Instant::now() >= self.retry_at {
             self.pause = (self.pause * 2).min(limits::WATCH_RETRY_MAX);
             self.retry_at = Instant::now() + self.pause;
-            if self.told_by.is_err() {
-                self.told_by = TellsOf::begin(&self.make, &self.gathered);
+            if self.notifier.is_err() {
+                self.notifier = Notifier::begin(&self.make, &self.gathered);
             }
             self.failed.clear();
             self.watch(roots).await;
-            if self.told_by.is_ok() && self.failed.is_empty() {
+            if self.notifier.is_ok() && self.failed.is_empty() {
                 tracing::info!("changes are announced again");
             }
         }
@@ -221,7 +221,7 @@ impl Changes {
     /// Returns why changes below an existing root are not announced, or `None` if they are.
     pub(super) fn swept(&self, looked: &Looked) -> Option<Swept> {
         let root = &looked.root.projects;
-        if let Err(why) = &self.told_by {
+        if let Err(why) = &self.notifier {
             return Some(why.clone());
         }
         let failed = || self.failed.get(root).cloned();
@@ -237,7 +237,7 @@ impl Changes {
     pub(super) fn trusts(&self, roots: &[Looked]) -> bool {
         let is_whole = |looked: &Looked| self.watched.get(&looked.root.projects).copied() == looked.identity;
         cfg!(target_os = "linux")
-            && self.told_by.is_ok()
+            && self.notifier.is_ok()
             && !self.mute
             && !self.is_broken()
             && roots.iter().all(|looked| is_whole(looked) && looked.shared.is_none())
@@ -245,7 +245,7 @@ impl Changes {
 
     /// Resolves once all earlier changes are gathered. Returns `false` if that cannot be guaranteed.
     pub(super) async fn barrier(&mut self) -> bool {
-        let Ok(TellsOf { markers, .. }) = &mut self.told_by else { return false };
+        let Ok(Notifier { markers, .. }) = &mut self.notifier else { return false };
         let mut reached = self.gathered.reached.subscribe();
         let came = match markers.make() {
             Ok(number) => {
@@ -269,13 +269,13 @@ impl Changes {
     }
 
     /// Adds a path that another source reports as changed.
-    pub(super) fn tell(&self, path: PathBuf) {
+    pub(super) fn add(&self, path: PathBuf) {
         let kind = EventKind::Modify(ModifyKind::Data(notify::event::DataChange::Any));
         self.gathered.take_in(Ok(notify::Event::new(kind).add_path(path)));
     }
 
     /// Takes the gathered paths. Returns `None` if only a full scan will do.
-    pub(super) fn take(&self) -> Option<Taken> {
+    pub(super) fn take(&self) -> Option<ChangedPaths> {
         // Reset the flag first, so that whatever arrives afterwards nudges again.
         self.gathered.nudged.store(false, Ordering::SeqCst);
         let everything = self.gathered.everything.swap(false, Ordering::SeqCst);
@@ -284,8 +284,8 @@ impl Changes {
     }
 }
 
-impl TellsOf {
-    fn begin(make: &Make, gathered: &Arc<Gathered>) -> Result<Self, Swept> {
+impl Notifier {
+    fn begin(make: &MakeNotifier, gathered: &Arc<PendingChanges>) -> Result<Self, Swept> {
         let handler = gathered.clone();
         let begin = || -> notify::Result<Self> {
             let mut watcher = make(Box::new(move |event| handler.take_in(event)))?;
@@ -300,8 +300,8 @@ impl TellsOf {
     }
 }
 
-impl Gathered {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Taken> {
+impl PendingChanges {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ChangedPaths> {
         self.taken.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -367,7 +367,7 @@ impl Gathered {
         }
         let now = taken.files.len() + taken.folders.len();
         if now > limits::GATHERED_PATHS {
-            *taken = Taken::default();
+            *taken = ChangedPaths::default();
             return self.look_at_everything();
         }
         now > before

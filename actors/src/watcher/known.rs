@@ -22,7 +22,7 @@ use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_journal::session_table::TableReader;
 
-pub(super) struct Known {
+pub(super) struct KnownTranscripts {
     table: TableReader,
     /// Transcripts by path, in the state in which a session last read them to the end.
     checked: BTreeMap<Arc<str>, FileStat>,
@@ -93,7 +93,7 @@ impl PassedOver {
     }
 }
 
-impl Known {
+impl KnownTranscripts {
     pub(super) fn new(table: TableReader) -> Self {
         Self {
             table,
@@ -314,13 +314,13 @@ mod tests {
         }
     }
 
-    fn paths(known: &mut Known) -> Vec<String> {
+    fn paths(known: &mut KnownTranscripts) -> Vec<String> {
         known.unread(usize::MAX).files.into_iter().map(|file| file.path.to_string()).collect()
     }
 
     #[test]
     fn what_was_read_is_unread_when_it_changes_and_forgotten_when_it_goes() {
-        let mut known = Known::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1);
         known.replace(vec![file("/p/a/1.jsonl", 1), file("/p/b/2.jsonl", 2), file("/p/a-b/3.jsonl", 3)], &[]);
         assert_eq!(paths(&mut known), ["/p/a-b/3.jsonl", "/p/b/2.jsonl", "/p/a/1.jsonl"]);
         for read in ["/p/a/1.jsonl", "/p/b/2.jsonl", "/p/a-b/3.jsonl"] {
@@ -349,9 +349,9 @@ mod tests {
 
     #[test]
     fn the_newest_are_told_and_the_others_counted_and_what_hangs_is_not_forgotten() {
-        let mut known = Known::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1);
         known.replace((0..50).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
-        let told = |known: &mut Known, most| {
+        let told = |known: &mut KnownTranscripts, most| {
             let Unread { files, beyond, .. } = known.unread(most);
             (files.into_iter().map(|file| file.stat.modified_ns).collect::<Vec<_>>(), beyond)
         };
@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn pages_go_from_the_newest_to_the_oldest_and_say_what_is_behind_them() {
-        let mut known = Known::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1);
         known.replace((0..5).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
         let told = |page: Page| {
             let at: Vec<i64> = page.files.into_iter().map(|file| file.stat.modified_ns).collect();
@@ -390,20 +390,20 @@ mod tests {
             (file.stat.size, file.identity.inode) = (size, inode);
             file
         };
-        let see = |known: &mut Known, file| known.note(Path::new("/p/a/1.jsonl"), Some(file)).is_some();
+        let see = |known: &mut KnownTranscripts, file| known.note(Path::new("/p/a/1.jsonl"), Some(file)).is_some();
         for (until, file, expected) in [
             (Until::OtherSettings, at(2, 20, 1), false),
             (Until::Change, at(2, 20, 1), true),
             (Until::OtherSettings, at(2, 5, 1), true),
             (Until::OtherSettings, at(2, 20, 2), true),
         ] {
-            let mut known = Known::new(TableFold::new().1);
+            let mut known = KnownTranscripts::new(TableFold::new().1);
             known.passed_over(at(1, 10, 1), until);
             assert_eq!(see(&mut known, file.clone()), expected, "{until:?} {file:?}");
             known.reconsider();
             assert!(see(&mut known, file), "the settings are others");
         }
-        let mut known = Known::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1);
         known.passed_over(at(1, 10, 1), Until::OtherSettings);
         known.checked(at(1, 10, 1));
         assert!(see(&mut known, at(2, 20, 1)), "it was read after all, because somebody forced it");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::State;
-use super::changes::Taken;
+use super::changes::ChangedPaths;
 use super::scan::{self, Stamps};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
@@ -22,7 +22,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    fn at(roots: &[Root], taken: Taken, stamps: Stamps, elsewhere: BTreeSet<PathBuf>) -> Self {
+    fn at(roots: &[Root], taken: ChangedPaths, stamps: Stamps, elsewhere: BTreeSet<PathBuf>) -> Self {
         let mut look = Self { stamps, ..Self::default() };
         let mut folders = taken.folders;
         folders.extend(scan::changed(&look.stamps));
@@ -47,7 +47,7 @@ impl Look {
 impl State {
     /// Looks at the announced paths, at files whose changes are not announced, and at folders with a new modification
     /// time. Returns what is unread, or `None` if that is unknown and a full scan is needed.
-    pub(super) async fn look_at(&mut self, taken: Taken) -> Option<Vec<FileSeen>> {
+    pub(super) async fn look_at(&mut self, taken: ChangedPaths) -> Option<Vec<FileSeen>> {
         if let Some(walk) = &mut self.walk {
             walk.missed(taken.clone());
         }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use ractor::{ActorRef, RpcReplyPort};
 
-use super::changes::Taken;
+use super::changes::ChangedPaths;
 use super::scan::{self, Scan};
 use super::{Msg, State, Unread, pause_after};
 use crate::transcript_roots::Look as RootsSeen;
@@ -33,18 +33,18 @@ pub(super) struct Walk {
     /// True if everything was watched when the scan began.
     pub(super) is_watched: bool,
     /// Changes since it began, to be looked at again when it ends.
-    pub(super) since: Taken,
+    pub(super) since: ChangedPaths,
     /// The scan to start after this one.
     pub(super) next: Option<Box<Walk>>,
 }
 
 impl Walk {
     /// Adds paths that may have changed after the scan passed them.
-    pub(super) fn missed(&mut self, taken: Taken) {
+    pub(super) fn missed(&mut self, taken: ChangedPaths) {
         self.since.files.extend(taken.files);
         self.since.folders.extend(taken.folders);
         if self.since.files.len() + self.since.folders.len() > limits::GATHERED_PATHS {
-            self.since = Taken::default();
+            self.since = ChangedPaths::default();
             self.next.get_or_insert_default().tells = true;
         }
     }
@@ -72,7 +72,7 @@ impl State {
         }
         (self.roots, self.hung) = (roots, seen.hung);
         // The first scan gives a quick overview; watching everything may take as long again.
-        if self.glanced {
+        if self.scanned {
             self.changes.watch(&seen.answered).await;
             walk.is_watched = self.changes.trusts(&seen.answered);
         }
@@ -90,8 +90,8 @@ impl State {
     pub(super) async fn walked(&mut self, myself: &ActorRef<Msg>, walked: Walked) {
         let Some(mut walk) = self.walk.take() else { return };
         // The first scan is unwatched and followed by a watched one.
-        self.looked = self.glanced;
-        if !std::mem::replace(&mut self.glanced, true) {
+        self.looked = self.scanned;
+        if !std::mem::replace(&mut self.scanned, true) {
             walk.next.get_or_insert_default().is_sweep = std::mem::take(&mut walk.is_sweep);
             walk.tells = true;
         }

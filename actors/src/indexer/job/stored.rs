@@ -14,13 +14,13 @@ use baton_redaction::redact_owned;
 
 use super::{Prepared, Stop};
 use crate::indexer::JobRequest;
-use crate::indexer::conversation_builder::{Gathered, Written};
+use crate::indexer::conversation_builder::{ConversationBuilder, Written};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
 /// Ends a job whose transcript is gone. Returns `None` if nothing of this generation, or not all that was read, is
 /// stored.
-pub(super) fn of_gone(
+pub(super) fn finish_without_transcript(
     request: &JobRequest,
     prior: Option<&EpisodeRef>,
     chunks: &ChunkStore,
@@ -49,8 +49,8 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 }
 
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
-    let Again { hash, stored, written } =
-        again(chunks, &request.session, &prior.manifest).map_err(|failed| match failed {
+    let Redacted { hash, stored, written } =
+        redact_stored(chunks, &request.session, &prior.manifest).map_err(|failed| match failed {
             Failed::NotStored(reason) => Stop::Failed(FailureReason::NotStored, reason),
             Failed::Lasting(reason) | Failed::Refused(reason) => Stop::Failed(FailureReason::StoredUnreadable, reason),
         })?;
@@ -61,7 +61,7 @@ fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result
 }
 
 /// A stored conversation redacted again, written but not durable yet.
-pub(in crate::indexer) struct Again {
+pub(in crate::indexer) struct Redacted {
     pub(in crate::indexer) hash: ContentHash,
     pub(in crate::indexer) stored: Stored,
     pub(in crate::indexer) written: Written,
@@ -87,23 +87,23 @@ impl Failed {
 }
 
 /// Redacts a stored conversation again.
-pub(in crate::indexer) fn again(
+pub(in crate::indexer) fn redact_stored(
     chunks: &ChunkStore,
     session: &SessionId,
     manifest: &ContentHash,
-) -> Result<Again, Failed> {
+) -> Result<Redacted, Failed> {
     let not_stored = |error: chunks::Error| Failed::NotStored(error.to_string());
     let manifest = chunks.manifest(session, manifest).map_err(|error| Failed::reading(&error))?;
-    let mut gathered = Gathered::new(chunks, session, None);
+    let mut builder = ConversationBuilder::new(chunks, session, None);
     let mut subjects = Subjects::default();
     for chunk in &manifest.chunks {
         let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
-        redacted(&lines, &mut subjects, |item| gathered.item(item)).map_err(Failed::Lasting)?;
+        redacted(&lines, &mut subjects, |item| builder.item(item)).map_err(Failed::Lasting)?;
     }
-    let (hash, items) = (gathered.hash().map_err(not_stored)?, gathered.count());
-    let written = gathered.written(manifest.header).map_err(not_stored)?;
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count());
+    let written = builder.written(manifest.header).map_err(not_stored)?;
     let stored = Stored { episode: episode_uuid(session, &hash), manifest: written.manifest, items };
-    Ok(Again { hash, stored, written })
+    Ok(Redacted { hash, stored, written })
 }
 
 /// For each redacted call without a result yet: how its result's text starts as stored, and how it starts now. The text

@@ -11,8 +11,8 @@ use baton_events::session::EpisodeRef;
 use baton_graph::Surroundings;
 
 use super::change::Change;
+use super::interrupt::Interrupt;
 use super::outline::{self, Outline, Turns};
-use super::way::Way;
 use super::{Error, Projector, Put, REMEMBERED};
 use crate::indexer::left_out::Parts;
 use crate::indexer::restore;
@@ -48,9 +48,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         session: &SessionId,
         row: &Row,
         current: &EpisodeRef,
-        way: Way<'_>,
+        interrupt: Interrupt<'_>,
     ) -> Result<(), Error> {
-        let Some((conversation, mut outline)) = self.conversation(session, current, way)? else { return Ok(()) };
+        let Some((conversation, mut outline)) = self.conversation(session, current, interrupt)? else { return Ok(()) };
         if self.left_out.holds(session, current) {
             tracing::error!(%session, "conversation makes the memory panic and is left out");
             return self.remove(session);
@@ -69,11 +69,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let group = state.group_id().unwrap_or_default();
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
-        way.check()?;
+        interrupt.check()?;
         let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
-        way.check()?;
+        interrupt.check()?;
         let outcomes =
-            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, way)));
+            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, interrupt)));
         let outcomes = outcomes.transpose()?.unwrap_or_default();
         outline.let_go();
         if let Some(answer) = &answer {
@@ -95,7 +95,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             parent: state.parent(),
             links: &outline.links,
             titles: &titles,
-            units: &Turns { conversation: &conversation, withdrawn: &outline.withdrawn, count: outline.units, way },
+            units: &Turns {
+                conversation: &conversation,
+                withdrawn: &outline.withdrawn,
+                count: outline.units,
+                interrupt,
+            },
             changed_from: outline.changed_from,
             graph: &graph,
             outcomes: &outcomes,
@@ -124,28 +129,30 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         &mut self,
         session: &SessionId,
         current: &EpisodeRef,
-        way: Way<'_>,
+        interrupt: Interrupt<'_>,
     ) -> Result<Option<(Conversation, Outline)>, Error> {
         let chunks = &self.options.chunks;
         // If neither generation nor filter has changed, what the memory has is a prefix of the conversation.
         let is_same = |put: &&Put| put.generation == current.generation && put.filter_version == current.filter_version;
         let known = self.put.get(session).filter(is_same).map(|put| put.items);
-        let read = |conversation, way| Outline::of(&conversation, known, way).map(|outline| (conversation, outline));
-        let open = |way| {
+        let read = |conversation, interrupt| {
+            Outline::of(&conversation, known, interrupt).map(|outline| (conversation, outline))
+        };
+        let open = |interrupt| {
             let opened = Conversation::open(chunks, session, current).map_err(outline::unreadable);
-            opened.and_then(|conversation| read(conversation, way))
+            opened.and_then(|conversation| read(conversation, interrupt))
         };
         let opened = match self.fresh.take(&current.manifest) {
-            Some(items) => read(Conversation::Held(items), way),
-            None => open(way),
+            Some(items) => read(Conversation::Held(items), interrupt),
+            None => open(interrupt),
         };
         let error = match opened {
             Ok(opened) => return Ok(Some(opened)),
             Err(MemoryError::Units(error)) => error,
             Err(error) => return Err(error.into()),
         };
-        let mended = self.mender.mend(&self.options.table, session, current);
-        match mended.and_then(|()| open(Way::straight()).map_err(|error| error.to_string())) {
+        let mended = self.restorer.restore(&self.options.table, session, current);
+        match mended.and_then(|()| open(Interrupt::never()).map_err(|error| error.to_string())) {
             Ok(opened) => {
                 tracing::warn!(%session, %error, "stored conversation restored from its transcript");
                 Ok(Some(opened))

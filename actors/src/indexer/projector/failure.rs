@@ -74,7 +74,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.put.clear();
         self.superseded.clear();
         self.large.clear();
-        self.reach.set_covered(Covered { whole: committed, but_large: committed });
+        self.coverage.set_covered(Covered { whole: committed, but_large: committed });
         self.trouble.failed(&problem);
         self.failures.last = Some((Instant::now(), tries));
     }
@@ -89,7 +89,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         match begun {
             Ok(()) => {
                 self.failures = Failures { deleted: Some(Instant::now()), rebuilding: true, ..Failures::default() };
-                self.made_whole = None;
+                self.missing_added_at = None;
                 true
             }
             Err(error) => {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use baton_conversation::record::{Position, SessionId};
 
-use super::way::{Others, Way};
+use super::interrupt::{Interrupt, OtherWork};
 use super::{Covered, Error, Projector, Want};
 use baton_memory::Error as MemoryError;
 
@@ -18,11 +18,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         // Commit first, so that abandoning it loses nothing else.
         self.commit()?;
         let (options, table) = (self.options.clone(), self.options.table.now());
-        let others = Others::of(&options, &self.reach, &self.large, self.applied, patience);
+        let others = OtherWork::of(&options, &self.coverage, &self.large, self.applied, patience);
         let go_on = || others.check();
         let put = match table.get(&session).map(|row| (row, &row.state.episode)) {
             Some((row, Some(current))) if !table.is_deleted(row) => {
-                self.put(&session, row, current, Way::while_it(&go_on))
+                self.put(&session, row, current, Interrupt::until_stopped(&go_on))
             }
             _ => Ok(()),
         };

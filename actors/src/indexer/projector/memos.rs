@@ -42,7 +42,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let table = self.options.table.now();
         match event {
             Ok(home::Event::GroupCleared { .. }) => {}
-            Ok(home::Event::GroupRestored { .. }) => return self.make_all_whole(&table),
+            Ok(home::Event::GroupRestored { .. }) => return self.add_all_missing(&table),
             _ => return Ok(()),
         }
         for (session, row) in table.iter().filter(|(_, row)| table.is_deleted(row)) {

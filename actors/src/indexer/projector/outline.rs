@@ -15,7 +15,7 @@ use baton_graph::{Graph, Surroundings};
 use baton_outcomes as outcomes;
 use baton_outcomes::Pieces;
 
-use super::Way;
+use super::Interrupt;
 use baton_store::conversation;
 use baton_store::conversation::Conversation;
 
@@ -48,13 +48,13 @@ impl Outline {
     pub(super) fn of(
         conversation: &Conversation,
         known: Option<usize>,
-        way: Way<'_>,
+        interrupt: Interrupt<'_>,
     ) -> Result<Self, baton_memory::Error> {
         // Withdrawn prompts are rare; go through it again only if there are any.
-        let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, way)?;
+        let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, interrupt)?;
         match withdrawn.is_empty() {
             true => Ok(outline),
-            false => Ok(Self::without(withdrawn, conversation, known, way)?.0),
+            false => Ok(Self::without(withdrawn, conversation, known, interrupt)?.0),
         }
     }
 
@@ -63,7 +63,7 @@ impl Outline {
         withdrawn: Withdrawn,
         conversation: &Conversation,
         known: Option<usize>,
-        way: Way<'_>,
+        interrupt: Interrupt<'_>,
     ) -> Result<(Self, Withdrawn), baton_memory::Error> {
         let mut outline = Self { withdrawn: withdrawn.clone(), ..Self::default() };
         let (mut stream, mut found) = (Stream::without(withdrawn), Withdrawn::default());
@@ -75,7 +75,7 @@ impl Outline {
             Conversation::Stored(stored) => {
                 let mut abridged = Abridged::default();
                 for item in stored.items() {
-                    way.check()?;
+                    interrupt.check()?;
                     let item = item.map_err(unreadable)?;
                     found.note(&item);
                     outline.take(&item, &mut stream, known);
@@ -111,7 +111,7 @@ impl Outline {
         conversation: &Conversation,
         episode: &Episode,
         at: Surroundings<'_>,
-        way: Way<'_>,
+        interrupt: Interrupt<'_>,
     ) -> Result<Outcomes, baton_memory::Error> {
         if self.left_out() == 0 {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
@@ -120,7 +120,7 @@ impl Outline {
         conversation
             .each(|item| {
                 pieces.push(item.clone());
-                way.check().map_err(Stopped)
+                interrupt.check().map_err(Stopped)
             })
             .map_err(|Stopped(error)| error)?;
         Ok(pieces.finish())
@@ -172,7 +172,7 @@ pub(super) struct Turns<'a> {
     pub(super) conversation: &'a Conversation,
     pub(super) withdrawn: &'a Withdrawn,
     pub(super) count: usize,
-    pub(super) way: Way<'a>,
+    pub(super) interrupt: Interrupt<'a>,
 }
 
 impl Units for Turns<'_> {
@@ -183,7 +183,7 @@ impl Units for Turns<'_> {
     fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), baton_memory::Error>) -> Result<(), baton_memory::Error> {
         let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
         self.conversation
-            .each(|item| self.way.check().and_then(|()| stream.push(item, &mut take)).map_err(Stopped))
+            .each(|item| self.interrupt.check().and_then(|()| stream.push(item, &mut take)).map_err(Stopped))
             .map_err(|Stopped(error)| error)?;
         stream.finish(&mut take)?;
         Ok(())

@@ -7,8 +7,8 @@ use std::sync::{Arc, RwLock};
 use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
+use super::coverage::{Coverage, Covered, Want};
 use super::purging::Purge;
-use super::reach::{Covered, Reach, Want};
 use baton_base::condition::Trouble;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
@@ -21,7 +21,7 @@ pub(in crate::indexer) struct Port {
     pub(super) nudged: Arc<AtomicBool>,
     /// Absent until the memory was opened.
     pub(super) searcher: Arc<RwLock<Option<Searcher>>>,
-    pub(super) reach: Arc<Reach>,
+    pub(super) coverage: Arc<Coverage>,
     pub(super) trouble: Arc<Trouble>,
 }
 
@@ -48,7 +48,7 @@ impl Port {
             let _ = reply.send(covered);
             return;
         }
-        self.reach.ask(at_least);
+        self.coverage.ask(at_least);
         let _ = self.commands.send(Command::Ensure(Wait { at_least, want, reply }));
     }
 
@@ -63,12 +63,12 @@ impl Port {
     }
 
     pub(in crate::indexer) fn covered(&self) -> Covered {
-        self.reach.covered()
+        self.coverage.covered()
     }
 
     pub(in crate::indexer) async fn close(&self) {
         let (reply, closed) = oneshot::channel();
-        self.reach.close();
+        self.coverage.close();
         if self.commands.send(Command::Close(reply)).is_ok() {
             let _ = tokio::time::timeout(limits::DRAIN, closed).await;
         }
@@ -76,7 +76,7 @@ impl Port {
 
     /// How far the log has been applied, committed or not.
     pub(in crate::indexer) fn reached(&self) -> Position {
-        self.reach.taken()
+        self.coverage.taken()
     }
 
     pub(in crate::indexer) fn nudge(&self) {
@@ -92,7 +92,7 @@ impl Port {
         at_least: Position,
         reply: oneshot::Sender<Result<(), String>>,
     ) {
-        self.reach.ask(at_least);
+        self.coverage.ask(at_least);
         let _ = self.commands.send(Command::Purge(Purge { sessions, at_least, reply }));
     }
 }
@@ -100,7 +100,7 @@ impl Port {
 /// Closes a memory and waits for it. Blocks.
 pub(in crate::indexer) fn close_now(port: &Port) {
     let (reply, closed) = oneshot::channel();
-    port.reach.close();
+    port.coverage.close();
     if port.commands.send(Command::Close(reply)).is_ok() {
         let _ = closed.blocking_recv();
     }

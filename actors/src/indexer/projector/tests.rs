@@ -87,8 +87,8 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         jobs_at_once: 1,
         throttle: Throttle::new(1),
     };
-    let mender = handle.mender();
-    Projector::start(options, Arc::default(), Arc::default(), Arc::default(), mender, |_| {}, || {}).unwrap()
+    let restorer = handle.restorer();
+    Projector::start(options, Arc::default(), Arc::default(), Arc::default(), restorer, |_| {}, || {}).unwrap()
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ impl Watcher for Told {
 }
 
 impl System {
-    fn make(&self) -> Make {
+    fn make(&self) -> MakeNotifier {
         let switches = self.0.clone();
         Box::new(move |handler| {
             if switches.none.load(Ordering::SeqCst) {

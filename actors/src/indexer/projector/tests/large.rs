@@ -11,10 +11,10 @@ use baton_events::session::{CloseReason, EffectId, EpisodeRef, Event, FileIdenti
 use uuid::Uuid;
 
 use super::super::change::Change;
-use super::super::way::Others;
-use super::super::{Covered, Reach};
+use super::super::interrupt::OtherWork;
+use super::super::{Coverage, Covered};
 use super::*;
-use crate::indexer::large::Large;
+use crate::indexer::large::LargeConversations;
 use baton_base::limits;
 use baton_memory::Query;
 use baton_store::chunks::Header;
@@ -23,7 +23,7 @@ use baton_store::chunks::Header;
 struct Home {
     temp: tempfile::TempDir,
     options: Options,
-    large: Arc<Large>,
+    large: Arc<LargeConversations>,
     /// The sessions whose entries were committed, in order.
     put: Arc<Mutex<Vec<SessionId>>>,
 }
@@ -46,10 +46,10 @@ impl Home {
     }
 
     fn memory(&self) -> Port {
-        let (put, mender) = (self.put.clone(), Handle::new(self.options.chunks.clone()).mender());
+        let (put, restorer) = (self.put.clone(), Handle::new(self.options.chunks.clone()).restorer());
         let collect = move |session| put.lock().unwrap().push(session);
         let (fresh, left_out) = (Arc::default(), Arc::default());
-        Projector::start(self.options.clone(), fresh, self.large.clone(), left_out, mender, collect, || {}).unwrap()
+        Projector::start(self.options.clone(), fresh, self.large.clone(), left_out, restorer, collect, || {}).unwrap()
     }
 
     /// Stores `text` as the session's conversation, and returns the position of its event.
@@ -80,8 +80,8 @@ impl Home {
         self.options.journal.append(stream, known, records.collect()).await.unwrap().last
     }
 
-    fn others(&self, reach: &Arc<Reach>, at: Position, patience: Duration) -> Others<'_> {
-        Others::of(&self.options, reach, &self.large, at, patience)
+    fn others(&self, coverage: &Arc<Coverage>, at: Position, patience: Duration) -> OtherWork<'_> {
+        OtherWork::of(&self.options, coverage, &self.large, at, patience)
     }
 }
 
@@ -159,21 +159,21 @@ async fn who_waits_for_what_rests_does_not_wait_for_its_rest() {
 
 #[tokio::test]
 async fn it_is_given_up_only_for_other_work_that_somebody_waits_for() {
-    let (home, reach) = (Home::new(), Arc::new(Reach::default()));
+    let (home, coverage) = (Home::new(), Arc::new(Coverage::default()));
     let at = home.says("giant", "wombats", LARGE).await;
-    let goes_on = |others: &Others<'_>| others.check().is_ok();
-    let now = home.others(&reach, at, Duration::ZERO);
-    let patient = home.others(&reach, at, Duration::MAX);
+    let goes_on = |others: &OtherWork<'_>| others.check().is_ok();
+    let now = home.others(&coverage, at, Duration::ZERO);
+    let patient = home.others(&coverage, at, Duration::MAX);
     assert!(goes_on(&now), "there is nothing else");
     let grown = home.says("giant", "wombats and numbats", LARGE).await;
-    reach.ask(grown);
+    coverage.ask(grown);
     assert!(goes_on(&now), "nothing else than itself");
-    assert_eq!(reach.covered().but_large, grown, "and who waits for the rest is answered");
+    assert_eq!(coverage.covered().but_large, grown, "and who waits for the rest is answered");
     let other = home.says("other", "herons", 1).await;
     assert!(goes_on(&now), "nobody waits for it");
-    reach.ask(other);
+    coverage.ask(other);
     assert!(goes_on(&patient) && !goes_on(&now));
-    let (home, closing) = (Home::new(), Arc::new(Reach::default()));
+    let (home, closing) = (Home::new(), Arc::new(Coverage::default()));
     closing.close();
     assert!(!goes_on(&home.others(&closing, Position(0), Duration::ZERO)));
 }

@@ -10,9 +10,9 @@ const QUESTIONS: usize = 256;
 
 /// The cached questions, least recently used first.
 #[derive(Default)]
-pub(super) struct Asked(VecDeque<(Key, Arc<[f32]>)>);
+pub(super) struct QuestionCache(VecDeque<(Key, Arc<[f32]>)>);
 
-impl Asked {
+impl QuestionCache {
     /// Returns the cached vector of a question.
     pub(super) fn get(&mut self, key: Key) -> Option<Arc<[f32]>> {
         let at = self.0.iter().position(|(known, _)| *known == key)?;
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_last_questions_are_remembered() {
-        let mut asked = Asked::default();
+        let mut asked = QuestionCache::default();
         for key in 0..QUESTIONS as u64 {
             asked.put(key, vec![key as f32]);
         }

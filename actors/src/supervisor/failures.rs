@@ -18,15 +18,15 @@
 use baton_conversation::record::{SessionId, Timestamp};
 use ractor::{ActorId, ActorRef};
 
-use super::children::Child as Only;
+use super::children::Singleton;
 use super::degraded::Degraded;
 use super::{Asker, Msg, State};
 use baton_base::restart_budget::Verdict;
 
 /// Key of the restart budget.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Name {
-    Only(Only),
+pub(super) enum BudgetKey {
+    Singleton(Singleton),
     Session(SessionId),
 }
 
@@ -40,13 +40,13 @@ impl State {
         if let Some(child) = self.children.remove(&id) {
             child.session.drain();
         }
-        let (name, now) = (Name::Session(id.clone()), self.now());
+        let (name, now) = (BudgetKey::Session(id.clone()), self.now());
         if self.budget.given_up_until(&name, now).is_none() {
             tracing::error!(session = %id, %reason, "session not started: its history cannot be read");
         }
         self.budget.give_up(&name, now);
         self.unreadable.insert(id, reason);
-        self.tell_degraded(now);
+        self.publish_degraded(now);
     }
 
     pub(super) async fn failed(&mut self, myself: &ActorRef<Msg>, actor: ActorId) {
@@ -57,7 +57,7 @@ impl State {
         // A drained incarnation may fail while its successor already works.
         self.children.retain(|child, entry| *child != id || entry.session.incarnation() != actor);
         let now = self.now();
-        match self.budget.failed(&Name::Session(id.clone()), now) {
+        match self.budget.failed(&BudgetKey::Session(id.clone()), now) {
             Verdict::Restart => {
                 tracing::warn!(session = %id, "session actor failed");
                 tracing::info!(session = %id, reason = %"actor_failed", "session actor restarted from the log");
@@ -73,65 +73,65 @@ impl State {
                 self.unreadable.remove(&id);
             }
         }
-        self.tell_degraded(now);
+        self.publish_degraded(now);
     }
 
     /// Restarts an actor that exists once after a failure, unless it keeps failing.
-    pub(super) async fn restart(&mut self, myself: &ActorRef<Msg>, child: Only) {
+    pub(super) async fn restart(&mut self, myself: &ActorRef<Msg>, child: Singleton) {
         let now = self.now();
         if self.draining {
             return;
         }
         tracing::warn!(actor = child.name(), "actor failed");
-        if child == Only::Watcher {
+        if child == Singleton::Watcher {
             // The successor sends a first page of its own.
             self.backlog.paged(0, 0);
         }
-        match self.budget.failed(&Name::Only(child), now) {
+        match self.budget.failed(&BudgetKey::Singleton(child), now) {
             Verdict::Restart => self.start(myself, child).await,
             Verdict::GiveUp => self.give_up(child, now),
         }
     }
 
-    pub(super) async fn start(&mut self, myself: &ActorRef<Msg>, child: Only) {
+    pub(super) async fn start(&mut self, myself: &ActorRef<Msg>, child: Singleton) {
         let now = self.now();
         loop {
             match self.options.children.start(child, myself.get_cell()).await {
                 Ok(actor) => {
                     tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
                     self.only.insert(actor.pid(), child);
-                    if child == Only::Indexer {
+                    if child == Singleton::Indexer {
                         // Jobs queued in the failed indexer are lost.
                         self.children.values().for_each(|child| child.session.hand_out_again());
                     }
-                    return self.tell_degraded(now);
+                    return self.publish_degraded(now);
                 }
                 Err(error) => tracing::error!(actor = child.name(), %error, "actor not started"),
             }
-            if self.budget.failed(&Name::Only(child), now) == Verdict::GiveUp {
+            if self.budget.failed(&BudgetKey::Singleton(child), now) == Verdict::GiveUp {
                 return self.give_up(child, now);
             }
         }
     }
 
-    fn give_up(&mut self, child: Only, now: Timestamp) {
+    fn give_up(&mut self, child: Singleton, now: Timestamp) {
         match child {
-            Only::Gateway => {
+            Singleton::Gateway => {
                 tracing::error!(
                     actor = child.name(),
                     "actor keeps failing and no client can connect, so the daemon ends"
                 );
                 self.options.stop.send_replace(true);
             }
-            Only::Indexer | Only::Watcher => {
+            Singleton::Indexer | Singleton::Watcher => {
                 tracing::error!(actor = child.name(), "actor keeps failing and is suspended");
             }
         }
-        self.tell_degraded(now);
+        self.publish_degraded(now);
     }
 
     /// Publishes which children are suspended, and schedules their next try.
-    pub(super) fn tell_degraded(&mut self, now: Timestamp) {
+    pub(super) fn publish_degraded(&mut self, now: Timestamp) {
         if let Some(due) = self.budget.next_due(now) {
             self.wheel.send_if_modified(|next| {
                 let sooner = next.is_none_or(|next| due < next);
@@ -142,10 +142,10 @@ impl State {
             });
         }
         let given_up = self.budget.all_given_up(now);
-        self.unreadable.retain(|id, _| given_up.iter().any(|(name, _)| **name == Name::Session(id.clone())));
-        let told = |(name, until): &(&Name, Timestamp)| match name {
-            Name::Only(child) => Degraded::Actor { name: child.name(), until: *until },
-            Name::Session(id) => match self.unreadable.get(id) {
+        self.unreadable.retain(|id, _| given_up.iter().any(|(name, _)| **name == BudgetKey::Session(id.clone())));
+        let told = |(name, until): &(&BudgetKey, Timestamp)| match name {
+            BudgetKey::Singleton(child) => Degraded::Actor { name: child.name(), until: *until },
+            BudgetKey::Session(id) => match self.unreadable.get(id) {
                 Some(reason) => Degraded::Unreadable { id: id.clone(), reason: reason.clone(), until: *until },
                 None => Degraded::Session { id: id.clone(), until: *until },
             },

@@ -7,7 +7,7 @@ use ractor::ActorRef;
 use tokio::sync::watch;
 
 use super::backlog::Work;
-use super::failing::Name;
+use super::failures::BudgetKey;
 use super::{Msg, State};
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
@@ -27,8 +27,8 @@ impl State {
         let mut again = Vec::new();
         for name in due {
             match name {
-                Name::Only(child) => self.start(myself, child).await,
-                Name::Session(id) => again.push(Work::Wake(id)),
+                BudgetKey::Singleton(child) => self.start(myself, child).await,
+                BudgetKey::Session(id) => again.push(Work::Wake(id)),
             }
         }
         let (settings, now) = (self.options.sessions.settings.now(), self.now());
@@ -45,7 +45,7 @@ impl State {
         let again = self.woken.values().min().map(|woken| woken.plus_ms(WAKE_PAUSE_MS));
         self.take_in(work);
         self.wheel.send_replace(next.into_iter().chain(again).chain(self.budget.next_due(now)).min());
-        self.tell_degraded(now);
+        self.publish_degraded(now);
     }
 
     /// Takes up what is owed under the new settings. Timers follow with the tick.
@@ -60,7 +60,7 @@ impl State {
 }
 
 /// One timer for all sessions: ticks when the table or the settings change and when the next session is due.
-pub(super) async fn turn_wheel(
+pub(super) async fn run_timer(
     supervisor: ActorRef<Msg>,
     clock: Arc<dyn Clock>,
     mut table: TableReader,
@@ -97,7 +97,7 @@ pub(super) async fn turn_wheel(
 }
 
 /// Wakes the backlog after a pause for questions: when the last one ends, and periodically while there are more.
-pub(super) async fn turn_to_backlog(supervisor: ActorRef<Msg>, mut asked: watch::Receiver<usize>) {
+pub(super) async fn resume_backlog(supervisor: ActorRef<Msg>, mut asked: watch::Receiver<usize>) {
     while asked.changed().await.is_ok() {
         loop {
             let many = *asked.borrow_and_update();

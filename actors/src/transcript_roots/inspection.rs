@@ -11,7 +11,7 @@ use baton_events::session::FileIdentity;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
-use super::holding;
+use super::agent_detection;
 use super::swept::Swept;
 use baton_base::limits;
 use baton_base::transcript_file;
@@ -44,7 +44,7 @@ pub(super) type Named = (PathBuf, Option<Agent>);
 pub(super) type Reach = Arc<dyn Fn(&Path) + Send + Sync>;
 
 /// The last look at the roots; see the module documentation.
-pub(super) struct Sight {
+pub(super) struct RootInspector {
     reach: Reach,
     seen: Mutex<Seen>,
     /// Looks that have not returned.
@@ -57,14 +57,14 @@ struct Seen {
     hung: BTreeSet<PathBuf>,
 }
 
-impl Default for Sight {
+impl Default for RootInspector {
     fn default() -> Self {
-        Self::reached_by(Arc::new(|_| ()))
+        Self::with_reach(Arc::new(|_| ()))
     }
 }
 
-impl Sight {
-    pub(super) fn reached_by(reach: Reach) -> Self {
+impl RootInspector {
+    pub(super) fn with_reach(reach: Reach) -> Self {
         Self { reach, seen: Mutex::default(), under_way: tokio::sync::Mutex::default() }
     }
 
@@ -134,7 +134,7 @@ impl Sight {
 
     /// Returns the agent of a directory, as of the last look. Does not access the disk.
     pub(super) fn agent_of(&self, path: &Path) -> Agent {
-        self.lock().known.get(path).map_or_else(|| holding::agent_by_name(path), |looked| looked.root.agent)
+        self.lock().known.get(path).map_or_else(|| agent_detection::agent_by_name(path), |looked| looked.root.agent)
     }
 
     /// True if a directory existed at the last look, or was never looked at. Does not access the disk.
@@ -155,7 +155,7 @@ impl Sight {
 fn looked(path: PathBuf, agent: Option<Agent>, reach: &Reach) -> Looked {
     reach(&path);
     let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_dir);
-    let agent = agent.unwrap_or_else(|| holding::agent_of(&path));
+    let agent = agent.unwrap_or_else(|| agent_detection::agent_of(&path));
     let shared = Swept::of_file_system(&path);
     Looked { root: Root { agent, projects: path }, identity: metadata.as_ref().map(transcript_file::identity), shared }
 }
@@ -178,7 +178,7 @@ mod tests {
         let (release, wait) = mpsc::channel::<()>();
         let (wait, asked) = (Mutex::new(wait), Arc::new(Mutex::new(0)));
         let (stuck, count) = (hung.clone(), asked.clone());
-        let sight = Sight::reached_by(Arc::new(move |path| {
+        let inspector = RootInspector::with_reach(Arc::new(move |path| {
             if path == stuck {
                 *count.lock().unwrap() += 1;
                 let _ = wait.lock().unwrap().recv();
@@ -190,20 +190,20 @@ mod tests {
             (answered, look.hung.iter().map(|root| root.projects.clone()).collect())
         };
         let left_out = (vec![good.clone()], vec![hung.clone()]);
-        assert_eq!(names(&sight.look(named()).await), left_out);
+        assert_eq!(names(&inspector.look(named()).await), left_out);
         let begun = Instant::now();
         for _ in 0..20 {
-            assert_eq!(names(&sight.look(named()).await), left_out);
+            assert_eq!(names(&inspector.look(named()).await), left_out);
         }
         assert!(begun.elapsed() < limits::ROOT, "nobody waits for it again");
         assert_eq!(*asked.lock().unwrap(), 1, "one thread");
-        assert!(sight.is_hung(&hung.join("a/b.jsonl")) && !sight.is_hung(&good.join("a/b.jsonl")));
+        assert!(inspector.is_hung(&hung.join("a/b.jsonl")) && !inspector.is_hung(&good.join("a/b.jsonl")));
 
         drop(release);
         let answered = (vec![hung.clone(), good.clone()], vec![]);
-        while names(&sight.look(named()).await) != answered {
+        while names(&inspector.look(named()).await) != answered {
             tokio::task::yield_now().await;
         }
-        assert!(!sight.is_hung(&hung));
+        assert!(!inspector.is_hung(&hung));
     }
 }

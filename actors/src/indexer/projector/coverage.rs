@@ -7,7 +7,7 @@ use baton_conversation::record::Position;
 
 /// Shared by the memory's thread and its callers.
 #[derive(Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct Coverage {
     taken: AtomicU64,
     asked: AtomicU64,
     covered: Mutex<Covered>,
@@ -46,7 +46,7 @@ impl Covered {
     }
 }
 
-impl Reach {
+impl Coverage {
     pub(super) fn covered(&self) -> Covered {
         *self.covered.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -8,18 +8,18 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{EpisodeRef, Phase};
 use uuid::Uuid;
 
-use super::{Error, LOOK_AGAIN, LOOKED_AT, Projector, Way, purging};
+use super::{Error, Interrupt, LOOK_AGAIN, LOOKED_AT, Projector, purging};
 use crate::indexer::large::is_large;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Puts in sessions that are missing because their conversations could not be read: checks all of them when the log
     /// was first caught up with, and the known ones from time to time.
-    pub(super) fn make_whole(&mut self) -> Result<(), Error> {
+    pub(super) fn add_missing(&mut self) -> Result<(), Error> {
         let table = self.options.table.now();
         if self.applied < table.position() {
             return Ok(());
         }
-        let missing: Vec<SessionId> = match self.made_whole {
+        let missing: Vec<SessionId> = match self.missing_added_at {
             None => {
                 let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
                 table.iter().map(|(session, _)| session.clone()).chain(memos).collect()
@@ -28,26 +28,26 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Some(_) => self.left_out.all_unreadable().into_iter().map(|(session, _)| session).take(LOOKED_AT).collect(),
         };
         for session in missing {
-            self.make_one_whole(&session, &table)?;
+            self.add_if_missing(&session, &table)?;
         }
-        if self.made_whole.is_none() {
+        if self.missing_added_at.is_none() {
             // A killed daemon may have left purges undone.
             self.forgotten.extend(purging::forgotten(&table));
         }
-        self.made_whole = Some(Instant::now());
+        self.missing_added_at = Some(Instant::now());
         Ok(())
     }
 
     /// Puts in everything visible that is missing, after a cleared group was restored.
-    pub(super) fn make_all_whole(&mut self, table: &SessionTable) -> Result<(), Error> {
+    pub(super) fn add_all_missing(&mut self, table: &SessionTable) -> Result<(), Error> {
         let sessions: Vec<SessionId> = table.iter().map(|(session, _)| session.clone()).collect();
         let memos = table.memos().map(|(uuid, _)| memo::key(uuid));
-        sessions.into_iter().chain(memos).try_for_each(|id| self.make_one_whole(&id, table))
+        sessions.into_iter().chain(memos).try_for_each(|id| self.add_if_missing(&id, table))
     }
 
-    fn make_one_whole(&mut self, id: &SessionId, table: &SessionTable) -> Result<(), Error> {
+    fn add_if_missing(&mut self, id: &SessionId, table: &SessionTable) -> Result<(), Error> {
         if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
-            return self.make_memo_whole(uuid, table);
+            return self.add_memo_if_missing(uuid, table);
         }
         let Some(row) = table.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(()) };
         match &row.state.episode {
@@ -65,14 +65,14 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.large.owe(session, self.applied.next());
                 Ok(())
             }
-            false => self.put(session, row, current, Way::straight()),
+            false => self.put(session, row, current, Interrupt::never()),
             true if self.store.holds(session)? => self.remove(session),
             true => Ok(()),
         }
     }
 
     /// Puts in a memo if it is missing.
-    fn make_memo_whole(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
+    fn add_memo_if_missing(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
         match table.memo(uuid) {
             Some((_, memo)) if !self.store.holds(&memo::key(uuid))? => self.put_memo(uuid, memo),
             _ => Ok(()),

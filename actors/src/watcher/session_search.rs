@@ -18,9 +18,9 @@ const FIND: Duration = Duration::from_secs(30);
 
 /// One lock per root.
 #[derive(Default)]
-pub(super) struct Finding(BTreeMap<PathBuf, Arc<Mutex<()>>>);
+pub(super) struct SessionSearch(BTreeMap<PathBuf, Arc<Mutex<()>>>);
 
-impl Finding {
+impl SessionSearch {
     /// Returns the transcripts of sessions whose id starts with `id`, and whether every root has answered.
     pub(super) fn find(
         &mut self,
@@ -64,7 +64,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn where_one_look_hangs_the_next_ones_take_no_thread() {
-        let (root, mut finding) = (Root::claude_code(Path::new("/hung")), Finding::default());
+        let (root, mut finding) = (Root::claude_code(Path::new("/hung")), SessionSearch::default());
         let turn = finding.0.entry(root.projects.clone()).or_default().clone();
         let hangs = turn.clone().lock_owned().await;
         for _ in 0..3 {

@@ -4,7 +4,7 @@ use baton_conversation::record::SessionId;
 use ractor::ActorId;
 
 use super::State;
-use super::failing::Name;
+use super::failures::BudgetKey;
 use baton_base::limits;
 
 impl State {
@@ -16,10 +16,10 @@ impl State {
             && child.session.incarnation() == incarnation
         {
             child.resting_since = rest.then_some(count);
-            let (name, now) = (Name::Session(id.clone()), self.options.sessions.clock.now());
+            let (name, now) = (BudgetKey::Session(id.clone()), self.options.sessions.clock.now());
             if self.budget.given_up_until(&name, now).is_some() {
                 self.budget.stands(&name);
-                self.tell_degraded(now);
+                self.publish_degraded(now);
             }
         }
         self.passivate();

@@ -9,24 +9,24 @@ use baton_conversation::record::Position;
 
 use super::Error;
 use super::change::Change;
-use super::reach::Reach;
+use super::coverage::Coverage;
 use crate::indexer::Options;
-use crate::indexer::large::{Large, is_large};
+use crate::indexer::large::{LargeConversations, is_large};
 use baton_base::limits;
 use baton_memory::Error as MemoryError;
 
 /// Asked at each item of a conversation whether to go on.
 #[derive(Clone, Copy)]
-pub(super) struct Way<'a>(&'a dyn Fn() -> Result<(), MemoryError>);
+pub(super) struct Interrupt<'a>(&'a dyn Fn() -> Result<(), MemoryError>);
 
-impl<'a> Way<'a> {
+impl<'a> Interrupt<'a> {
     /// Goes on as long as `says` returns `Ok`.
-    pub(super) fn while_it(says: &'a dyn Fn() -> Result<(), MemoryError>) -> Self {
+    pub(super) fn until_stopped(says: &'a dyn Fn() -> Result<(), MemoryError>) -> Self {
         Self(says)
     }
 
     /// Never gives way.
-    pub(super) fn straight() -> Self {
+    pub(super) fn never() -> Self {
         Self(&|| Ok(()))
     }
 
@@ -38,44 +38,44 @@ impl<'a> Way<'a> {
     }
 }
 
-impl fmt::Debug for Way<'_> {
+impl fmt::Debug for Interrupt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Way").finish_non_exhaustive()
+        f.debug_tuple("Interrupt").finish_non_exhaustive()
     }
 }
 
 /// Other work for a memory that is at a large conversation. Everything before is committed.
-pub(super) struct Others<'a> {
+pub(super) struct OtherWork<'a> {
     options: &'a Options,
-    reach: Arc<Reach>,
-    large: Arc<Large>,
+    coverage: Arc<Coverage>,
+    large: Arc<LargeConversations>,
     /// Other work is not looked for before this time; `None` for never.
     from: Option<Instant>,
     /// Up to here the log has no other work.
     looked: Cell<Position>,
 }
 
-impl<'a> Others<'a> {
+impl<'a> OtherWork<'a> {
     /// Other work in the log after `at`, looked for once `patience` has passed.
     pub(super) fn of(
         options: &'a Options,
-        reach: &Arc<Reach>,
-        large: &Arc<Large>,
+        coverage: &Arc<Coverage>,
+        large: &Arc<LargeConversations>,
         at: Position,
         patience: Duration,
     ) -> Self {
-        let (reach, large, looked) = (reach.clone(), large.clone(), Cell::new(at));
-        Self { options, reach, large, from: Instant::now().checked_add(patience), looked }
+        let (coverage, large, looked) = (coverage.clone(), large.clone(), Cell::new(at));
+        Self { options, coverage, large, from: Instant::now().checked_add(patience), looked }
     }
 
     /// # Errors
     ///
     /// [`MemoryError::GaveWay`] if a caller waits for other work.
     pub(super) fn check(&self) -> Result<(), MemoryError> {
-        if self.reach.is_closing() {
+        if self.coverage.is_closing() {
             return Err(MemoryError::GaveWay);
         }
-        let is_asked = self.reach.asked() > self.looked.get();
+        let is_asked = self.coverage.asked() > self.looked.get();
         if !is_asked || self.from.is_none_or(|from| Instant::now() < from) {
             return Ok(());
         }
@@ -105,7 +105,7 @@ impl<'a> Others<'a> {
                 self.looked.set(record.position);
             }
         }
-        self.reach.has_small(self.looked.get());
+        self.coverage.has_small(self.looked.get());
         Ok(false)
     }
 }
