@@ -49,11 +49,13 @@ use statistics::Statistics;
 /// Time limit for a signal to become durable before its hook is told that it failed.
 const RECORD: Duration = Duration::from_secs(10);
 
+/// What hooks need.
 pub struct Options {
     /// The home directory. Sessions that work in it are Baton's own.
     pub home: PathBuf,
     /// Transcript roots.
     pub roots: Arc<Roots>,
+    /// Switches and limits.
     pub settings: SettingsReader,
     /// State of the sessions.
     pub table: TableReader,

@@ -56,6 +56,7 @@ use sweep::{Sweep, Swept};
 use sync_batch::SyncQueue;
 use under_way::UnderWay;
 
+/// What the indexer is started with.
 #[derive(Clone)]
 pub struct Options {
     /// The log that the memory follows.
@@ -78,6 +79,7 @@ pub struct Options {
 
 /// An index job of a session.
 pub struct JobRequest {
+    /// The session's id.
     pub session: SessionId,
     /// The agent that wrote the transcript.
     pub agent: Agent,

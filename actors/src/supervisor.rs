@@ -50,6 +50,7 @@ use due::Due;
 use failures::BudgetKey;
 use timer::{resume_backlog, run_timer, watch_outage};
 
+/// What the supervisor is started with.
 pub struct Options {
     /// Options of every session.
     pub sessions: session::Options,

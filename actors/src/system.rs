@@ -58,6 +58,7 @@ use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
 use baton_store::forgotten::ForgottenSessions;
 
+/// What a daemon is started with.
 pub struct Options {
     /// The home directory.
     pub home: PathBuf,

@@ -38,6 +38,7 @@ use scan::Scan;
 use session_search::SessionSearch;
 use walk::{Walk, Walked, Walks};
 
+/// What the watcher is started with.
 #[derive(Clone)]
 pub struct Options {
     /// Where transcripts lie.
@@ -174,6 +175,7 @@ pub struct Unread {
     pub hung: Vec<PathBuf>,
 }
 
+/// The state of the watcher.
 #[derive(Clone, Debug, Default)]
 pub struct Overview {
     /// The roots.
@@ -196,6 +198,7 @@ pub struct Overview {
     pub looked: bool,
 }
 
+/// A watched root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RootSeen {
     /// The root directory.
