@@ -98,7 +98,7 @@ impl State {
     /// Repeats the close whose job was voided by a rewrite.
     pub(super) async fn repeat_close(&mut self, reason: Option<CloseReason>) -> Result<(), AppendError> {
         if let Some(reason) = reason {
-            // A reindex is requested by the job alone; a new generation is read from its start in any case.
+            // A new generation is read from its start anyway, so it need not be a reindex.
             let reason = if reason == CloseReason::Reindex { CloseReason::Sync } else { reason };
             let close = Close { reason, note: None, by_self: false, unread: self.unreadable.is_some() };
             let _ = self.submit(&Command::Close(close), None).await?;
