@@ -1,19 +1,21 @@
 //! A client of the daemon: finds it, starts it if need be, and calls it. Synchronous and small: every command but
 //! `daemon` is one of these.
 
+mod error;
+mod launch;
+mod process;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use baton_actors::gateway::Endpoint;
-use baton_base::io_remedy::Obstacle;
-use baton_base::{lock, transcript_file};
+use baton_base::lock;
 use baton_conversation::item::Agent;
 use baton_protocol as protocol;
-use baton_protocol::{Call, Failure, Hello, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
+use baton_protocol::{Call, Hello, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
 use interprocess::local_socket::traits::{Stream as _, StreamCommon};
 use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
 use serde::Serialize;
@@ -21,89 +23,21 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::daemon::READY;
+pub use self::error::Error;
+pub(crate) use self::launch::{ALLOCATOR, check_named};
+pub use self::launch::{Daemon, daemon_command, first_line};
+use self::launch::{START, home_error, not_read, start_lock};
+pub(crate) use self::process::lock_is_free;
+use self::process::{LOOK, STOP, lock_is_of_another, wait, wait_for_process};
 use crate::environment::{self, Environment, Hooks};
 use crate::print::Waiting;
 
-/// How long a daemon may take to be ready: it opens its log first.
-const START: Duration = Duration::from_secs(60);
-/// How long a daemon may take to stop.
-const STOP: Duration = Duration::from_secs(30);
 /// How long the greeting may take.
 pub(crate) const GREET: Duration = Duration::from_secs(10);
 /// How long a daemon may be silent while it works; it tells its progress more often.
 pub(crate) const SILENT: Duration = Duration::from_secs(120);
 /// Most bytes of ids that one call asks about; the daemon takes twice as many.
 const IDS_BYTES: usize = 512 * 1024;
-/// How often it is looked whether a process has gone.
-const LOOK: Duration = Duration::from_millis(5);
-
-/// What a daemon tells its allocator, unless the user tells it something else. glibc keeps what was freed, in a pool for
-/// each thread: after a backfill that is three times what the daemon needs from then on. With few pools, large pieces
-/// mapped on their own and the top given back, it goes back to the system. Other allocators do not know these names.
-pub(crate) const ALLOCATOR: [(&str, &str); 3] =
-    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "1048576"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
-
-/// Why a call has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The daemon refuses the call; its message says what to do.
-    #[error("{}", .0.message)]
-    Refused(Failure),
-    /// The connection broke.
-    #[error(
-        "the connection to the daemon broke ({0}); run the command again, and see `daemon.log` if it happens again"
-    )]
-    Broken(#[source] io::Error),
-    /// What came back is not understood.
-    #[error("the daemon's answer is not understood ({0}); run `baton stop` and try again")]
-    Garbled(String),
-    /// The daemon is of a newer version.
-    #[error("the running daemon is Baton {version}, newer than this program ({}); update this program", env!("CARGO_PKG_VERSION"))]
-    NewerDaemon {
-        /// The daemon's version.
-        version: String,
-    },
-    /// The directory that somebody named is not read. Nothing else is read in its place.
-    #[error(
-        "{variable} names {}, which is not read: {why}; unset it, or list {} in session_tracking.watch_directories of {}",
-        directory.display(),
-        transcripts.display(),
-        config.display()
-    )]
-    NotRead {
-        /// The variable.
-        variable: &'static str,
-        /// What it names.
-        directory: PathBuf,
-        /// Where the transcripts would lie.
-        transcripts: PathBuf,
-        /// The configuration.
-        config: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// No daemon could be started.
-    #[error("the daemon did not start: {0}")]
-    NotStarted(String),
-    /// The home cannot be trusted, nor who answers in it.
-    #[error(transparent)]
-    Home(#[from] lock::LockError),
-    /// The daemon holds the home and says nothing.
-    #[error(
-        "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command that is still at work; see \
-         `daemon.log`, and end that process if it stays so",
-        .0.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
-    )]
-    NotAnswering(Option<u32>),
-    /// The daemon does not stop.
-    #[error("the daemon{} did not stop within {} s; see `daemon.log`", pid_text(*.0), STOP.as_secs())]
-    NotStopped(Option<u32>),
-}
-
-fn pid_text(pid: Option<u32>) -> String {
-    pid.map_or_else(String::new, |pid| format!(" (process {pid})"))
-}
 
 /// How this program greets a daemon. Looks at no directory: the daemon does, and does not wait for one for ever.
 pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
@@ -368,171 +302,4 @@ fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
         }
         _ => {}
     }
-}
-
-/// `program` as the daemon of `environment`; the caller adds the mode.
-pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
-    let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
-    let mut command = Command::new(program);
-    command.envs(unset).arg("daemon").env("BATON_HOME", &environment.home);
-    let directories = [
-        (Agent::ClaudeCode, environment::CLAUDE, &environment.claude_config_dir),
-        (Agent::Codex, environment::CODEX, &environment.codex_home),
-    ];
-    for (agent, variable, directory) in directories {
-        match environment.reads(agent) {
-            true => command.env(variable, directory),
-            false => command.env_remove(variable),
-        };
-    }
-    command
-}
-
-/// A daemon that this process has started.
-pub struct Daemon {
-    child: Child,
-    input: Option<ChildStdin>,
-}
-
-impl Daemon {
-    /// Starts this program as a daemon of `environment` and waits until it is ready.
-    pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
-        let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
-        Self::start_program(&program, environment, arguments, input)
-    }
-
-    /// Starts another `baton` as a daemon of `environment` and waits until it is ready.
-    pub fn start_program(
-        program: &Path,
-        environment: &Environment,
-        arguments: &[&str],
-        input: Stdio,
-    ) -> Result<Self, Error> {
-        let failed = |error: io::Error| Error::NotStarted(error.to_string());
-        let unusable = |error: io::Error| home_error(environment, &error);
-        baton_base::durable::create_private_folder(&environment.home).map_err(unusable)?;
-        let log = crate::logfile::append(&environment.log_file()).map_err(unusable)?;
-        let mut child = daemon_command(program, environment)
-            .args(arguments)
-            .stdin(input)
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .map_err(failed)?;
-        let input = child.stdin.take();
-        let said = child.stdout.take().and_then(first_line).unwrap_or_default();
-        match said.trim() {
-            READY => Ok(Self { child, input }),
-            "" => Err(Error::NotStarted(format!("see {}", environment.log_file().display()))),
-            reason => Err(Error::NotStarted(reason.to_owned())),
-        }
-    }
-
-    /// Leaves it running on its own. A program that lives longer than the daemon takes note of its end: nobody else
-    /// does, and it would stay a zombie.
-    fn leave(mut self) {
-        std::thread::spawn(move || self.child.wait());
-    }
-
-    /// Lets go of a throwaway daemon's input, which ends it, and waits until it is gone.
-    pub fn end(mut self) {
-        drop(self.input.take());
-        let _ = self.child.wait();
-    }
-}
-
-/// Refuses to start a daemon for a person with a directory that a variable names and that is not read, unless the
-/// configuration names what is read.
-pub(crate) fn check_named(environment: &Environment) -> Result<(), Error> {
-    match environment.unfit() {
-        Some((agent, directory, why)) if !Hooks::of(&environment.home).names_directories => {
-            Err(not_read(environment, agent, directory, &why))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn not_read(environment: &Environment, agent: Agent, directory: &Path, why: &str) -> Error {
-    let (variable, folder) = match agent {
-        Agent::ClaudeCode => (environment::CLAUDE, "projects"),
-        Agent::Codex => (environment::CODEX, "sessions"),
-    };
-    Error::NotRead {
-        variable,
-        directory: directory.to_owned(),
-        transcripts: directory.join(folder),
-        config: environment.home.join("config.json"),
-        why: why.to_owned(),
-    }
-}
-
-fn home_error(environment: &Environment, error: &io::Error) -> Error {
-    let home = environment.home.display();
-    let remedy = match Obstacle::from_error(error) {
-        Obstacle::Other => "make it a directory that you can write to",
-        known => known.remedy(),
-    };
-    Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))
-}
-
-/// The first line that a starting daemon prints, if it prints one in time.
-pub fn first_line(output: std::process::ChildStdout) -> Option<String> {
-    let (line, said) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let _ = BufReader::new(output).read_line(&mut text);
-        let _ = line.send(text);
-    });
-    said.recv_timeout(START).ok()
-}
-
-/// Held while a daemon is being started, so that ten clients start one.
-fn start_lock(home: &Path) -> io::Result<File> {
-    baton_base::durable::create_private_folder(home)?;
-    let file = crate::logfile::append(&home.join("start.lock"))?;
-    let taken = wait(2 * START, || file.try_lock().is_ok());
-    if taken { Ok(file) } else { Err(io::Error::other("another command has been starting it for two minutes")) }
-}
-
-/// Whether no daemon holds the home.
-pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = transcript_file::open_regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
-    lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
-}
-
-/// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
-fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
-    lock::holder_pid(&environment.home).is_some_and(|holder| holder != pid)
-}
-
-fn wait_for_process(pid: u32, within: Duration) -> bool {
-    #[cfg(unix)]
-    {
-        use rustix::process::{Pid, test_kill_process};
-        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return true };
-        wait(within, || test_kill_process(pid).is_err() || is_zombie(pid.as_raw_nonzero().get()))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = (pid, within);
-        true
-    }
-}
-
-/// Whether a process has ended and only waits for its parent to take note: in containers nobody may.
-#[cfg(unix)]
-fn is_zombie(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
-}
-
-fn wait(within: Duration, mut done: impl FnMut() -> bool) -> bool {
-    let until = Instant::now() + within;
-    while !done() {
-        if Instant::now() >= until {
-            return false;
-        }
-        std::thread::sleep(LOOK);
-    }
-    true
 }

@@ -1,0 +1,56 @@
+//! Looks at the daemon's lock and process, and waits for its end.
+
+use std::fs::{OpenOptions, TryLockError};
+use std::time::{Duration, Instant};
+
+use baton_base::{lock, transcript_file};
+
+use crate::environment::Environment;
+
+/// How long a daemon may take to stop.
+pub(super) const STOP: Duration = Duration::from_secs(30);
+/// How often it is looked whether a process has gone.
+pub(super) const LOOK: Duration = Duration::from_millis(5);
+
+/// Whether no daemon holds the home.
+pub(crate) fn lock_is_free(environment: &Environment) -> bool {
+    let lock = transcript_file::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
+    lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
+pub(super) fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
+    lock::holder(&environment.home).is_some_and(|holder| holder != pid)
+}
+
+pub(super) fn wait_for_process(pid: u32, within: Duration) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, test_kill_process};
+        let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return true };
+        wait(within, || test_kill_process(pid).is_err() || is_zombie(pid.as_raw_nonzero().get()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (pid, within);
+        true
+    }
+}
+
+/// Whether a process has ended and only waits for its parent to take note: in containers nobody may.
+#[cfg(unix)]
+fn is_zombie(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+}
+
+pub(super) fn wait(within: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + within;
+    while !done() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+    true
+}
