@@ -1,4 +1,4 @@
-//! The command line: what may be typed, one file per command.
+//! The command line, with one file per command.
 
 mod ask;
 mod bench;
@@ -171,7 +171,8 @@ enum Command {
 }
 
 impl Command {
-    /// Whether a command asks, or changes only what a home holds: the others set up the machine, or deal with daemons.
+    /// Returns true if the command queries or changes only the contents of a home. The others set up the machine or
+    /// manage daemons.
     fn answers_from_examples(&self) -> bool {
         !matches!(
             self,
@@ -190,33 +191,33 @@ impl Command {
     }
 }
 
-/// Why a command failed: what happened, to what, what to do next.
+/// Reason why a command failed. Messages say what happened, to what, and what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The surroundings.
+    /// The environment could not be read.
     #[error(transparent)]
     Environment(#[from] environment::Error),
-    /// The daemon or the way to it.
+    /// The daemon failed or could not be reached.
     #[error(transparent)]
     Client(#[from] client::Error),
-    /// The daemon itself.
+    /// The daemon itself, run by this process, failed.
     #[error(transparent)]
     Daemon(#[from] crate::daemon::Error),
-    /// A file that was named.
+    /// A file named on the command line could not be read.
     #[error("cannot read {path}: {reason}")]
     File {
         /// The file.
         path: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// There is nothing yet.
+    /// The home does not exist.
     #[error("{} is not there: nothing was ever recorded in it; set BATON_HOME to the home that is meant", home.display())]
     NoHome {
-        /// What was taken for Baton's home.
+        /// The directory taken for Baton's home.
         home: PathBuf,
     },
-    /// A file that was to be written.
+    /// An output file could not be written.
     #[error("cannot write {}: {source}; what was there is unchanged", path.display())]
     Output {
         /// Which one.
@@ -224,40 +225,40 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// An export.
+    /// The export failed.
     #[error(transparent)]
     Archive(#[from] baton_actors::queries::archive::Error),
-    /// An import.
+    /// The import failed.
     #[error(transparent)]
     Import(#[from] baton_actors::queries::archive::ImportError),
-    /// The home is not ours.
+    /// The home's lock could not be taken.
     #[error(transparent)]
     Lock(baton_base::lock::LockError),
-    /// The log was not repaired.
+    /// The log could not be repaired.
     #[error("{0}")]
     Repair(String),
-    /// The MCP server.
+    /// The MCP server failed.
     #[error(transparent)]
     Mcp(#[from] crate::mcp::Error),
-    /// An exported log that is not what it says, or not what was expected.
+    /// An exported log is damaged, or differs from what was expected.
     #[error("{0}")]
     Replay(String),
-    /// Setting up in Claude Code: what is to be changed.
+    /// `install` could not work out what to change.
     #[error(transparent)]
     Installer(#[from] crate::install::Error),
-    /// Setting up in Claude Code: changing it.
+    /// `install` could not make a change.
     #[error(transparent)]
     Install(crate::install::Failed),
-    /// The service.
+    /// The service could not be managed.
     #[error(transparent)]
     Service(#[from] crate::service::Error),
-    /// There is nobody to ask.
+    /// Confirmation is needed, but there is no terminal to ask on.
     #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
     NotAgreed,
-    /// The benchmarks are not there.
+    /// The benchmarks could not be run.
     #[error(transparent)]
     Bench(#[from] bench::Error),
-    /// The log file.
+    /// The log file could not be read.
     #[error("cannot read {}: {source}; make it readable for you", path.display())]
     Log {
         /// Which file.
@@ -265,18 +266,18 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// What was typed cannot be meant; says what to type instead.
+    /// The arguments make no sense together; the message says what to type instead.
     #[error("{0}")]
     Usage(String),
 }
 
-/// The whole command line, as help and completions know it.
+/// The whole command line, for help and completions.
 fn command() -> clap::Command {
     overview::complete(Cli::command())
 }
 
-/// What was typed, and how errors are to be told. Where it is not understood, or help is asked for, that has been said
-/// and the exit code is all that is left.
+/// Parses the command line and returns it with the way to report errors. If it was not understood, or asks for help,
+/// this has printed the text already and only the exit code is left.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
     let arguments: Vec<OsString> = worded::sorted(arguments.into_iter().collect());
     let telling = Telling::of(&arguments);
@@ -284,31 +285,31 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Tell
         let matches = command.try_get_matches_from(&arguments);
         matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
     };
-    // How each command's help ends is put together only for who will read it.
+    // The endings of all help texts are built only when one is shown.
     let typed = parsed(Cli::command()).or_else(|_| parsed(command()));
     typed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
 }
 
-/// Does what was typed.
+/// Runs the command.
 pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     if typed.examples && !typed.command.answers_from_examples() {
         let why = "--examples answers questions from the example sessions; this command asks none";
         return Err(Error::Usage(why.to_owned()));
     }
     let environment = match &typed.command {
-        // Needs no surroundings: where programs are packaged there are none.
+        // Needs no environment; a package build has none.
         Command::Completions(typed) => return Ok(completions::run(typed)),
-        // Is part of the program.
+        // Help is compiled into the program.
         Command::Help(typed) => return help::run(typed),
-        // A file is all it needs.
+        // Needs only a file.
         Command::Replay(typed) => return replay::run(typed),
-        // Ends well whatever the surroundings are.
+        // Must succeed in any environment.
         Command::Hook(typed) => return Ok(hook::run(typed)),
-        // Another program's affair.
+        // Runs another program.
         Command::Bench(typed) => return Ok(bench::run(typed)?),
         _ => Environment::read()?,
     };
-    // Until the command has ended.
+    // Lives until the command has ended.
     let throwaway = typed.examples.then(throwaway).transpose()?;
     let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
     match typed.command {
@@ -352,19 +353,19 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     }
 }
 
-/// A daemon over the example sessions.
+/// Starts a daemon on the example sessions.
 fn throwaway() -> Result<Throwaway, Error> {
     let folder = examples::anywhere().ok_or_else(|| {
         Error::Usage("the example sessions lie in a checkout of Baton; run this command in one".to_owned())
     })?;
     let throwaway = Throwaway::start(&folder)?;
-    // Every command answers as where all of them are read.
+    // Every command then answers from fully read sessions.
     let all = SearchParams { query: "a".to_owned(), limit: 1, wait: true, ..SearchParams::default() };
     throwaway.client()?.call_raw(method::SEARCH, &all, |_| {})?;
     Ok(throwaway)
 }
 
-/// A project as the daemon takes it: a directory becomes an absolute path, a name stays one.
+/// Converts a project argument for the daemon: a directory becomes an absolute path, a name stays a name.
 fn project(typed: &str) -> String {
     let path = std::path::Path::new(typed);
     let looks_like_path = typed.contains(['/', '\\']) || matches!(typed, "." | "..");
@@ -372,13 +373,13 @@ fn project(typed: &str) -> String {
     let look = move || looked_at.canonicalize().ok().filter(|absolute| absolute.is_dir());
     match (in_time(look), written) {
         (Some(Some(absolute)), _) if looks_like_path => absolute.display().to_string(),
-        // The daemon says that it does not answer.
+        // The file system does not answer; the daemon reports that.
         (None, Ok(written)) if looks_like_path => written.display().to_string(),
         _ => typed.to_owned(),
     }
 }
 
-/// A session's id, or the beginning of one, as it is known: those of hexadecimal digits are written in small letters.
+/// Normalises a session id or the beginning of one: hexadecimal digits become lower case.
 fn session(typed: &str) -> String {
     let is_hexadecimal = typed.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if is_hexadecimal { typed.to_ascii_lowercase() } else { typed.to_owned() }

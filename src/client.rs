@@ -1,5 +1,5 @@
-//! A client of the daemon: finds it, starts it if need be, and calls it. Synchronous and small: every command but
-//! `daemon` is one of these.
+//! Synchronous client of the daemon: finds it, starts it if none runs, and calls it. Every command except `daemon` uses
+//! it.
 
 mod error;
 mod launch;
@@ -32,14 +32,15 @@ use self::process::{LOOK, STOP, lock_is_of_another, wait, wait_for_process};
 use crate::environment::{self, Environment, Hooks};
 use crate::print::Waiting;
 
-/// How long the greeting may take.
+/// Deadline for the greeting.
 pub(crate) const GREET: Duration = Duration::from_secs(10);
-/// How long a daemon may be silent while it works; it tells its progress more often.
+/// Longest silence accepted from a working daemon; it reports progress more often than this.
 pub(crate) const SILENT: Duration = Duration::from_secs(120);
-/// Most bytes of ids that one call asks about; the daemon takes twice as many.
+/// Most bytes of ids in one `short_ids` call; the daemon accepts twice as many.
 const IDS_BYTES: usize = 512 * 1024;
 
-/// How this program greets a daemon. Looks at no directory: the daemon does, and does not wait for one for ever.
+/// Builds the greeting for a daemon. Does no file-system access: the daemon checks the directories itself, with a time
+/// limit.
 pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
     let told = |agent, directory: &Path| directory.to_str().filter(|_| environment.reads(agent)).map(str::to_owned);
     Hello {
@@ -52,14 +53,15 @@ pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
     }
 }
 
-/// Connects to whoever listens there, if that is this user: an answer may end up before an agent's eyes.
+/// Connects to `endpoint` and refuses a listener of another user, because its answers may reach an agent.
 pub(crate) fn reach(endpoint: &Endpoint) -> io::Result<Stream> {
     let stream = Stream::connect(endpoint.path().to_fs_name::<GenericFilePath>()?)?;
     check_peer(&stream)?;
     Ok(stream)
 }
 
-/// Connects to the home's daemon, wherever it listens. The error is that of where it should.
+/// Connects to the home's daemon at the configured endpoint, or else at one from [`elsewhere`]. An error is the one
+/// from the configured endpoint.
 pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result<Stream> {
     let configured = environment.endpoint_of(hooks);
     reach(&configured).or_else(|error| {
@@ -67,8 +69,8 @@ pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result
     })
 }
 
-/// Where else the home's daemon may listen: it was started before the configuration said what it says now, or takes an
-/// older one because that has a mistake. None while nobody holds the home.
+/// Other endpoints at which the home's daemon may listen: it may have been started with an earlier configuration, or
+/// use the last good one because the current one has a mistake. Empty if nobody holds the home's lock.
 pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
     let told = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
     let others: Vec<Endpoint> =
@@ -76,7 +78,7 @@ pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec
     if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
 }
 
-/// Refuses a connection to another user's process, where the system tells whose it is.
+/// Refuses a connection to another user's process, if the system reports the peer's user.
 #[cfg(unix)]
 pub(crate) fn check_peer(stream: &impl StreamCommon) -> io::Result<()> {
     let peer = stream.peer_creds()?.euid();
@@ -99,7 +101,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to the home's daemon if it runs.
+    /// Connects to the home's daemon; `None` if none runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
         let Ok(stream) = reach_home(environment, &Hooks::of(&environment.home)) else { return Ok(None) };
@@ -113,7 +115,7 @@ impl Client {
             {
                 return Err(Error::NotAnswering(lock::holder_pid(&environment.home)));
             }
-            // It is just going away.
+            // The daemon is shutting down.
             Err(Error::Broken(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -121,9 +123,13 @@ impl Client {
         Ok(Some(client))
     }
 
-    /// Connects to the home's daemon for a person, starting one if none runs and replacing one of an older protocol. A
-    /// directory that a variable names and that is refused is the error, unless it is not there, or the configuration names what
-    /// is read.
+    /// Connects to the home's daemon on behalf of a person: starts one if none runs, and replaces one with an older
+    /// protocol.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotRead`] if an environment variable names an existing directory that the daemon refuses to read,
+    /// unless the configuration lists the directories.
     pub fn connect_or_start(environment: &Environment) -> Result<Self, Error> {
         let running = Self::running(environment)?;
         if running.is_none() {
@@ -136,30 +142,31 @@ impl Client {
         }
     }
 
-    /// As [`Client::connect_or_start`], for a program that an agent has started: nobody typed what its variables name, and
-    /// a directory that is refused is left out.
+    /// Like [`Client::connect_or_start`], for a program started by an agent: no person set the variables, so a refused
+    /// directory is skipped.
     pub fn connect_or_start_for_agent(environment: &Environment) -> Result<Self, Error> {
         Self::running(environment)?.map_or_else(|| Self::start(environment), Ok)
     }
 
-    /// Connects to a daemon that runs, and ends one of an older protocol.
+    /// Connects to a running daemon, and stops one with an older protocol.
     fn running(environment: &Environment) -> Result<Option<Self>, Error> {
         Self::connect(environment)?.map_or(Ok(None), |client| client.of_this_version(environment))
     }
 
-    /// Starts the home's daemon unless somebody else does meanwhile, and connects to it.
+    /// Starts the home's daemon, unless another process does so first, and connects to it.
     fn start(environment: &Environment) -> Result<Self, Error> {
         let _waiting = Waiting::new("starting the daemon");
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         let until = Instant::now() + START;
         loop {
-            // Somebody else may have started it while we waited, or is starting it by hand, or the last one is still ending.
+            // Another process may have started it while we waited, may be starting it now, or the previous daemon is
+            // still shutting down.
             if let Some(client) = Self::connect_to_holder(environment, START)? {
                 return Ok(client);
             }
             match Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null()) {
                 Ok(daemon) => break daemon.leave(),
-                // A command that reads the home itself, such as `log stats`, may have locked it since the look.
+                // A command that reads the home directly, such as `log stats`, may have taken the lock since the check.
                 Err(Error::NotStarted(reason)) if reason.starts_with(lock::HELD) && Instant::now() < until => {}
                 Err(error) => return Err(error),
             }
@@ -167,7 +174,8 @@ impl Client {
         Self::connect(environment)?.ok_or_else(|| Error::NotStarted("it ended at once; see `daemon.log`".to_owned()))
     }
 
-    /// Connects to whoever holds the home; one that is starting or ending is waited for. `None`: nobody holds it.
+    /// Connects to the daemon that holds the home's lock, and waits up to `within` for one that is starting or
+    /// stopping. `None` if nobody holds the lock.
     pub fn connect_to_holder(environment: &Environment, within: Duration) -> Result<Option<Self>, Error> {
         let until = Instant::now() + within;
         loop {
@@ -192,7 +200,7 @@ impl Client {
         }
     }
 
-    /// What the daemon said of itself.
+    /// The daemon's reply to the greeting.
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
@@ -208,7 +216,7 @@ impl Client {
         serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
     }
 
-    /// Calls a method. The result is exactly what the daemon wrote.
+    /// Calls a method and returns the result as the daemon wrote it, byte for byte.
     pub fn call_raw(
         &mut self,
         method: &str,
@@ -239,14 +247,14 @@ impl Client {
         }
     }
 
-    /// Asks how short the ids of an answer may be shown. What cannot be learned is left out, and shown whole.
+    /// Asks the daemon for unambiguous short forms of the ids in an answer. Ids without an entry are shown in full.
     pub fn short_ids(&mut self, result: &RawValue) -> BTreeMap<String, String> {
         let mut ids = BTreeSet::new();
         collect_ids(&serde_json::from_str(result.get()).unwrap_or_default(), &mut ids);
         self.shorten(ids)
     }
 
-    /// Asks how short these ids may be shown. What cannot be learned is left out.
+    /// Asks the daemon for unambiguous short forms of these ids. Ids that it does not answer for have no entry.
     pub fn shorten(&mut self, ids: BTreeSet<String>) -> BTreeMap<String, String> {
         let mut short = BTreeMap::new();
         let mut ids = ids.into_iter().peekable();
@@ -267,12 +275,12 @@ impl Client {
         short
     }
 
-    /// Waits at most this long for each line of an answer.
+    /// Sets how long to wait for each line of an answer.
     pub fn be_patient(&self, wait: Duration) {
         let _ = self.stream.get_ref().set_recv_timeout(Some(wait));
     }
 
-    /// Asks the daemon to stop and waits until its process is gone.
+    /// Asks the daemon to stop and waits until its process has exited.
     pub fn stop(mut self, environment: &Environment) -> Result<(), Error> {
         let pid = self.welcome.pid;
         match self.call_raw(method::STOP, &(), |_| {}) {
@@ -286,7 +294,7 @@ impl Client {
     }
 }
 
-/// The ids of sessions and notes in an answer, wherever they stand.
+/// Collects the ids of sessions and notes at any depth of an answer.
 fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
     match value {
         Value::Array(list) => list.iter().for_each(|value| collect_ids(value, ids)),

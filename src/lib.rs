@@ -1,6 +1,6 @@
-//! The program: how people and programs reach Baton's daemon.
+//! The program: everything through which people and programs reach Baton's daemon.
 //!
-//! Everything here is a thin client of the daemon but [`daemon`] itself, which only wires `baton-actors` to a process.
+//! Everything here is a thin client of the daemon, except [`daemon`], which wires `baton-actors` to a process.
 
 pub mod cli;
 pub mod client;

@@ -1,4 +1,4 @@
-//! The `baton` command: what was typed in, what came of it out.
+//! The `baton` command.
 
 use std::process::ExitCode;
 

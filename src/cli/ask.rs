@@ -1,4 +1,4 @@
-//! Asking the daemon: once, and once more where the first one was just going away.
+//! Calls to the daemon that are repeated if it was just stopping.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use crate::client::{Client, Error};
 use crate::environment::Environment;
 use crate::print::Output;
 
-/// How often a daemon may say that it is stopping before that is the answer.
+/// How many "stopping" answers are followed by another try.
 const STOPPING: u32 = 3;
-/// What a stopping daemon is given to take its socket away; its successor then waits until it is gone.
+/// Pause in which a stopping daemon removes its socket; its successor then waits for its exit.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Connects to the daemon, starting one if need be, and makes a call that does no harm if it is made twice: one that only
-/// reads, or that carries an id. One that is answered with "stopping" is made again, and once so is one whose connection
-/// breaks before there is an answer.
+/// Connects to the daemon, starting one if none runs, and makes a call that may safely be made twice: one that only
+/// reads, or carries an id. The call is repeated if the answer is "stopping", and once if the connection breaks before
+/// an answer.
 pub(super) fn ask<T>(
     environment: &Environment,
     mut call: impl FnMut(&mut Client) -> Result<T, Error>,
@@ -38,7 +38,7 @@ pub(super) fn ask<T>(
     }
 }
 
-/// As [`ask`], and how short the ids of the answer are shown; a program, which gets JSON, is not told.
+/// Like [`ask`], and returns the output with the short forms of the ids in the answer. With `json` ids stay whole.
 pub(super) fn ask_shown(
     environment: &Environment,
     json: bool,
@@ -51,18 +51,19 @@ pub(super) fn ask_shown(
     })
 }
 
-/// Where an answer is printed, with how short its ids are shown.
+/// Creates the output for an answer, with the short forms of its ids unless `json` is set.
 pub(super) fn shown(client: &mut Client, json: bool, result: &RawValue) -> Output {
     let output = Output::new();
     if json { output } else { output.with_ids(client.short_ids(result)) }
 }
 
-/// A daemon that is silent is still there, and what was asked of it may still come.
+/// True if the peer has closed the connection. A timeout does not count: the daemon is still there and may still do the
+/// work.
 fn is_gone(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
 
-/// Takes a result apart, to print it for a person.
+/// Parses a result to print it for a person.
 pub(super) fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, Error> {
     serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! `baton bench`: hands over to `baton-bench`, which is no part of the product.
+//! `baton bench`: runs `baton-bench`, a separate program.
 
 use std::ffi::OsString;
 use std::io;
@@ -23,18 +23,18 @@ pub(super) struct Typed {
     arguments: Vec<OsString>,
 }
 
-/// Why `baton-bench` did not run.
+/// Reason why `baton-bench` did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It was not built.
     #[error("the benchmarks are a program of their own: build {} with `cargo build --release -p baton-bench`", .0.display())]
     Missing(PathBuf),
-    /// The system refuses.
+    /// The system refused to run it.
     #[error("cannot run {}: {source}", program.display())]
     Run {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -59,7 +59,7 @@ fn become_program(command: &mut Command) -> io::Result<ExitCode> {
     Err(command.exec())
 }
 
-/// Runs it to its end, and ends as it did.
+/// Runs the program to its end and exits with its code.
 #[cfg(not(unix))]
 fn become_program(command: &mut Command) -> io::Result<ExitCode> {
     let code = command.status()?.code().unwrap_or(1);

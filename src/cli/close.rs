@@ -1,4 +1,4 @@
-//! `baton close`: the explicit end of a session.
+//! `baton close`: closes a session explicitly.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -49,7 +49,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         session: typed.session.as_deref().map(super::session),
         caller: environment::caller(),
         reason: typed.reason.clone(),
-        // Asked twice it is the same close.
+        // The id makes a repeated call the same close.
         command_id: Some(Uuid::new_v4().to_string()),
         deadline_ms: typed.wait * 1000,
     };

@@ -1,4 +1,4 @@
-//! `baton completions`: what a shell needs to complete the command line.
+//! `baton completions`: prints a completion script for a shell.
 
 use std::process::ExitCode;
 

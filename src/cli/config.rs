@@ -1,4 +1,4 @@
-//! `baton config`: what is configured and by whom, and the import of a `graphiti.config.json`.
+//! `baton config`: shows each value with its origin, and imports a `graphiti.config.json`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use super::Error;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-/// Largest file that is imported; a configuration is a few kilobytes.
+/// Largest file that can be imported; a configuration is a few kilobytes.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `baton costs`: what calls of models have cost.
+//! `baton costs`: what calls to models cost.
 
 use std::process::ExitCode;
 
@@ -111,7 +111,7 @@ fn table(costs: &Costs) -> Table<6> {
     table
 }
 
-/// Cents, or more places where there would be nothing else.
+/// Formats an amount in cents, or with four decimals if it is below 10 cents.
 fn usd(amount: f64) -> String {
     if amount > 0.0 && amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }

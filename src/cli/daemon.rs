@@ -1,4 +1,4 @@
-//! `baton daemon`: starts it, or is it.
+//! `baton daemon`: starts the daemon, or runs as the daemon.
 
 use std::process::ExitCode;
 
@@ -53,7 +53,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let ran = daemon::run(environment, mode);
     if let (Err(error), Mode::Detached | Mode::Throwaway | Mode::Leashed) = (&ran, mode) {
-        // Whoever started it waits for this line.
+        // The process that started the daemon waits for this line.
         Output::new().line(&error.to_string());
     }
     ran?;

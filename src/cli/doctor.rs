@@ -1,4 +1,4 @@
-//! `baton doctor`: whether everything is there and works together.
+//! `baton doctor`: checks that everything is installed and works together.
 
 use std::process::ExitCode;
 

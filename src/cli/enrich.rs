@@ -1,4 +1,4 @@
-//! `baton enrich`: what a model makes of sessions, now.
+//! `baton enrich`: has a model enrich episodes now.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use super::Error;
 use crate::environment::{self, Environment};
 use crate::print::{self, Output, Progress};
 
-/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+/// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
 const HELP: &str = "\
@@ -80,7 +80,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Sessions with the same reason in one line, in the order in which the reasons came.
+/// Groups the failed sessions by reason, one line each, in the order in which the reasons first occur.
 fn by_reason(failed: &[EnrichFailure]) -> Vec<String> {
     let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
     for EnrichFailure { session_id, why } in failed {

@@ -1,4 +1,4 @@
-//! `baton explain`: why a session is as it is.
+//! `baton explain`: why a session is in its state.
 
 use std::process::ExitCode;
 
@@ -51,7 +51,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The whole history: a long one comes in pieces.
+/// Fetches the whole history; the daemon sends a long one in several parts.
 fn whole(environment: &Environment, session: &str) -> Result<Explain, Error> {
     let mut session = session.to_owned();
     let (mut events, mut after) = (Vec::new(), 0);
@@ -81,7 +81,8 @@ fn head(output: &Output, explained: &Explain) {
     output.line("");
 }
 
-/// What happened, why, and what it made of the session. The time is told once for what came together.
+/// Formats an event: what happened, why, and the change of state. The time is shown only for the first of several
+/// events with one cause and time.
 fn event(output: &Output, happened: &HistoryEvent, last: Option<&HistoryEvent>) -> String {
     let together = last.is_some_and(|last| last.at == happened.at && last.cause == happened.cause);
     let time = if together { " ".repeat(happened.at.len()) } else { happened.at.clone() };
@@ -110,7 +111,7 @@ fn style(state: &str) -> Style {
     }
 }
 
-/// The state, why it is so, and who has ended the session, in what words.
+/// Formats the state with its reason, what ended the session, and the note of the close.
 fn state_of(row: &Row) -> String {
     let mut state = row.state.clone();
     if let Some(why) = &row.why {
@@ -118,7 +119,7 @@ fn state_of(row: &Row) -> String {
     }
     if let Some(end) = &row.end {
         state.push_str(&format!(", ended by {end}"));
-        // Without an end the note is of a close that the session has gone on after.
+        // Without an end the note belongs to an earlier close, after which the session went on.
         if let Some(note) = &row.close_note {
             state.push_str(&format!(": {}", one_line(note)));
         }

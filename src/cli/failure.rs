@@ -1,4 +1,4 @@
-//! How a command that failed says so: a sentence, or with `--json` one object; and the exit code.
+//! Reports a failed command: as a sentence, or with `--json` as one object; and chooses the exit code.
 
 use std::process::ExitCode;
 
@@ -7,12 +7,12 @@ use baton_protocol::code;
 use super::Error;
 use crate::{client, print};
 
-/// What a program can tell apart where a command was typed in a way that is not understood.
+/// Error code for a command line that is not understood.
 const USAGE: &str = "usage";
-/// The code of every other failure.
+/// Error code of failures without a code of their own.
 const FAILED: &str = "failed";
 
-/// For whom errors are told.
+/// Audience for errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
     /// A person.
@@ -22,13 +22,13 @@ pub enum Telling {
 }
 
 impl Telling {
-    /// As the words on the command line ask for it.
+    /// Returns `Object` if the arguments before `--` contain `--json`.
     pub fn of(arguments: &[std::ffi::OsString]) -> Self {
         let asked = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
         if asked { Self::Object } else { Self::Sentence }
     }
 
-    /// Says on standard error what went wrong.
+    /// Prints an error on standard error.
     pub fn failed(self, error: &Error) -> ExitCode {
         self.say(code_of(error), &error.to_string());
         match error {
@@ -37,13 +37,13 @@ impl Telling {
         }
     }
 
-    /// Says on standard error what went wrong, where that has no code of its own.
+    /// Prints an error that has no code of its own on standard error.
     pub fn failed_with(self, message: &str) -> ExitCode {
         self.say(FAILED, message);
         ExitCode::FAILURE
     }
 
-    /// Says what was not understood of what was typed, or gives the help that was asked for.
+    /// Prints clap's error, or the help that was asked for.
     pub fn misunderstood(self, error: &clap::Error) -> ExitCode {
         match self {
             Self::Object if error.use_stderr() => {
@@ -51,7 +51,7 @@ impl Telling {
                 self.say(USAGE, text.strip_prefix("error: ").unwrap_or(&text).trim_end());
             }
             _ => {
-                // A reader that has gone needs no help.
+                // Standard output may be closed already.
                 let _ = error.print();
             }
         }
@@ -66,7 +66,7 @@ impl Telling {
     }
 }
 
-/// A word for each kind of error that a program may want to tell apart.
+/// Returns the error code for programs.
 fn code_of(error: &Error) -> &'static str {
     match error {
         Error::Usage(_) => USAGE,

@@ -12,7 +12,7 @@ use super::{Error, question};
 use crate::environment::{self, Environment};
 use crate::print::{self, Output};
 
-/// As much of standard input as is read, in bytes.
+/// Most bytes read from standard input.
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 const HELP: &str = "\
@@ -73,7 +73,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is given on standard input, as far as it is read.
+/// Reads standard input, up to the limit.
 fn input() -> Result<String, Error> {
     let mut bytes = Vec::new();
     let failed = |error: std::io::Error| Error::File { path: "standard input".to_owned(), reason: error.to_string() };

@@ -1,4 +1,4 @@
-//! `baton forget`: sessions forgotten, or remembered again.
+//! `baton forget`: forgets sessions, or remembers them again.
 
 use std::process::ExitCode;
 
@@ -12,9 +12,9 @@ use super::{Error, install};
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
 
-/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+/// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
-/// Sessions that are listed; of more the number is told.
+/// Most sessions that are listed; the rest are only counted.
 const LISTED: usize = 40;
 
 const HELP: &str = "\
@@ -88,11 +88,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         notes_of: None,
         command_id: Some(Uuid::new_v4().to_string()),
     };
-    // What an undo brings back can be forgotten again.
+    // An undo can itself be undone, so it asks nothing.
     let is_agreed = typed.yes || typed.undo;
     let can_ask = install::is_terminal() && !typed.json;
     if typed.dry_run || !is_agreed {
-        // What is not there is said first: no `--yes` would mend that.
+        // Report first what does not exist: `--yes` would not help there.
         let (result, output) = call(environment, &params, typed.json)?;
         let would: Forget = super::read(&result)?;
         let is_all = typed.dry_run || (would.sessions.is_empty() && would.notes == 0);
@@ -113,7 +113,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             print::note("Nothing was changed.");
             return Ok(ExitCode::FAILURE);
         }
-        // Exactly those that were shown, and what holds the same text.
+        // Forget exactly the sessions shown, and those that hold the same text.
         let mut shown: Vec<String> = would.sessions.iter().map(|row| row.session_id.clone()).collect();
         if !shown.is_empty() {
             shown.extend(would.note_ids.iter().cloned());
@@ -131,9 +131,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     finish(environment, &ForgetParams { dry_run: false, ..params }, typed, "")
 }
 
-/// Carries it out. `later`: what was said of that beforehand.
+/// Carries out the request. `later` is the remark about later sessions from the preceding dry run.
 fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, later: &str) -> Result<ExitCode, Error> {
-    // Its message names no session, and what is forgotten is not listed again.
+    // The message names no session, and forgotten sessions are not listed again, so short ids are not needed.
     let (result, output) = call(environment, params, true)?;
     let done: Forget = super::read(&result)?;
     let code = if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
@@ -168,7 +168,7 @@ fn call(
     json: bool,
 ) -> Result<(Box<serde_json::value::RawValue>, Output), Error> {
     let progress = Progress::new();
-    // Asked twice, with one id, it is done once and has one answer.
+    // The id makes a repeated call do the work once and give the same answer.
     let result = super::ask_shown(environment, json, |client| {
         client.be_patient(SILENT);
         client.call_raw(method::FORGET, params, |told| progress.show(&told))
@@ -215,7 +215,7 @@ fn line(output: &Output, row: &ForgetRow) -> String {
     )
 }
 
-/// What is asked before anything goes: how much that is.
+/// The question asked before anything is deleted, with the amount.
 fn question(would: &Forget) -> String {
     let count = would.sessions.len() + would.also.len();
     let noun = if count == 1 { "this session" } else { "these sessions" };
@@ -227,7 +227,7 @@ fn question(would: &Forget) -> String {
     }
 }
 
-/// A date as a moment, in milliseconds since 1970.
+/// Parses a date or an age, such as `30d`, to milliseconds since 1970.
 fn before(text: &str) -> Result<i64, String> {
     let wrong =
         || format!("{text:?} is no date: write 2026-10-01, 2026-10-01T12:00:00Z, or how long ago: 30d, 12h, 8w");

@@ -29,7 +29,7 @@ Examples:
   baton handoff --project ledger-api       of another project
   baton handoff --for markdown | pbcopy    for an agent that has no hooks";
 
-/// Whose prompt it goes into.
+/// The agent whose prompt the handoff goes into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Reader {
     /// Claude Code: the JSON of a hook
@@ -78,7 +78,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a hook of Claude Code answers.
+/// The answer of a Claude Code hook.
 fn for_claude(text: &str) -> String {
     serde_json::json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": text } })
         .to_string()
@@ -94,8 +94,8 @@ fn show(output: &Output, handoff: &Handoff) {
     }
 }
 
-/// As much of it as an agent is told at most: of the longest list the oldest entries go first, and where they are not enough
-/// every text is cut.
+/// Shortens the handoff to [`MAX_BYTES`], the limit for agents: drops the oldest entries of the longest list, then cuts
+/// every line.
 fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     let (mut short, mut lines, mut left_out) = (handoff.clone(), markdown(output, handoff), 0);
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
@@ -114,7 +114,7 @@ fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     lines
 }
 
-/// Takes the oldest entry out of the list that takes most space. `false`: there is none.
+/// Drops the oldest entry of the list that takes the most space. Returns false if all lists are empty.
 fn drop_oldest(handoff: &mut Handoff) -> bool {
     let text = |list: &[String]| list.iter().map(String::len).sum::<usize>();
     let errors = handoff.errors.iter().map(|error| error.text.len() + error.resolution.as_ref().map_or(0, String::len));
@@ -128,7 +128,8 @@ fn drop_oldest(handoff: &mut Handoff) -> bool {
     true
 }
 
-/// Everything, between the marks of the text, so that no memory takes it for what was said when it comes back.
+/// The whole handoff between the marks of its text, so that it is recognised as a quotation if it appears in a
+/// transcript later.
 fn fenced(output: &Output, handoff: &Handoff) -> String {
     let mut marks = handoff.text.lines();
     match (marks.next(), marks.next_back()) {
@@ -137,7 +138,7 @@ fn fenced(output: &Output, handoff: &Handoff) -> String {
     }
 }
 
-/// Everything there is to say, by lines. None is empty: the whole is one paragraph.
+/// The whole handoff as Markdown lines. No line is empty: it stays one paragraph.
 fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
     let short = handoff.session_id.as_deref().map(|id| output.id(id)).unwrap_or_default();
     let minute = handoff.ended_at.as_deref().and_then(|at| at.get(..16)).unwrap_or_default().replace('T', " ");
@@ -232,7 +233,7 @@ mod tests {
             lines.last().unwrap().ends_with("are left out: `baton handoff --for markdown` prints them."),
             "{lines:?}"
         );
-        // Where no entry is left to go, what is there is cut.
+        // With no entry left to drop, the remaining lines are cut.
         for objective in ["z".repeat(5_000), "ü".repeat(5_000)] {
             let project = Some(format!("/srv/{}", "p".repeat(3_000)));
             for long in [

@@ -62,7 +62,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a shell completes after `baton help`.
+/// Adds topics and commands as completions of `baton help`.
 pub(super) fn completed(command: Command) -> Command {
     let topics = TOPICS.iter().map(|topic| topic.name).filter(|name| !overview::commands().any(|known| known == *name));
     let words: Vec<&str> = topics.chain(overview::commands()).collect();
@@ -71,7 +71,7 @@ pub(super) fn completed(command: Command) -> Command {
     })
 }
 
-/// The usual help, and every topic with a line.
+/// The usual help, followed by one line per topic.
 fn listing(output: &Output) -> String {
     let help = super::command().render_long_help().to_string();
     let width = TOPICS.iter().map(|topic| topic.name.len()).max().unwrap_or(0);
@@ -81,7 +81,7 @@ fn listing(output: &Output) -> String {
     format!("{}\n\n{head}\n{topics}\n`baton help TOPIC` prints a topic.\n", help.trim_end())
 }
 
-/// A topic, and where its command's options are.
+/// A topic's text, with a pointer to the options of the command with the same name.
 fn of_topic(topic: &Topic, command: &Command) -> String {
     let text = topic.text();
     let is_command = command.get_subcommands().any(|sub| sub.get_name() == topic.name);
@@ -89,7 +89,7 @@ fn of_topic(topic: &Topic, command: &Command) -> String {
     text + &more
 }
 
-/// What `--help` prints of a command that is named by these words.
+/// The `--help` text of the command named by `words`.
 fn of_command(command: &Command, words: &[String]) -> Option<String> {
     words.iter().try_fold(command, |command, word| command.find_subcommand(word))?;
     let mut command = command.clone();
@@ -97,7 +97,7 @@ fn of_command(command: &Command, words: &[String]) -> Option<String> {
     if let Err(help) = command.try_get_matches_from_mut(line) {
         return Some(help.render().to_string());
     }
-    // One that hands all of its arguments on has no such option.
+    // A command that passes on all its arguments has no `--help` of its own.
     let named = words.iter().try_fold(&mut command, |command, word| command.find_subcommand_mut(word))?;
     Some(named.render_long_help().to_string())
 }

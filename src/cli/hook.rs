@@ -1,4 +1,4 @@
-//! `baton hook`: what `baton-hook` does, for who has only this program at hand.
+//! `baton hook`: does what `baton-hook` does, if only this program is at hand.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

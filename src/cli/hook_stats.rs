@@ -15,9 +15,9 @@ use crate::environment::Environment;
 use crate::hook;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
-/// What the daemon counts, where nobody can be asked.
+/// The daemon's counters, read if no daemon runs.
 const FILE: &str = "hook_stats.json";
-/// Most of it that is read.
+/// Most bytes of it that are read.
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 const HELP: &str = "\
@@ -69,7 +69,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the last daemon has counted, and what waits for the next.
+/// The last daemon's counters, and the number of signals waiting in the spool.
 fn kept(home: &Path) -> HookStats {
     let text = transcript_file::read(&home.join(FILE), FILE_BYTES).unwrap_or_default();
     let counted: HookStats = serde_json::from_slice(&text).unwrap_or_default();

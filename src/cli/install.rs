@@ -1,4 +1,4 @@
-//! `baton install`: hooks and MCP server in the agents that are there, and guidance in Claude Code.
+//! `baton install`: sets up hooks and MCP server in the agents found, and guidance in Claude Code.
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let mut plan = plan_all(&installers, typed.dry_run, Installer::plan)?;
     let guidance = installers.iter().find_map(|installer| installer.plan_guidance().transpose()).transpose();
-    // What cannot be done is not offered.
+    // Guidance that cannot be added is not offered.
     let (wanted, offered) = if typed.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
     plan.changes.extend(wanted);
     let is_asked = !typed.yes && !typed.dry_run;
@@ -86,7 +86,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(done)
 }
 
-/// One for each agent that is named, or else for each that is found. Only Claude Code has anything for a project.
+/// One installer per named agent, or per agent found if none is named. Only Claude Code has project settings.
 pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope) -> Result<Vec<Installer>, Error> {
     let hosts = match (named, scope) {
         ([], Scope::Project) => vec![Host::Claude],
@@ -103,7 +103,7 @@ pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope
     installers.collect()
 }
 
-/// What is to be done for all of them.
+/// Merges the plans of all installers.
 pub(super) fn plan_all(
     installers: &[Installer],
     is_dry: bool,
@@ -112,7 +112,7 @@ pub(super) fn plan_all(
     let mut all = Plan::default();
     for installer in installers {
         let Plan { changes, remarks } = match plan(installer) {
-            // The plugin does there what is to be done; the others still need it.
+            // A plugin already covers this agent; the others still need changes.
             Err(error @ crate::install::Error::Plugin(..)) if installers.len() > 1 => {
                 Plan { changes: Vec::new(), remarks: vec![error.to_string()] }
             }
@@ -122,7 +122,7 @@ pub(super) fn plan_all(
             installer.sweep();
         }
         all.changes.extend(changes);
-        // Some are of this machine and not of an agent.
+        // Some remarks concern the machine, not one agent: show them once.
         let new: Vec<String> = remarks.into_iter().filter(|remark| !all.remarks.contains(remark)).collect();
         all.remarks.extend(new);
     }
@@ -154,7 +154,7 @@ fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a plan, asks, and does it.
+/// Shows a plan, asks for confirmation, and carries it out.
 pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Output) -> Result<ExitCode, Error> {
     for change in &plan.changes {
         show(change, output);
@@ -190,7 +190,7 @@ pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Out
     Ok(code)
 }
 
-/// The directory that this is called in.
+/// The current directory.
 pub(super) fn here() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|error| Error::File {
         path: ".".to_owned(),
@@ -217,7 +217,7 @@ pub(super) fn is_terminal() -> bool {
 pub(super) fn ask(question: &str, output: &Output) -> bool {
     output.line(&format!("{} [y/N]", output.styled(Style::Strong, question)));
     let mut answer = String::new();
-    // No answer is a no.
+    // A failed read counts as no.
     let _ = io::stdin().lock().read_line(&mut answer);
     matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }

@@ -1,5 +1,5 @@
-//! `baton log`: the log itself, looked at and carried about. Asks the daemon where one runs; else reads the home, whose
-//! lock it takes meanwhile: a daemon that is needed starts when the command has ended.
+//! `baton log`: inspects and transfers the event log. Asks the daemon if one runs; otherwise reads the home and holds
+//! its lock, so that a daemon can start only when the command has ended.
 
 mod compact;
 mod destination;
@@ -21,9 +21,9 @@ use super::Error;
 use crate::client::{self, Client};
 use crate::environment::Environment;
 
-/// What a daemon is given that holds the home and does not answer yet: it opens its log first.
+/// How long to wait for a daemon that holds the home but does not answer yet; it opens its log first.
 const STARTING: Duration = Duration::from_secs(30);
-/// How often that is looked at.
+/// Interval between two tries.
 const LOOK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
@@ -62,11 +62,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
 }
 
-/// Who can tell what the log holds.
+/// The source that can read the log.
 enum Reached {
-    /// The daemon that has it open.
+    /// The daemon that has the log open.
     Daemon(Client),
-    /// Nobody has it open, and nobody will while this is held.
+    /// The home's lock: no process opens the log while it is held.
     Home(HomeLock),
 }
 

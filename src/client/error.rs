@@ -1,4 +1,4 @@
-//! Why a call to the daemon fails, in words that say what to do about it.
+//! Errors of a call to the daemon. Each message says what to do next.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,10 +8,10 @@ use baton_protocol::Failure;
 
 use super::process::STOP;
 
-/// Why a call has no answer.
+/// Reason why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The daemon refuses the call; its message says what to do.
+    /// The daemon refused the call; its message says what to do.
     #[error("{}", .0.message)]
     Refused(Failure),
     /// The connection broke.
@@ -19,16 +19,16 @@ pub enum Error {
         "the connection to the daemon broke ({0}); run the command again, and see `daemon.log` if it happens again"
     )]
     Broken(#[source] io::Error),
-    /// What came back is not understood.
+    /// The answer could not be parsed.
     #[error("the daemon's answer is not understood ({0}); run `baton stop` and try again")]
     Garbled(String),
-    /// The daemon is of a newer version.
+    /// The running daemon has a newer protocol.
     #[error("the running daemon is Baton {version}, newer than this program ({}); update this program", env!("CARGO_PKG_VERSION"))]
     NewerDaemon {
         /// The daemon's version.
         version: String,
     },
-    /// The directory that somebody named is not read. Nothing else is read in its place.
+    /// A directory named by an environment variable is not read. No other directory is read in its place.
     #[error(
         "{variable} names {}, which is not read: {why}; unset it, or list {} in session_tracking.watch_directories of {}",
         directory.display(),
@@ -36,31 +36,31 @@ pub enum Error {
         config.display()
     )]
     NotRead {
-        /// The variable.
+        /// The environment variable.
         variable: &'static str,
-        /// What it names.
+        /// Its value.
         directory: PathBuf,
-        /// Where the transcripts would lie.
+        /// Where its transcripts would be.
         transcripts: PathBuf,
-        /// The configuration.
+        /// The configuration file.
         config: PathBuf,
-        /// Why not.
+        /// Reason why it is not read.
         why: String,
     },
-    /// No daemon could be started.
+    /// The daemon could not be started.
     #[error("the daemon did not start: {0}")]
     NotStarted(String),
-    /// The home cannot be trusted, nor who answers in it.
+    /// The home directory is not safe to use, so no daemon in it is trusted.
     #[error(transparent)]
     Home(#[from] lock::LockError),
-    /// The daemon holds the home and says nothing.
+    /// A process holds the home's lock but does not answer.
     #[error(
         "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command that is still at work; see \
          `daemon.log`, and end that process if it stays so",
         .0.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
     )]
     NotAnswering(Option<u32>),
-    /// The daemon does not stop.
+    /// The daemon did not stop in time.
     #[error("the daemon{} did not stop within {} s; see `daemon.log`", pid_text(*.0), STOP.as_secs())]
     NotStopped(Option<u32>),
 }

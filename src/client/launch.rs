@@ -1,4 +1,4 @@
-//! Starts a daemon as a process of its own.
+//! Starts a daemon as a separate process.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -14,16 +14,17 @@ use super::process::wait;
 use crate::daemon::READY;
 use crate::environment::{self, Environment, Hooks};
 
-/// How long a daemon may take to be ready: it opens its log first.
+/// Deadline for a daemon to become ready; it opens its log first.
 pub(super) const START: Duration = Duration::from_secs(60);
 
-/// What a daemon tells its allocator, unless the user tells it something else. glibc keeps what was freed, in a pool for
-/// each thread: after a backfill that is three times what the daemon needs from then on. With few pools, large pieces
-/// mapped on their own and the top given back, it goes back to the system. Other allocators do not know these names.
+/// Allocator settings of a daemon, unless the environment sets them. glibc keeps freed memory in one arena per thread:
+/// after a backfill that is three times what the daemon needs from then on. With few arenas, large blocks mapped
+/// separately and the top of the heap trimmed, the memory goes back to the system. Other allocators ignore these
+/// variables.
 pub(crate) const ALLOCATOR: [(&str, &str); 3] =
     [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "1048576"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
 
-/// `program` as the daemon of `environment`; the caller adds the mode.
+/// Returns the command that runs `program` as the daemon of `environment`; the caller adds the mode.
 pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
     let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
     let mut command = Command::new(program);
@@ -41,20 +42,20 @@ pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
     command
 }
 
-/// A daemon that this process has started.
+/// A daemon started by this process.
 pub struct Daemon {
     child: Child,
     input: Option<ChildStdin>,
 }
 
 impl Daemon {
-    /// Starts this program as a daemon of `environment` and waits until it is ready.
+    /// Starts this program as the daemon of `environment` and waits until it is ready.
     pub fn start(environment: &Environment, arguments: &[&str], input: Stdio) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
         Self::start_program(&program, environment, arguments, input)
     }
 
-    /// Starts another `baton` as a daemon of `environment` and waits until it is ready.
+    /// Starts another `baton` as the daemon of `environment` and waits until it is ready.
     pub fn start_program(
         program: &Path,
         environment: &Environment,
@@ -81,21 +82,21 @@ impl Daemon {
         }
     }
 
-    /// Leaves it running on its own. A program that lives longer than the daemon takes note of its end: nobody else
-    /// does, and it would stay a zombie.
+    /// Leaves the daemon running. A thread waits for its exit, so that it leaves no zombie if it ends before this
+    /// process.
     pub(super) fn leave(mut self) {
         std::thread::spawn(move || self.child.wait());
     }
 
-    /// Lets go of a throwaway daemon's input, which ends it, and waits until it is gone.
+    /// Closes a throwaway daemon's input, which makes it exit, and waits for the exit.
     pub fn end(mut self) {
         drop(self.input.take());
         let _ = self.child.wait();
     }
 }
 
-/// Refuses to start a daemon for a person with a directory that a variable names and that is not read, unless the
-/// configuration names what is read.
+/// Returns [`Error::NotRead`] if an environment variable names a directory that is not read, unless the configuration
+/// lists the directories.
 pub(crate) fn check_named(environment: &Environment) -> Result<(), Error> {
     match environment.unfit() {
         Some((agent, directory, why)) if !Hooks::of(&environment.home).names_directories => {
@@ -128,7 +129,7 @@ pub(super) fn home_error(environment: &Environment, error: &io::Error) -> Error 
     Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))
 }
 
-/// The first line that a starting daemon prints, if it prints one in time.
+/// Returns the first line that a starting daemon prints, or `None` after [`START`].
 pub fn first_line(output: ChildStdout) -> Option<String> {
     let (line, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
@@ -139,7 +140,7 @@ pub fn first_line(output: ChildStdout) -> Option<String> {
     said.recv_timeout(START).ok()
 }
 
-/// Held while a daemon is being started, so that ten clients start one.
+/// Takes the lock held while a daemon is started, so that concurrent clients start only one.
 pub(super) fn start_lock(home: &Path) -> io::Result<File> {
     baton_base::durable::create_private_folder(home)?;
     let file = crate::logfile::append(&home.join("start.lock"))?;

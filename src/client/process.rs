@@ -1,4 +1,4 @@
-//! Looks at the daemon's lock and process, and waits for its end.
+//! The daemon's lock and process: who holds the one, and when the other has ended.
 
 use std::fs::{OpenOptions, TryLockError};
 use std::time::{Duration, Instant};
@@ -7,18 +7,19 @@ use baton_base::{lock, transcript_file};
 
 use crate::environment::Environment;
 
-/// How long a daemon may take to stop.
+/// Deadline for a daemon to stop.
 pub(super) const STOP: Duration = Duration::from_secs(30);
-/// How often it is looked whether a process has gone.
+/// Interval between two checks for a process's exit.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
 
-/// Whether no daemon holds the home.
+/// Returns true if no daemon holds the home's lock.
 pub(crate) fn lock_is_free(environment: &Environment) -> bool {
     let lock = transcript_file::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Whether another daemon than `pid` holds the home by now: somebody needed one while that one was ending.
+/// Returns true if a daemon other than `pid` holds the home's lock: another command started one while `pid` was
+/// stopping.
 pub(super) fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
     lock::holder(&environment.home).is_some_and(|holder| holder != pid)
 }
@@ -37,7 +38,8 @@ pub(super) fn wait_for_process(pid: u32, within: Duration) -> bool {
     }
 }
 
-/// Whether a process has ended and only waits for its parent to take note: in containers nobody may.
+/// Returns true if a process has exited but was not reaped by its parent. In containers there may be no parent that
+/// reaps.
 #[cfg(unix)]
 fn is_zombie(pid: i32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

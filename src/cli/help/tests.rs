@@ -1,4 +1,4 @@
-//! What `baton help` prints, and that the command lines in help and README are ones that this program takes.
+//! What `baton help` prints. Also checks that every command line in the help topics and README is valid.
 
 use clap::Command;
 
@@ -46,7 +46,7 @@ fn texts() -> Vec<(&'static str, String)> {
     TOPICS.iter().map(|topic| (topic.name, topic.text())).chain([("README.md", README.to_owned())]).collect()
 }
 
-/// The calls of `baton` in a line of a shell: quotes are taken off; comments, pipes and redirections are left out.
+/// The calls of `baton` in a shell line, without quotes, comments, pipes and redirections.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let mut calls = vec![Vec::new()];
     let (mut word, mut quote, mut in_word) = (String::new(), None, false);
@@ -75,7 +75,7 @@ fn calls(line: &str) -> Vec<Vec<String>> {
     calls.into_iter().filter(is_call).map(own).collect()
 }
 
-/// Whether the command line is understood; names of values, as `POSITION`, may stand for numbers.
+/// True if the command line is valid; placeholders such as `POSITION` may stand for numbers.
 fn is_understood(words: &[String]) -> bool {
     let parses = |words: Vec<String>| {
         let words = worded::sorted(words.iter().map(Into::into).collect());
@@ -86,7 +86,7 @@ fn is_understood(words: &[String]) -> bool {
     parses(words.to_vec()) || parses(numbers)
 }
 
-/// Whether all that is said of a command in running text is so: the command and its options are there.
+/// True if the command and the options that running text names exist.
 fn is_there(words: &[String]) -> bool {
     let mut command = command();
     command.build();

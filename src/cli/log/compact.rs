@@ -1,4 +1,4 @@
-//! `baton log compact`: room that nothing needs, given back.
+//! `baton log compact`: frees disk space that nothing needs.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Err(Error::NoHome { home: environment.home.clone() });
     }
     let progress = Progress::new();
-    // Twice is as good as once.
+    // Idempotent, so it may be repeated.
     let compacted = ask(environment, |client| client.call_raw(method::LOG_COMPACT, &(), |told| progress.show(&told)));
     progress.end();
     let compacted = compacted?;

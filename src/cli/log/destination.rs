@@ -1,4 +1,4 @@
-//! Where an export goes: standard output, or a file that has all of it or stays as it was.
+//! Destination of an export: standard output, or a file that is replaced only by a complete export.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -7,23 +7,22 @@ use std::path::{Path, PathBuf};
 use super::super::Error;
 use crate::unfinished::{self, Unfinished};
 
-/// See the module.
 pub(super) enum Destination {
     /// Standard output.
     Out(BufWriter<io::Stdout>),
-    /// A file beside the one that is meant, for its owner only.
+    /// A temporary file beside the destination, readable by its owner only.
     Beside(BufWriter<Unfinished>, PathBuf),
-    /// Something that is no file (a pipe, a device), and is written to as it is.
+    /// A pipe or a device, written directly.
     Through(BufWriter<File>, PathBuf),
 }
 
 impl Destination {
-    /// Opens it; nothing is replaced yet.
+    /// Opens the destination; nothing is replaced yet.
     pub(super) fn open(path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             return Ok(Self::Out(BufWriter::new(io::stdout())));
         };
-        // What a link points to is replaced, not the link.
+        // Replace the target of a link, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let failed = |source| Error::Output { path: path.clone(), source };
         match std::fs::metadata(&path) {
@@ -40,7 +39,7 @@ impl Destination {
         }
     }
 
-    /// Where what is on its way may be kept: on the same disk as the result.
+    /// Creates a scratch file, on the same disk as the result if that is a file.
     pub(super) fn spool(&self) -> io::Result<File> {
         match self {
             Self::Beside(_, path) => tempfile::tempfile_in(folder_of(path)),
@@ -48,7 +47,7 @@ impl Destination {
         }
     }
 
-    /// What is written to.
+    /// The stream to write to.
     pub(super) fn writer(&mut self) -> &mut dyn Write {
         match self {
             Self::Out(out) => out,
@@ -57,7 +56,7 @@ impl Destination {
         }
     }
 
-    /// Gives the file its name, durably.
+    /// Moves the file to its destination, durably.
     pub(super) fn finish(self) -> Result<(), Error> {
         match self {
             Self::Out(mut out) => {
