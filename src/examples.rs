@@ -1,4 +1,4 @@
-//! The example sessions: what a first `baton search` in a fresh checkout answers from, and every command with `--examples`.
+//! The example sessions: they answer a first `baton search` in a fresh checkout, and every command with `--examples`.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -8,55 +8,56 @@ use baton_conversation::item::Agent;
 use crate::client::{Client, Daemon, Error};
 use crate::environment::Environment;
 
-/// Where the examples lie in a checkout.
+/// Path of the examples in a checkout.
 const FOLDER: &str = "replay-fixtures/transcripts/claude";
 
-/// The examples, if this is a place to answer from them: no transcript anywhere, nothing ever recorded, and a checkout
-/// as the working directory.
+/// Returns the examples if commands should answer from them: there are no transcripts, nothing was ever recorded, and
+/// the working directory is a checkout.
 pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     let folder = folder().ok()?;
-    // Looked at in this order, so that nobody with a memory waits for a root.
+    // Checked in this order so that a home with a log never waits for a root.
     let is_place = environment.log_is_empty() && folder.join("projects").is_dir();
-    // Whoever names a directory that is not read is told so, and nothing answers in its place.
+    // A variable naming an unreadable directory is an error; the examples must not hide it.
     let wanted = is_place && environment.unfit().is_none() && !environment.has_transcripts();
     wanted.then_some(folder)
 }
 
-/// Where no transcript lies, in words.
+/// Lists the directories without transcripts, for a message.
 pub fn missing(environment: &Environment) -> String {
     let directories = [(Agent::ClaudeCode, &environment.claude_config_dir), (Agent::Codex, &environment.codex_home)];
     let read = directories.into_iter().filter(|(agent, _)| environment.reads(*agent));
     read.map(|(_, directory)| directory.display().to_string()).collect::<Vec<_>>().join(" and ")
 }
 
-/// Where the examples lie if the working directory is a checkout.
+/// Path of the examples if the working directory is a checkout.
 pub fn folder() -> std::io::Result<PathBuf> {
     Ok(std::env::current_dir()?.join(FOLDER))
 }
 
-/// The examples, wherever this command is called: in a checkout its own, elsewhere those that this program was built beside.
+/// Finds the examples: those of the checkout in the working directory, or else those of the checkout this program was
+/// built from.
 pub fn anywhere() -> Option<PathBuf> {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join(FOLDER);
     folder().ok().into_iter().chain([built]).find(|folder| folder.join("projects").is_dir())
 }
 
-/// A daemon over the examples in a home that goes with it. It ends with this value, or with this process.
+/// A daemon on the examples, in a temporary home. Both end with this value or with this process.
 pub struct Throwaway {
     environment: Environment,
     daemon: Option<Daemon>,
 }
 
 impl Throwaway {
-    /// Starts this program over the examples.
+    /// Starts this program on the examples.
     pub fn start(examples: &Path) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
         Self::start_program(&program, examples)
     }
 
-    /// Starts another `baton` over the transcripts below a directory of Claude Code.
+    /// Starts another `baton` on the transcripts below a Claude Code directory.
     pub fn start_program(program: &Path, claude: &Path) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
-        // The daemon removes it when it ends, which it does even if this process is killed.
+        // The daemon removes it when it exits, even if this process is killed.
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
         let environment = Environment::apart(home, claude.to_owned());
         let daemon = Daemon::start_program(program, &environment, &["--throwaway"], Stdio::piped())
@@ -64,7 +65,7 @@ impl Throwaway {
         Ok(Self { environment, daemon: Some(daemon) })
     }
 
-    /// Where it lies and what it reads.
+    /// The environment of the daemon.
     pub fn environment(&self) -> &Environment {
         &self.environment
     }

@@ -1,11 +1,12 @@
-//! An agent's hook: tells the daemon of one event, prints what the agent is to be told, and ends in time.
+//! An agent's hook: reports one event to the daemon, prints what the agent is to be told, and ends in time.
 //!
-//! `baton-hook` and `baton hook` are this room. It promises the agent three things: it ends within its budget, it ends
-//! well, and it prints nothing but its own JSON, whatever standard input, the daemon or the disk do. What nobody takes in
-//! time is left in the spool under the same id. Of all that an agent says at an event it reads ids, names and paths only.
+//! `baton-hook` and `baton hook` run this module. It guarantees the agent three things, whatever standard input, the
+//! daemon or the disk do: it ends within its budget, it exits with 0, and it prints nothing but its own JSON. A signal
+//! that the daemon does not take in time is written to the spool under the same id. Of an event's input it reads only
+//! ids, names and paths.
 //!
-//! One thread does the work; the [`watchdog`] takes over when it is late. Neither runtime, nor argument parser, nor logging
-//! is used here, so that none is in the small binary.
+//! One thread does the work; the [`watchdog`] takes over if it is late. This module uses no async runtime, argument
+//! parser or logging, which keeps them out of the small binary.
 
 mod event;
 mod input;
@@ -33,15 +34,15 @@ pub use spool::{lost, unreadable};
 use talk::UnindexedReason;
 use watchdog::{Call, Desk, Phase};
 
-/// Bytes that are read from standard input at once.
+/// Size of one read from standard input.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Between two looks at a standard input that does not wait.
+/// Pause between two reads of a non-blocking standard input.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Does what there is to do for one event, and returns when the process may end with 0. `event` is its name as the command
-/// line gives it, `started` when the process began.
+/// Handles one event, and returns when the process may exit with 0. `event` is the name from the command line,
+/// `started` the time at which the process began.
 pub fn run(event: Option<String>, started: Instant) {
-    // What Baton starts itself is no session of anybody.
+    // Baton's own child processes are not user sessions.
     if std::env::var_os(OWN_CHILD).is_some() {
         return;
     }
@@ -56,18 +57,18 @@ pub fn run(event: Option<String>, started: Instant) {
         spool_in: None,
         timeout: None,
     }));
-    // Without it there is no promise to be kept.
+    // Without the watchdog the time limit cannot be kept.
     if !desk.guard() {
         return;
     }
-    // In a home that others can write to nothing is left, and nobody is believed.
+    // A home that others can write to is not trusted: write nothing and connect to nothing.
     if lock::check_home(&environment.home).is_err() {
         return;
     }
     let hooks = Hooks::of(&environment.home);
     desk.change(|call| {
         call.timeout = hooks.timeout;
-        // Hooks that are switched off are counted by a daemon that runs, and cost nothing else.
+        // Disabled hooks are counted if a daemon runs, and have no other effect.
         call.spool_in = hooks.enabled.then(|| environment.home.clone());
         call.phase = Phase::Reading(Input::default());
     });
@@ -85,7 +86,7 @@ pub fn run(event: Option<String>, started: Instant) {
         }
         Err(why) if hooks.enabled => {
             leave(&environment.home, why, took, params);
-            // A daemon that may write no file is none.
+            // A daemon needs room for at least one byte in a file.
             if why == UnindexedReason::Absent && event.kind == SignalKind::SessionStart && room::is_for(1) {
                 starter::start(&environment);
             }
@@ -94,7 +95,7 @@ pub fn run(event: Option<String>, started: Instant) {
     }
 }
 
-/// Reads one JSON value from standard input into the desk, as far as it comes.
+/// Reads one JSON value from standard input into the desk, or as much of it as arrives.
 fn read(desk: &Desk) {
     let mut input = io::stdin().lock();
     let mut piece = vec![0; PIECE_BYTES];
@@ -119,14 +120,14 @@ fn read(desk: &Desk) {
     }
 }
 
-/// Leaves what nobody took. Where not even that can be done, nothing can.
+/// Writes a signal that no daemon took to the spool. An error is ignored: nothing more can be done.
 fn leave(home: &Path, why: UnindexedReason, took: Duration, hook: HookParams) {
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let hook = HookParams { wait_ms: 0, ..hook };
     let _ = spool::leave(home, Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });
 }
 
-/// An id that no other call has: 128 bits that the system's randomness has keyed.
+/// Returns a unique id of 128 bits, keyed by the system's randomness.
 fn unique() -> String {
     let keyed = RandomState::new();
     let half = |number: u8| {

@@ -1,8 +1,8 @@
 //! `baton mcp`: the daemon's tools over MCP, on standard input and output.
 //!
-//! A thin client. It greets its own client before there is any daemon, starts one in the background, and forwards each
-//! call over a connection of its own, so that a daemon that dies or is replaced costs nothing but that time. It ends when
-//! its input does. The rest of the program does not know of `rmcp`.
+//! A thin client of the daemon. It answers its own client's greeting before a daemon runs, starts one in the
+//! background, and forwards each call over a separate connection, so that a daemon that dies or is replaced costs only
+//! a delay. It ends when its input does. No other module uses `rmcp`.
 
 mod input;
 mod link;
@@ -25,13 +25,13 @@ use tracing_subscriber::EnvFilter;
 use crate::environment::Environment;
 use crate::print;
 
-/// How long calls that are under way may take to end after the input has ended.
+/// How long running calls may take after the input has ended.
 const LAST_CALLS: Duration = Duration::from_millis(1500);
 
-/// Why the server did not run.
+/// Reason why the server did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The runtime.
+    /// The runtime could not be created.
     #[error("cannot serve on standard input and output: {0}")]
     Io(#[from] std::io::Error),
     /// The client does not speak MCP.
@@ -39,7 +39,7 @@ pub enum Error {
     NotGreeted(String),
 }
 
-/// Serves until standard input ends. Only `tools` are listed; all can be called.
+/// Serves until standard input ends. Lists only `tools`, but answers calls of all.
 pub fn run(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), Error> {
     log_to_standard_error();
     if std::io::stdin().is_terminal() {
@@ -47,7 +47,7 @@ pub fn run(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), E
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(serve(environment, tools));
-    // A daemon that is being started goes on by itself.
+    // A daemon being started continues on its own.
     runtime.shutdown_background();
     served
 }
@@ -61,24 +61,24 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     let untaken = transport.untaken();
     let serving = match server.serve(transport).await {
         Ok(serving) => serving,
-        // Whoever asked for nothing got it.
+        // The client left without a request.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Error::NotGreeted(error.to_string())),
     };
     tokio::select! {
         _ = serving.waiting() => {}
         () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
-        // The end of the input is not read behind requests that are not.
+        // Unhandled requests may keep us from reading as far as the end of the input.
         () = async { input::left().await; untaken.lasts(LAST_CALLS).await } => {}
     }
     Ok(())
 }
 
-/// Only if somebody wants to know: clients take what is written there for trouble.
+/// Logs only if `BATON_LOG` is set, because clients take output on standard error for errors.
 fn log_to_standard_error() {
     let wanted = std::env::var("BATON_LOG").ok().filter(|filter| !filter.is_empty());
     let Some(filter) = wanted.and_then(|filter| EnvFilter::try_new(filter).ok()) else { return };
-    // The library would tell what is asked and answered.
+    // The library would log requests and answers.
     let quiet = ["rmcp=warn"].into_iter().filter_map(|directive| directive.parse().ok());
     let filter = quiet.fold(filter, EnvFilter::add_directive);
     let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(std::io::stderr).try_init();

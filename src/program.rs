@@ -1,4 +1,4 @@
-//! Other programs that a command calls: found on the path, run without a shell, never longer than they are given.
+//! Runs other programs: found on the path, without a shell, with a time limit.
 
 use std::fs::Metadata;
 use std::io::{self, Read as _, Seek as _};
@@ -8,28 +8,28 @@ use std::time::{Duration, Instant};
 
 use baton_protocol::OWN_CHILD;
 
-/// Most that is kept of what a program says, in bytes.
+/// Most output of a program that is kept, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 * 1024;
-/// How often it is looked whether it has ended.
+/// Interval between two checks for the program's exit.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What became of a program.
+/// Result of a program.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// Whether it says that it did what it was to do.
+    /// True if it exited with success.
     pub(crate) is_ok: bool,
-    /// Its words, also those on standard error.
+    /// Its standard output and standard error.
     pub(crate) said: String,
 }
 
 impl Ran {
-    /// Its last line: why it failed.
+    /// The last line of output: the reason of a failure.
     pub(crate) fn reason(&self) -> &str {
         self.said.trim().lines().last().unwrap_or("it does not say why")
     }
 }
 
-/// The program of this name on the path.
+/// Finds a program on the path.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
     let path = std::env::var_os("PATH")?;
@@ -39,7 +39,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     candidates.into_iter().find(|path| is_program(path))
 }
 
-/// Whether a file can be run.
+/// True if the file is executable.
 pub(crate) fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && is_executable(&metadata))
 }
@@ -55,9 +55,9 @@ fn is_executable(_: &Metadata) -> bool {
     true
 }
 
-/// Runs a program with nothing to read. It is ended when its time is up, and that is an error.
+/// Runs a program with empty standard input. It is killed after `wait`, which is an error.
 pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<Ran> {
-    // A file and no pipe: what the program may leave behind cannot hold us up.
+    // A file instead of a pipe: a process that the program leaves behind cannot block us.
     let mut said = tempfile::tempfile()?;
     let mut child = Command::new(program)
         .args(arguments)

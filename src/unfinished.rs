@@ -1,6 +1,6 @@
-//! Files that are written beside their destination and renamed into place. Where the system has files without a name, such a
-//! file has none until it is finished, and a killed program leaves nothing. Elsewhere it leaves one behind, which the next run
-//! that writes into the same folder removes.
+//! Files written beside their destination and renamed into place. On a system that supports unnamed files, the file has
+//! no name until it is finished, and a killed program leaves nothing behind. Elsewhere it leaves the file, which the
+//! next run that writes into the same folder removes.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -9,18 +9,18 @@ use std::path::Path;
 
 use tempfile::{Builder, TempPath};
 
-/// How such a file is named: this, and so many letters and digits.
+/// Prefix of such a file's name; [`LETTERS`] letters and digits follow.
 const PREFIX: &str = ".baton-unfinished-";
 const LETTERS: usize = 6;
 
-/// See the module.
+/// An unfinished file; see the module.
 pub(crate) struct Unfinished {
     file: File,
-    /// `None`: it has none yet.
+    /// `None` if it is unnamed.
     name: Option<TempPath>,
 }
 
-/// A new file, private to its owner and locked while this program lives.
+/// Creates a file that only its owner can read, locked while this program lives.
 pub(crate) fn create_in(folder: &Path) -> io::Result<Unfinished> {
     let (file, name) = match nameless_in(folder) {
         Some(file) => (file, None),
@@ -29,7 +29,7 @@ pub(crate) fn create_in(folder: &Path) -> io::Result<Unfinished> {
             (file, Some(name))
         }
     };
-    // Without locks a concurrent run may remove it: then the rename fails, and says so.
+    // Without file locks a concurrent run may remove the file; then the rename fails and reports it.
     let _ = file.try_lock();
     Ok(Unfinished { file, name })
 }
@@ -41,17 +41,17 @@ fn named() -> Builder<'static, 'static> {
 }
 
 impl Unfinished {
-    /// What is written to.
+    /// The file to write to.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }
 
-    /// Gives it a name in its folder, in the place of what has that by now.
+    /// Renames the file to `path`, replacing a file there.
     pub(crate) fn persist(self, path: &Path) -> io::Result<()> {
         let name = match self.name {
             Some(name) => name,
             None => {
-                // A link replaces nothing, a rename does.
+                // Linking cannot replace a file, so link under a temporary name and rename that.
                 let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
                 named().make_in(folder, |name| link(&self.file, name))?.into_temp_path()
             }
@@ -70,7 +70,7 @@ impl io::Write for Unfinished {
     }
 }
 
-/// A file that has no name, and can be given one; none where the system or the file system has no such files.
+/// Creates an unnamed file that can be linked later; `None` if the system or the file system does not support it.
 #[cfg(target_os = "linux")]
 fn nameless_in(folder: &Path) -> Option<File> {
     use rustix::fs::{Mode, OFlags};
@@ -85,7 +85,7 @@ fn link(file: &File, name: &Path) -> io::Result<()> {
     Ok(linkat(CWD, opened(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
 }
 
-/// Where the system shows an open file.
+/// The path of an open file in `/proc`.
 #[cfg(target_os = "linux")]
 fn opened(file: &File) -> std::path::PathBuf {
     use std::os::fd::AsRawFd as _;
@@ -102,14 +102,14 @@ fn link(_file: &File, _name: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Removes the files of killed programs. One that is being written is locked and stays.
+/// Removes files left by killed programs. A file being written is locked and stays.
 pub(crate) fn remove_abandoned(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.flatten().filter(|entry| is_unfinished(&entry.file_name())).map(|entry| entry.path()) {
         let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
         let is_abandoned = || File::open(&path).is_ok_and(|file| file.try_lock().is_ok());
         if is_file && is_abandoned() {
-            // One that stays does no harm.
+            // A file that stays does no harm.
             let _ = fs::remove_file(&path);
         }
     }

@@ -1,4 +1,4 @@
-//! `baton logs`: what the daemon does, from its log file. Needs no daemon and starts none.
+//! `baton logs`: the daemon's log file. Needs no daemon and starts none.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,9 +13,9 @@ use crate::environment::Environment;
 use crate::logfile::Follower;
 use crate::print::{self, Output, Style};
 
-/// How often a followed log is looked at: no person notices less.
+/// Polling interval of a followed log; too short for a person to notice.
 const LOOK: Duration = Duration::from_millis(200);
-/// Lines that are held to find the last ones. A log and the one put aside before it have fewer.
+/// Most lines held in memory to find the last ones. The current and the previous log file together have fewer.
 const LINES_MAX: usize = 1_000_000;
 
 const HELP: &str = "\
@@ -43,7 +43,7 @@ pub(super) struct Typed {
     level: Option<Level>,
 }
 
-/// How many lines are wanted.
+/// Number of lines to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Count(usize);
 
@@ -61,7 +61,7 @@ impl FromStr for Count {
     }
 }
 
-/// How grave a line is, the gravest first.
+/// Severity of a line, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Level {
     Error,
@@ -72,7 +72,7 @@ enum Level {
 }
 
 impl Level {
-    /// The level of a line, if it begins as log lines do: time, level.
+    /// Parses the level of a line that begins with a time and a level.
     fn of(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let time = words.next()?;
@@ -99,7 +99,7 @@ impl Level {
     }
 }
 
-/// Lets lines pass that are grave enough. One without a level belongs to the line before it.
+/// Keeps lines of the wanted level or a more severe one. A line without a level counts as part of the line before it.
 struct Sieve {
     wanted: Option<Level>,
     last: Option<Level>,
@@ -110,7 +110,7 @@ impl Sieve {
         self.last = Level::of(line).or(self.last);
         match (self.wanted, self.last) {
             (Some(wanted), Some(level)) => level <= wanted,
-            // What stands before any level is what a process said as it died.
+            // Lines before the first level are the last output of a process that crashed.
             (Some(_), None) | (None, _) => true,
         }
     }
@@ -161,7 +161,7 @@ fn show(output: &Output, line: &str) {
     let line = print::plain(line);
     match Level::of(&line).and_then(|level| Some((level, line.split_once(char::is_whitespace)?))) {
         Some((level, (time, rest))) => {
-            // The level stands in front of the rest, with spaces before it so that all are as wide.
+            // The level comes before the rest and is padded with spaces to one width.
             let word = rest.trim_start().split(' ').next().unwrap_or_default();
             let at = rest.len() - rest.trim_start().len();
             let (spaces, after) = (&rest[..at], &rest[at + word.len()..]);

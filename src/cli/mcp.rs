@@ -1,4 +1,4 @@
-//! `baton mcp`: the door for agents.
+//! `baton mcp`: the MCP server for agents.
 
 use std::process::ExitCode;
 

@@ -1,9 +1,9 @@
-//! What the help of all commands has in common: their groups, and how each one ends.
+//! The parts that all help texts share: groups of commands, and the ending of each text.
 
 use clap::builder::StyledStr;
 use clap::{ColorChoice, Command};
 
-/// Commands in the order in which a person meets them. One that stands in no group is shown last.
+/// Commands in the order in which they are shown. A command in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Use", &["search", "recall", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
     (
@@ -33,7 +33,7 @@ pub(super) fn commands() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, names)| names.iter().copied())
 }
 
-/// Adds what holds for every command.
+/// Adds the groups and the endings to all help texts.
 pub(super) fn complete(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, with_end));
@@ -41,7 +41,7 @@ pub(super) fn complete(command: Command) -> Command {
     command.help_template(template).color(ColorChoice::Auto)
 }
 
-/// How a command ends, after what it says of itself; so do the commands below it.
+/// Appends the common ending to the help of a command and of its subcommands.
 fn with_end(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let is_leaf = names.is_empty();

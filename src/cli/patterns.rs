@@ -1,4 +1,4 @@
-//! `baton patterns`: what is done again and again.
+//! `baton patterns`: recurring sequences, failures and retries.
 
 use std::process::ExitCode;
 
@@ -25,7 +25,7 @@ Examples:
   baton patterns -p ledger-api -n 20         more of another
   baton patterns --format dot | dot -Tsvg    the sequences as a graph";
 
-/// How the sequences are drawn.
+/// Format of the diagram of sequences.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// A flowchart of Mermaid

@@ -1,5 +1,5 @@
-//! A question about what was tried: asked of the daemon, or of the examples where there is nothing else yet; and what
-//! answers have in common.
+//! Shared parts of the commands that ask about past work: the call, answered from the example sessions if there are no
+//! transcripts, and the output.
 
 use baton_protocol::answer::{Freshness, Runs};
 use clap::Args;
@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
-/// What every question takes.
+/// Options of every such command.
 #[derive(Debug, Args)]
 pub(super) struct Options {
     /// Only this project: a directory, or the last part of just one
@@ -27,18 +27,18 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The project, as the daemon finds it.
+    /// The project in the form that the daemon resolves.
     pub(super) fn project(&self) -> Option<String> {
         self.project.as_deref().map(super::project)
     }
 
-    /// Whether to wait until all history is read.
+    /// True if the answer waits until all history is read.
     pub(super) fn waits(&self) -> bool {
         !self.no_wait
     }
 }
 
-/// What was answered, as it came, and where it is printed.
+/// Returns the unparsed answer, and the output to print it on.
 pub(super) fn answered(
     environment: &Environment,
     method: &str,
@@ -66,7 +66,7 @@ pub(super) fn answered(
     Ok((result, output))
 }
 
-/// What the reader should know who expects more.
+/// Prints notes on what the answer may be missing.
 pub(super) fn tell_freshness(fresh: &Freshness) {
     if let Some(note) = &fresh.note {
         print::note(&format!("\n{}", print::plain(note)));
@@ -77,10 +77,10 @@ pub(super) fn tell_freshness(fresh: &Freshness) {
     }
 }
 
-/// The answer in a sentence.
+/// Prints the answer's sentence, with a capital letter.
 pub(super) fn heading(output: &Output, message: &str) {
     let mut message = print::plain(message);
-    // A path stays as it is.
+    // A path is not capitalised.
     let is_word = message.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     let first = message.chars().next().map(|c| (c.len_utf8(), c.to_uppercase().collect::<String>()));
     if let Some((bytes, upper)) = first.filter(|_| is_word) {
@@ -89,7 +89,7 @@ pub(super) fn heading(output: &Output, message: &str) {
     output.line(&output.styled(Style::Strong, &format!("{message}.")));
 }
 
-/// A line below another, cut where a terminal ends.
+/// Prints an indented line, cut to the width of a terminal.
 pub(super) fn row(output: &Output, indent: usize, text: &str, about: &str) {
     let about = if about.is_empty() { String::new() } else { format!("  {}", print::one_line(about, usize::MAX)) };
     let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(indent + print::columns(&about)).max(20));
@@ -104,7 +104,7 @@ pub(super) fn place(output: &Output, session: &str, line: u64, at: Option<&str>)
     format!("{id} line {line}{day}")
 }
 
-/// How runs ended: `12 runs, 10 of 12 succeed (83 %)`; of fewer known ends than three no share is told.
+/// Describes how runs ended: `12 runs, 10 of 12 succeed (83 %)`. No percentage for fewer than three known outcomes.
 pub(super) fn rate(runs: &Runs) -> String {
     let count = print::counted(u64::from(runs.count), "run");
     let known = runs.ok + runs.failed;

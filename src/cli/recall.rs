@@ -1,4 +1,4 @@
-//! `baton recall`: what is known of a question, in one answer.
+//! `baton recall`: what is known about a question, in one answer.
 
 use std::process::ExitCode;
 
@@ -118,7 +118,7 @@ fn style(entry: &RecallEntry) -> Style {
     }
 }
 
-/// `2026-03-14, 7acd37a8:12`; of a note the beginning of its uuid.
+/// `2026-03-14, 7acd37a8:12`; for a note, the beginning of its uuid.
 fn place(output: &Output, entry: &RecallEntry) -> String {
     let id = output.id(&entry.session_id);
     let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));

@@ -1,4 +1,4 @@
-//! `baton reindex`: what is stored, made anew.
+//! `baton reindex`: rebuilds what is stored of sessions.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use super::Error;
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
-/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+/// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
 const HELP: &str = "\

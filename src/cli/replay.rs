@@ -1,8 +1,8 @@
-//! `baton replay`: an exported log run again, event by event.
+//! `baton replay`: replays an exported log, event by event.
 //!
 //! # Decisions
 //!
-//! - `--json` prints one object a line, as `log tail --json` does: events are a stream. The last line is the
+//! - `--json` prints one object per line, as `log tail --json` does, because events are a stream. The last line is the
 //!   summary.
 
 use std::fs::File;
@@ -124,7 +124,7 @@ fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A file that contradicts itself has failed.
+/// Turns a contradiction in the file into an error.
 fn verdict(path: &Path, replayed: &Replayed) -> Result<ExitCode, Error> {
     match replayed.differences.first() {
         None => Ok(ExitCode::SUCCESS),
@@ -165,10 +165,10 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
     }
 }
 
-/// A person who goes through the events one by one.
+/// The prompt of `--step`.
 #[derive(Default)]
 struct Steps {
-    /// No question before this position.
+    /// Events before this position do not prompt.
     on_to: u64,
 }
 

@@ -1,4 +1,4 @@
-//! `baton search`: the main job.
+//! `baton search`: searches all sessions.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::print::{self, Output, Progress, Style};
 
 const WHAT_TO_TYPE: &str = "say words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
 
-/// Nothing is gained by showing more lines of one session.
+/// Most terminal lines of one passage.
 const SNIPPET_LINES: usize = 2;
 
 const HELP: &str = "\
@@ -109,7 +109,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to look for, if that was said.
+/// Joins the query; an error if it is empty.
 fn words(typed: &[String]) -> Result<String, Error> {
     let query = super::worded::joined(typed);
     match query.trim().is_empty() {
@@ -118,7 +118,7 @@ fn words(typed: &[String]) -> Result<String, Error> {
     }
 }
 
-/// What is said where nothing was found, and what to do about it.
+/// The message for an empty result, with what to do about it.
 fn nothing(query: &str, found: &Search) -> String {
     if found.freshness.pending > 0 {
         return "Nothing found in what is read so far.".to_owned();
@@ -144,7 +144,7 @@ fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, cli
     result
 }
 
-/// Says so if the daemon does not read the caller's transcripts, and why.
+/// Notes that the daemon does not read the caller's transcripts, and why.
 fn tell_roots(environment: &Environment, client: &Client) {
     if let Some(why) = &client.welcome().root_refused {
         let own = environment.claude_config_dir.join("projects");
@@ -164,7 +164,7 @@ fn show(output: &Output, query: &str, found: &Search) {
             said.clear();
             heading(output, hit);
         }
-        // What was said in several turns is told once.
+        // Print a passage that several turns repeat only once.
         if said.insert(print::one_line(&hit.snippet, usize::MAX)) {
             passage(output, hit);
         }
@@ -203,7 +203,7 @@ fn passage(output: &Output, hit: &Hit) {
     output.line(&format!("     {}{}", output.styled(Style::Faint, &place), snippet(hit, fit)));
 }
 
-/// The passage in so many columns. Who says it stays with it when it is cut.
+/// Cuts the passage to `fit` columns. The mark of a model's words stays when it is cut.
 fn snippet(hit: &Hit, fit: usize) -> String {
     let marks = |text: &str| text.matches(MODEL_MARK).count();
     let shown = print::one_line(&hit.snippet, fit);
@@ -235,7 +235,7 @@ fn heading(output: &Output, hit: &Hit) {
     ));
 }
 
-/// Why words alone decided, where vectors are configured.
+/// Notes why vectors were not used, if they are configured.
 pub(super) fn tell_vectors(vectors: Option<&str>) {
     if let Some((_, why)) = vectors.and_then(|told| told.split_once(": ")).filter(|(how, _)| *how != "behind") {
         print::note(&format!("\nSearched by words alone: {}.", print::plain(why)));

@@ -1,4 +1,4 @@
-//! `baton service`: the daemon from login on.
+//! `baton service`: runs the daemon from login on.
 
 use std::process::ExitCode;
 

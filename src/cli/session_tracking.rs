@@ -1,4 +1,4 @@
-//! `baton session-tracking`: the switch, global or of one project.
+//! `baton session-tracking`: switches tracking on or off, globally or for one project.
 
 use std::process::ExitCode;
 

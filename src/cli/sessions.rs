@@ -16,7 +16,7 @@ use crate::print::{self, Cell, Column, Output, Style, Table};
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
-/// Where the agent stands in a row.
+/// Index of the agent's column.
 const AGENT_COLUMN: usize = 5;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
@@ -110,7 +110,7 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
         Column::words("agent"),
         Column::words("project"),
     ]);
-    // One agent's name in each line tells nothing.
+    // The agent is shown only if there are several.
     let agents: BTreeSet<&str> = rows.iter().filter_map(|row| row.agent.as_deref()).collect();
     if agents.len() < 2 {
         table.hide(AGENT_COLUMN);
@@ -147,7 +147,7 @@ fn shown_state(row: &Row) -> &str {
     }
 }
 
-/// How long ago that was, roughly; what is older than a month, as a day.
+/// Formats a rough age; beyond 30 days the date.
 pub(super) fn ago(at: &str, now: Timestamp) -> String {
     let ms = match Timestamp::parse(at) {
         Some(at) => now.since_ms(at),

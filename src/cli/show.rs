@@ -1,4 +1,4 @@
-//! `baton show`: one session and its episode, or what was said in it.
+//! `baton show`: one session with its episode, or its messages.
 
 mod messages;
 mod usage;
@@ -15,9 +15,9 @@ use super::Error;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-/// Types of records that are told in a line.
+/// Most types of records shown in one line.
 const TYPES_SHOWN: usize = 12;
-/// Relations of one name that are told.
+/// Most related sessions shown per kind.
 const RELATIONS_SHOWN: usize = 8;
 
 const HELP: &str = "\
@@ -78,7 +78,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if !shown.unread_lines.is_empty() {
         facts.push(("left out", format!("{}, which this version could not read", named_lines(&shown.unread_lines))));
     }
-    // What was added was no work, and no model is asked for it.
+    // Skip notes: they have no duration and are never sent to a model.
     let is_session = shown.row.source.is_none();
     facts.extend(shown.episode.iter().filter(|_| is_session).flat_map(|episode| numbers(&episode.metadata)));
     facts.extend(shown.usage.iter().flat_map(usage::lines));
@@ -101,7 +101,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where it stands and what its transcript holds.
+/// The session's state and the contents of its transcript.
 fn facts(row: &Row) -> Vec<(&'static str, String)> {
     let state = match &row.why {
         Some(why) => format!("{} ({why})", row.state),
@@ -138,7 +138,7 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
     facts.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// What this version cannot read of a session's history.
+/// Describes the events that this version cannot read.
 fn newer(events: u64) -> Option<String> {
     let events = (events > 0).then(|| print::counted(events, "event"))?;
     Some(format!("{events} of a newer version of Baton; nothing new is recorded until that is installed again"))
@@ -162,7 +162,7 @@ fn enrichment(told: &SessionEnrichment) -> String {
     format!("{}{more}", told.state)
 }
 
-/// `assistant 120, user 80, 3 more types`: the most frequent first. None of none.
+/// `assistant 120, user 80, 3 more types`: the most frequent first. `None` if there are none.
 fn by_type(counts: &BTreeMap<String, u64>) -> Option<String> {
     let mut types: Vec<(&String, &u64)> = counts.iter().collect();
     types.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
@@ -174,7 +174,7 @@ fn by_type(counts: &BTreeMap<String, u64>) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// The other sessions, those of one kind in a line.
+/// The related sessions, one line per kind.
 fn relations(relations: &[Relation]) -> Vec<(&'static str, String)> {
     let kinds = [
         ("spawned_agent", "subagents"),
@@ -205,7 +205,7 @@ fn related(relation: &Relation) -> String {
     }
 }
 
-/// How long it took and how much it is, for people.
+/// Duration and size of the session, for people.
 fn numbers(metadata: &Metadata) -> Vec<(&'static str, String)> {
     let mut numbers = Vec::new();
     if metadata.duration_seconds > 0 {
@@ -221,7 +221,7 @@ fn numbers(metadata: &Metadata) -> Vec<(&'static str, String)> {
     numbers
 }
 
-/// The two largest units that say something: `3 d 4 h`, `12 min`.
+/// The two largest non-zero units: `3 d 4 h`, `12 min`.
 fn duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
     let first = units.iter().position(|(size, _)| seconds >= *size).unwrap_or(units.len() - 1);

@@ -1,4 +1,4 @@
-//! Baton's home: whose it is, who may write to it, and what waits in it.
+//! Checks Baton's home: its owner, its permissions, and the signals that wait in it.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ fn home(home: &Path) -> Finding {
     }
 }
 
-/// Nothing where no daemon listens.
+/// `None` if no daemon listens there.
 fn socket(socket: &Path) -> Option<Finding> {
     if cfg!(windows) || !socket.exists() {
         return None;

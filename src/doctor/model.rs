@@ -1,4 +1,4 @@
-//! The model that enriches episodes: whether there is one, and whose machine conversations travel to.
+//! Checks the model that enriches episodes: whether one is configured, and where conversations are sent.
 
 use baton_config::endpoint::BaseUrl;
 use baton_protocol::answer::Enrichment;
@@ -14,7 +14,7 @@ fn owed(count: u64) -> String {
     }
 }
 
-/// What keeps it is told with the other problems.
+/// Failures of the model are listed among the daemon's problems.
 pub(super) fn look(enrichment: &Enrichment) -> Finding {
     let Enrichment { state, model: Some(model), base_url: Some(url), .. } = enrichment else {
         return Finding::ok("model", "off: episodes are made by rules, and nothing is sent anywhere");

@@ -1,4 +1,4 @@
-//! Our own programs: where they lie, and that they are of one version.
+//! Checks Baton's programs: where they are, and that their versions agree.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::Finding;
 use crate::install::place::Programs;
 use crate::program;
 
-/// How long a program may take to say its version.
+/// Time limit for a program to print its version.
 const WAIT: Duration = Duration::from_secs(10);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -71,7 +71,7 @@ fn hook(own: &Programs) -> Finding {
     }
 }
 
-/// The last word of what a program answers to `--version`.
+/// Returns the last word of a program's `--version` output.
 fn version(program: &Path) -> Option<String> {
     let ran = program::run(program, &["--version".to_owned()], WAIT).ok().filter(|ran| ran.is_ok)?;
     let line = ran.said.lines().next()?;

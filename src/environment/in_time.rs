@@ -1,4 +1,4 @@
-//! Looks at what may lie on a file system that does not answer: it keeps nobody waiting for ever.
+//! Time limits for access to file systems that may not answer.
 
 use std::sync::mpsc;
 use std::thread;
@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use baton_base::limits;
 
-/// What a look comes to within [`limits::ROOT`]. `None`: it has not come back; it keeps its thread until it does.
+/// Runs `look` and returns its result within [`limits::ROOT`]. `None` if it has not returned by then; its thread lives
+/// until it does.
 pub(crate) fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     within(limits::ROOT, look)
 }
 
-/// The same within another time.
+/// Like [`in_time`], with another time limit.
 pub(crate) fn within<T: Send + 'static>(time: Duration, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let (tell, told) = mpsc::channel();
     thread::Builder::new().spawn(move || drop(tell.send(look()))).ok()?;

@@ -1,4 +1,4 @@
-//! Which event it is, and what goes with it: how long it may take, what is read of it, whether it may say something.
+//! The event, and what depends on it: its time limits, the detail read, and whether output reaches the agent.
 
 use std::time::Duration;
 
@@ -7,26 +7,26 @@ use baton_events::session::SignalKind;
 
 use super::input::Field;
 
-/// What an agent waits for.
+/// Budget of an event.
 const BUDGET: Duration = Duration::from_millis(100);
-/// What it waits for where it may be told something.
+/// Budget of an event whose output reaches the agent.
 const TELLING_BUDGET: Duration = Duration::from_millis(150);
-/// What may be configured at most.
+/// Largest budget that can be configured.
 const MOST: Duration = Duration::from_millis(limits::HOOK_MS);
 const END_MOST: Duration = Duration::from_millis(limits::HOOK_END_MS);
-/// Longest name of an event.
+/// Longest name of an event, in characters.
 const NAME_CHARS: usize = 64;
 
 /// An event of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) kind: SignalKind,
-    /// As Claude Code writes it.
+    /// The name as Claude Code writes it.
     pub(super) name: String,
 }
 
 impl Event {
-    /// By its name, as an agent or a person writes it. Any name is one of an event.
+    /// Parses an event's name as an agent or a person writes it. Every name is accepted.
     pub(super) fn of(name: &str) -> Self {
         let kind = SignalKind::from_hook_name(name);
         let name = match kind {
@@ -36,22 +36,23 @@ impl Event {
         Self { kind, name }
     }
 
-    /// Whether what it prints reaches the agent.
+    /// True if the hook's output reaches the agent.
     pub(super) fn may_say(&self) -> bool {
         matches!(self.kind, SignalKind::SessionStart | SignalKind::UserPromptSubmit)
     }
 
-    /// How long it may take where nothing else is configured.
+    /// Budget unless configured otherwise.
     pub(super) fn budget(&self) -> Duration {
         if self.may_say() { TELLING_BUDGET } else { BUDGET }
     }
 
-    /// How long it may take whatever is configured: what is left in the spool must be there before the agent ends the hook.
+    /// Upper limit of the budget, whatever is configured: a signal must be in the spool before the agent kills the
+    /// hook.
     pub(super) fn most(&self) -> Duration {
         if self.kind == SignalKind::SessionEnd { END_MOST } else { MOST }
     }
 
-    /// Where the agent says why or how.
+    /// The input field that holds the reason or trigger of this event.
     pub(super) fn detail(&self) -> Option<Field> {
         match self.kind {
             SignalKind::SessionStart => Some(Field::Source),

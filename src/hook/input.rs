@@ -1,19 +1,19 @@
-//! What an agent writes to a hook's standard input: one JSON object, of which a few texts are taken.
+//! The JSON object that an agent writes to a hook's standard input, of which a few strings are kept.
 //!
-//! Read byte by byte as it comes, so that neither its end nor its size matters: what is not asked for is passed over and
-//! never kept, and of an object that breaks off or goes wrong everything before that counts.
+//! Parsed byte by byte as it arrives, so that neither its end nor its size matters. Unwanted members are skipped
+//! without being stored, and of a truncated or malformed object everything before the fault counts.
 //!
 //! # Decisions
 //!
-//! - A hook waits longer for its input than for the daemon, whose time begins when the input is there:
+//! - A hook waits longer for its input than for the daemon, and the daemon's time starts once the input is read:
 //!   otherwise a late input would lose the signal.
 
-/// Bytes after which nothing more is read; prompts may be long, and what is taken comes before them.
+/// Most bytes that are read. Prompts may be long, but the wanted members come before them.
 const BYTES: usize = 8 * 1024 * 1024;
-/// Longest text that is taken, as it is written, with escapes. A path has 4 KB at most.
+/// Longest string that is kept, in bytes with its escapes. A path has at most 4 KB.
 const TEXT_BYTES: usize = 16 * 1024;
 
-/// What is taken.
+/// A wanted member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Session,
@@ -39,35 +39,35 @@ const FIELDS: [(&str, Field); 9] = [
     ("agent_transcript_path", Field::AgentTranscript),
 ];
 
-/// An object, as far as it has come.
+/// The part of an object that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     found: [Option<String>; FIELDS.len()],
     read: usize,
-    /// Objects and lists that are open.
+    /// Depth of open objects and lists.
     depth: usize,
-    /// Whether the object is over, or none.
+    /// True if the object has ended, or the input is no object.
     over: bool,
-    /// The text that is being read.
+    /// The string being read.
     text: Option<Text>,
-    /// Whether the next text in the object is a member's value.
+    /// True if the next string in the object is a value.
     is_value: bool,
-    /// The member whose value comes, if it is taken.
+    /// The wanted member whose value comes next.
     member: Option<Field>,
 }
 
-/// A text that has begun.
+/// A string being read.
 #[derive(Debug)]
 struct Text {
-    /// What there is of it between the quotes; `None`: nobody wants it.
+    /// Its bytes so far, without quotes; `None` if it is not wanted.
     kept: Option<Vec<u8>>,
-    /// The byte before was a backslash that escapes.
+    /// True after a backslash that starts an escape.
     escaping: bool,
     has_escapes: bool,
 }
 
 impl Input {
-    /// Takes the next piece. Whether nothing more is wanted.
+    /// Parses the next bytes. Returns true if no more input is needed.
     pub(super) fn take(&mut self, piece: &[u8]) -> bool {
         for byte in piece {
             if self.over || self.read >= BYTES {
@@ -82,7 +82,7 @@ impl Input {
         self.over || self.read >= BYTES
     }
 
-    /// What a member says, if it was there and a text.
+    /// Takes a member's value, if it was a non-empty string.
     pub(super) fn get(&mut self, field: Field) -> Option<String> {
         self.found[field as usize].take().filter(|text| !text.is_empty())
     }
@@ -118,7 +118,7 @@ impl Input {
         if let Some(member) = self.member.take() {
             self.found[member as usize] = read;
         }
-        // Whatever comes before the next comma, a second text is no part of this value.
+        // A second string before the next comma is not part of this value.
         self.is_value = false;
     }
 
@@ -129,7 +129,7 @@ impl Input {
             b' ' | b'\t' | b'\r' | b'\n' => {}
             // A byte order mark.
             0xef | 0xbb | 0xbf if self.depth == 0 && self.read <= 3 => {}
-            // No object.
+            // The input is no object.
             _ if self.depth == 0 => self.over = true,
             b'}' | b']' => {
                 self.depth -= 1;
@@ -146,7 +146,7 @@ impl Input {
     }
 }
 
-/// What was written; `None` where that is no text: half a surrogate pair, or no UTF-8.
+/// Unescapes a string; `None` if it is not valid: half a surrogate pair, or not UTF-8.
 fn unescaped(mut written: Vec<u8>, has_escapes: bool) -> Option<String> {
     if !has_escapes {
         return String::from_utf8(written).ok();
@@ -160,7 +160,7 @@ fn unescaped(mut written: Vec<u8>, has_escapes: bool) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Read whole, and a byte at a time: the same.
+    /// Parses the input whole and byte by byte, and requires the same result.
     fn read(bytes: &[u8]) -> (Input, bool) {
         let mut whole = Input::default();
         let is_over = whole.take(bytes);

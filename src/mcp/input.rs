@@ -1,4 +1,4 @@
-//! Standard input, whose end is told to whoever waits for it: when it is read, or before that when its writer has gone.
+//! Standard input that signals its end: when the end is read, or earlier when the writer has closed it.
 
 use std::io;
 use std::pin::Pin;
@@ -9,23 +9,23 @@ use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
-/// The input, and its end.
+/// Wraps `reader`; the second value resolves at its end.
 pub(super) fn watched<R>(reader: R) -> (Watched<R>, Ended) {
     let (ended, end) = watch::channel(false);
     (Watched { reader, ended }, Ended(end))
 }
 
-/// Reads on, and notes when there is no more.
+/// A reader that notes the end of its input.
 pub(super) struct Watched<R> {
     reader: R,
     ended: watch::Sender<bool>,
 }
 
-/// Waits for the end.
+/// Resolves at the end of the input.
 pub(super) struct Ended(watch::Receiver<bool>);
 
 impl Ended {
-    /// Returns when the input has ended, or nobody reads it any more.
+    /// Resolves when the input has ended or the reader was dropped.
     pub(super) async fn seen(mut self) {
         let _ = self.0.wait_for(|ended| *ended).await;
     }
@@ -45,7 +45,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
     }
 }
 
-/// Returns when whoever writes to standard input has gone, however much of it is still to be read.
+/// Resolves when the writer of standard input has closed it, even if input is still unread.
 #[cfg(unix)]
 pub(super) async fn left() {
     use std::os::fd::AsFd;
@@ -60,11 +60,11 @@ pub(super) async fn left() {
         }
         ready.clear_ready();
     }
-    // A file has no writer.
+    // A regular file has no writer.
     std::future::pending::<()>().await;
 }
 
-/// Is not told here.
+/// Not available on this platform: never resolves.
 #[cfg(not(unix))]
 pub(super) async fn left() {
     std::future::pending::<()>().await;

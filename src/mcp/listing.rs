@@ -1,10 +1,10 @@
-//! The table of tools, as MCP lists it, and what an agent is told at the beginning.
+//! The list of tools in MCP's form, and the instructions for the agent.
 
 use baton_protocol::tool;
 use baton_protocol::tool::{Effect, ToolId};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 
-/// When to search, when to close, what results are.
+/// Instructions: when to search, when to close, and what results are.
 pub(super) const INSTRUCTIONS: &str = "\
 Baton is the memory of coding sessions on this machine, yours and other agents': everything written until now is found.\n\
 \n\
@@ -22,15 +22,15 @@ A group is a project's directory (its last part is enough where that fits one) u
 without one all are searched, your own first. freshness.pending counts sessions still being read; wait=true waits for them. \
 Where an answer has next_cursor, give it as cursor to go on.";
 
-/// Tools that Claude Code is to show its model from the start, and not only when it searches for tools: they come before work.
+/// Tools that Claude Code shows its model from the start, not only after a tool search: they are used before any work.
 const ALWAYS_LOADED: [ToolId; 2] = [ToolId::Recall, ToolId::GetHandoff];
 
-/// Tools as they are listed.
+/// Converts tools to MCP's form.
 pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
     let listed = |tool: &&'static tool::Tool| {
         let reads = tool.effect == Effect::Reads;
         let hints = ToolAnnotations::new().read_only(reads);
-        // By the protocol these say something only of tools that change something.
+        // The protocol defines these hints only for tools that write.
         let hints = match reads {
             true => hints,
             false => hints.destructive(tool.effect == Effect::TakesAway).idempotent(true),

@@ -1,7 +1,7 @@
-//! Lines of a client as the library can read them: an escaped half of a surrogate pair, which agents write when they cut
-//! an emoji, becomes a replacement character. Such a line is no JSON for most readers, and would never be answered.
+//! Repairs lines of a client for the library: an escaped lone surrogate, which agents write when they cut an emoji,
+//! becomes a replacement character. Most parsers reject such a line as JSON, so it would never be answered.
 
-/// Replaces each escape of a lone surrogate by one of the replacement character, in place: they are equally long.
+/// Replaces each escaped lone surrogate by an escaped replacement character, in place: both have the same length.
 pub(super) fn mend(line: &mut [u8]) {
     let mut at = 0;
     while at < line.len() {
@@ -15,13 +15,13 @@ pub(super) fn mend(line: &mut [u8]) {
                 line[at + 2..at + 6].copy_from_slice(b"fffd");
                 at += 6;
             }
-            // Another escape: what follows its backslash is not the beginning of one.
+            // Another escape: skip the byte after the backslash.
             (None, _) => at += 2,
         }
     }
 }
 
-/// The surrogate that is escaped at a place.
+/// Returns the surrogate escaped at `at`.
 fn surrogate(line: &[u8], at: usize) -> Option<u16> {
     let digits = line.get(at..at + 6)?.strip_prefix(b"\\u")?;
     let digits =

@@ -1,16 +1,16 @@
-//! Progress as MCP wants it: numbers that only grow, whatever the daemon is at.
+//! Progress in MCP's form: numbers that only grow, whatever phase the daemon is in.
 
 use baton_protocol::Progress;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 
-/// What one call has told so far.
+/// Progress that one call has reported so far.
 pub(super) struct Told {
     token: ProgressToken,
-    /// What was being done.
+    /// The daemon's current phase.
     what: String,
-    /// Done in what came before that.
+    /// Sum over the earlier phases.
     before: u64,
-    /// Told last, if anything was.
+    /// Last number reported.
     last: Option<u64>,
 }
 
@@ -19,7 +19,7 @@ impl Told {
         Self { token, what: String::new(), before: 0, last: None }
     }
 
-    /// The notification for how far the daemon is. `None` when that is no further than was told.
+    /// Returns the notification for the daemon's progress. `None` if it is no advance on the last one.
     pub(super) fn next(&mut self, now: Progress) -> Option<ProgressNotificationParam> {
         if now.what != self.what {
             self.what.clone_from(&now.what);
@@ -38,7 +38,7 @@ impl Told {
     }
 }
 
-/// Exact up to 2^53 sessions.
+/// Exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "counts of sessions and events; nobody has 2^53")]
 fn number(count: u64) -> f64 {
     count as f64

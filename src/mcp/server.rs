@@ -1,4 +1,4 @@
-//! The server that a client meets: greets, lists the tools, forwards calls.
+//! The MCP server: greets, lists the tools, forwards calls.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ use super::{listing, progress};
 use crate::client::Error;
 use crate::environment::{self, Environment};
 
-/// Calls that the daemon is asked at once; each has a connection.
+/// Calls forwarded at once; each has its own connection.
 const AT_ONCE: usize = 8;
-/// Calls that are taken at once; what is beyond them is told so.
+/// Calls accepted at once; further ones get an error.
 const TAKEN: usize = 64;
 
 /// Forwards calls to the daemon.
 pub(super) struct Server {
     daemon: Arc<Daemon>,
     caller: Caller,
-    /// What is listed.
+    /// The tools that are listed.
     tools: Vec<&'static Tool>,
     presence: Presence,
     taken: Semaphore,
@@ -51,7 +51,7 @@ impl Server {
         }
     }
 
-    /// Tells the daemon that the agent is there, as long as this lives. Needs a runtime.
+    /// Reports the agent's presence to the daemon for as long as this lives. Needs a runtime.
     pub(super) fn begin(&self) {
         self.presence.begin();
     }
@@ -73,7 +73,7 @@ impl Server {
             name: asked.name.into_owned(),
             arguments,
             caller,
-            // What is asked once more after a broken connection is the same wish.
+            // The id makes a call repeated after a broken connection the same request.
             command_id: Some(Uuid::new_v4().to_string()),
         };
         match self.daemon.call(&params, relay).await {
@@ -103,11 +103,11 @@ impl ServerHandler for Server {
             .with_instructions(listing::INSTRUCTIONS)
     }
 
-    /// The client is served from now on: the daemon may take its time without being in the way.
+    /// The client is already being served, so a slow start of the daemon does not delay it.
     async fn on_initialized(&self, _context: NotificationContext<RoleServer>) {
         match self.daemon.start().await {
             Ok(()) => self.presence.reached(),
-            // The first call says so to somebody who can do something about it.
+            // The first call reports the error to the agent.
             Err(error) => tracing::warn!(%error, "daemon not started"),
         }
     }
@@ -136,13 +136,13 @@ impl ServerHandler for Server {
         let mut relay = Relay { peer: context.peer, told };
         tokio::select! {
             forwarded = self.forward(request, caller, &mut relay) => forwarded.map(CallToolResponse::from),
-            // Dropping the call hangs up on the daemon; a cancelled call has no answer.
+            // Dropping the call closes its connection to the daemon; a cancelled call has no answer.
             () = context.ct.cancelled() => Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, "cancelled", None)),
         }
     }
 }
 
-/// The session that a call itself names, as those of Codex do: it starts its servers without a word of it.
+/// Returns the session that a call names in its metadata, as Codex does: it starts servers without naming one.
 fn named(meta: &JsonObject) -> Option<String> {
     let text = |key: &str| meta.get(key)?.as_str().filter(|id| !id.is_empty()).map(str::to_owned);
     text("threadId").or_else(|| text("sessionId"))
@@ -169,7 +169,7 @@ fn result(answer: ToolResult) -> CallToolResult {
     result
 }
 
-/// What went wrong on the way, where the agent sees it.
+/// Builds an error result, which the agent sees.
 fn trouble(message: &str) -> CallToolResult {
     let value = json!({"error": message});
     let mut result = CallToolResult::error(vec![ContentBlock::text(value.to_string())]);

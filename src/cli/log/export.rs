@@ -91,14 +91,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     };
     progress.end();
     let exported = match exported {
-        // A reader that has gone (`| head`) wants no more.
+        // The reader has closed the pipe (`| head`).
         Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && typed.output.is_none() => {
             return Ok(ExitCode::SUCCESS);
         }
         exported => exported?,
     };
     destination.finish()?;
-    // A log that is bad behind what was asked for is no failure of this export.
+    // Damage after the requested range does not make this export fail.
     let broken = broken.filter(|_| typed.until.is_none_or(|until| until > exported.tail.position.0));
     Ok(tell(typed, &exported, broken.as_deref()))
 }

@@ -1,4 +1,4 @@
-//! `baton log import`: a home of a file that `baton log export` wrote.
+//! `baton log import`: builds a home from a file that `baton log export` wrote.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

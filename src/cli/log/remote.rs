@@ -1,4 +1,4 @@
-//! The log as the daemon gives it, page by page.
+//! Reads the log from the daemon, page by page.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use baton_protocol::{LogReadParams, method};
 
 use crate::client::{self, Client};
 
-/// Records of one page.
+/// Records per page.
 const PAGE: u32 = 2048;
 
 /// The log of a running daemon.
@@ -74,12 +74,12 @@ impl Source for Remote<'_> {
     }
 }
 
-/// The ids of an answer.
+/// Parses the session ids of an answer; skips invalid ones.
 pub(super) fn ids(told: Vec<String>) -> BTreeSet<SessionId> {
     told.iter().filter_map(|id| SessionId::new(id)).collect()
 }
 
-/// The record of an answer.
+/// Rebuilds a record's bytes from an answer.
 pub(super) fn exact(record: LogRecord) -> Result<Exact, Error> {
     let json = record.record.get();
     let mut bytes = Vec::with_capacity(json.len() + 1);

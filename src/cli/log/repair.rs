@@ -1,4 +1,4 @@
-//! `baton log repair`: has a damaged log end where it is still whole.
+//! `baton log repair`: truncates a damaged log at the end of its intact part.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -82,7 +82,7 @@ fn look(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
     repair::look(&environment.home, lock).map_err(|error| Error::Repair(error.to_string()))
 }
 
-/// Cuts, if whoever is asked agrees.
+/// Truncates the log, after confirmation unless `agreed`. `None` if the person declined.
 fn cut(environment: &Environment, lock: &HomeLock, at: Position, agreed: bool) -> Result<Option<Repair>, Error> {
     let failed = |error: repair::Error| Error::Repair(error.to_string());
     if !agreed {

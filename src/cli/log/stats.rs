@@ -1,4 +1,4 @@
-//! `baton log stats`: how much is recorded, and what it comes to.
+//! `baton log stats`: how much is recorded, with the hashes over it.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `baton log tail`: the last events as lines, and those that come.
+//! `baton log tail`: prints the last events, and with `-f` new ones.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitCode;
@@ -21,13 +21,13 @@ use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-/// How often a daemon that is not there is looked for.
+/// Interval between two tries to connect while no daemon runs.
 const LOOK: Duration = Duration::from_millis(200);
-/// How long one question waits for an event.
+/// How long one call waits for an event.
 const WAIT_MS: u64 = 20_000;
-/// Events of one answer.
+/// Events per answer.
 const PAGE: u32 = 512;
-/// Most of the last events that are shown.
+/// Most events that can be shown.
 const LAST_MAX: u32 = 1_000_000;
 
 const HELP: &str = "\
@@ -94,7 +94,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         };
         match client.call::<LogRead>(method::LOG_READ, &asked, |_| {}) {
             Ok(read) => show(client, read, &mut asked, &output, typed)?,
-            // It goes, and another may come.
+            // The daemon has stopped; another may start.
             Err(client::Error::Broken(_)) => daemon = None,
             Err(client::Error::Refused(failure)) if failure.code == code::STOPPING => daemon = None,
             Err(error) => return Err(error.into()),
@@ -102,7 +102,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
 }
 
-/// The last events, page by page, up to where the log ended when it was asked for the first.
+/// Shows the last events page by page, up to the log's end at the time of the first call.
 fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
     let first: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
     let end = first.position;
@@ -178,7 +178,7 @@ fn show_one(
     output: &Output,
     typed: &Typed,
 ) {
-    // It was decoded where it was read.
+    // The reader has decoded it before, so this does not fail.
     let Ok(mut record) = decode(&exact.bytes) else { return };
     let id = record.stream.session_id();
     if id.as_ref().is_some_and(|id| forgotten.contains(id)) {

@@ -1,4 +1,4 @@
-//! `baton log verify`: everything that is stored, read and compared.
+//! `baton log verify`: reads and compares everything that is stored.
 
 use std::process::ExitCode;
 
