@@ -1,6 +1,6 @@
-//! The daemon's process: one per home, until somebody stops it.
+//! The daemon's process: one per home, until it is stopped.
 //!
-//! `baton daemon --foreground` runs here; every other command starts `baton daemon --detached`, which is the same but for
+//! `baton daemon --foreground` runs here. Every other command starts `baton daemon --detached`, which differs only in
 //! where it writes. The first line of a detached daemon's output says that it is ready, or why it is not.
 
 use std::io::Write;
@@ -20,43 +20,43 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use crate::environment::Environment;
 use crate::logfile::LogFile;
 
-/// What a detached daemon writes when clients may come.
+/// Printed by a detached daemon when clients can connect.
 pub const READY: &str = "ready";
 
-/// How a daemon is run.
+/// How a daemon runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// In a terminal, writing its log there too.
+    /// In a terminal, which also shows its log.
     Foreground,
-    /// On its own.
+    /// Detached from its starter.
     Detached,
-    /// On its own, in a home that goes with it, and only as long as its standard input is open.
+    /// Detached, while its standard input is open; removes its home when it exits.
     Throwaway,
-    /// On its own, only as long as its standard input is open; the home stays.
+    /// Detached, while its standard input is open; keeps its home.
     Leashed,
 }
 
-/// Why a daemon did not run.
+/// Reason why a daemon did not run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// Its log file, runtime or signals.
+    /// The log file, the runtime or the signal handlers failed.
     #[error("cannot {what}: {source}; {}", Obstacle::from_error(source).remedy())]
     Io {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// Runs until a signal, `baton stop` or, for a throwaway one, the end of its input.
+/// Runs until a signal, `baton stop` or, in the modes bound to it, the end of standard input.
 pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
     let home = &environment.home;
     let io = |what| move |source| Error::Io { what, source };
-    // Whatever is created below is this user's alone, whoever creates it.
+    // All files created from here on are accessible to this user only.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     baton_base::durable::create_private_folder(home).map_err(io("create BATON_HOME"))?;
@@ -72,7 +72,7 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
         .build()
         .map_err(io("start threads"))?;
     let served = runtime.block_on(serve(environment, mode));
-    // The home is given back only when no job writes there any more.
+    // Release the home's lock only when no job writes there any more.
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     if mode == Mode::Throwaway {
         let _ = std::fs::remove_dir_all(home);
@@ -81,9 +81,9 @@ pub fn run(environment: &Environment, mode: Mode) -> Result<(), Error> {
 }
 
 async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error> {
-    // What holds where the home's configuration says nothing.
+    // Defaults, used where the home's configuration sets nothing.
     let (_settings, settings) = watch::channel(Arc::new(Settings::default()));
-    // Before anything that would have to be put in order again.
+    // Before anything that needs an orderly shutdown.
     let signals = Signals::listen().map_err(|source| Error::Io { what: "listen for signals", source })?;
     let system = System::start(Options {
         home: environment.home.clone(),
@@ -103,21 +103,21 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
         () = end_of_input(mode) => tracing::info!("whoever started this daemon is gone"),
         reason = system.lost() => {
             tracing::error!(%reason, "the daemon ends at once; the next command starts a new one");
-            // Taking it down in order would write to a home that may be another's by now.
+            // An orderly shutdown would write to a home that another daemon may hold by now.
             std::process::exit(1);
         }
     }
     Ok(system.stop().await)
 }
 
-/// Tells whoever started the daemon, if that one still waits for it.
+/// Tells the starting process that the daemon is ready; it may have gone.
 fn say_ready() {
     let mut output = std::io::stdout();
     let _ = writeln!(output, "{READY}").and_then(|()| output.flush());
 }
 
-/// Leaves the session of whoever started it, so that closing a terminal does not end it, and its directory, so that it
-/// can be unmounted.
+/// Leaves the terminal's session, so that closing the terminal does not end the daemon, and the working directory, so
+/// that its file system can be unmounted.
 fn detach(home: &Path) {
     #[cfg(unix)]
     let _ = rustix::process::setsid();
@@ -141,7 +141,7 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
         .log_internal_errors(false);
     // A second daemon in one process (in a test) keeps the first one's log.
     let _ = subscriber.try_init();
-    // Where, not what: a panic's message may quote the text it stumbled over.
+    // Log the location only: a panic's message may quote a conversation.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         tracing::error!(%place, "panic");
@@ -149,7 +149,7 @@ fn log_to(environment: &Environment, mode: Mode) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What asks a process to end.
+/// Signals that ask the process to end.
 #[cfg(unix)]
 struct Signals {
     terminate: tokio::signal::unix::Signal,
@@ -158,7 +158,7 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    /// From now on a signal does not end the process by itself.
+    /// Installs the handlers; a signal no longer kills the process.
     fn listen() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
@@ -188,13 +188,14 @@ impl Signals {
     }
 }
 
-/// Completes when whoever holds the other end of a throwaway or leashed daemon's input has gone.
+/// Resolves when standard input of a throwaway or leashed daemon ends.
 async fn end_of_input(mode: Mode) {
     if !matches!(mode, Mode::Throwaway | Mode::Leashed) {
         return std::future::pending().await;
     }
     let (ended, end) = tokio::sync::oneshot::channel();
-    // A thread of its own: reading standard input cannot be cancelled and must not hold up the runtime's end.
+    // A separate thread, because a read of standard input cannot be cancelled and must not delay the runtime's
+    // shutdown.
     std::thread::spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         let _ = ended.send(());

@@ -1,5 +1,5 @@
-//! `baton doctor`: whether everything is there and works together, each finding with its fix. It looks and changes nothing:
-//! it starts no daemon and asks a running one only for what it knows.
+//! `baton doctor`: checks that everything is installed and works together, with a fix for each problem. Read-only: it
+//! starts no daemon, and asks a running one only for its state.
 
 mod agent;
 mod daemon;
@@ -13,42 +13,42 @@ use serde::Serialize;
 
 use crate::environment::{Environment, within};
 
-/// How long what the agents have of Baton is looked at.
+/// Time limit for checking the agents' settings.
 const AGENTS: Duration = Duration::from_secs(10);
 
-/// How a thing is.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Health {
-    /// As it should be.
+    /// In order.
     Ok,
-    /// Works, and not as well as it could.
+    /// Works, but not as well as it could.
     Warn,
     /// Does not work.
     Error,
-    /// Cannot be told now.
+    /// Cannot be determined now.
     Unknown,
 }
 
-/// What was found out.
+/// The finding of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at, one word or two: `hooks`.
+    /// What was checked, in one or two words: `hooks`.
     pub check: &'static str,
-    /// How it is.
+    /// The result.
     pub status: Health,
-    /// What there is, one sentence.
+    /// What was found, in one sentence.
     pub what: String,
-    /// What to do, where something is to be done.
+    /// What to do about it.
     pub fix: Option<String>,
 }
 
-/// Everything that was found out, as `--json` prints it.
+/// All findings, as `--json` prints them.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Whether there is no error.
+    /// True if no finding is an error.
     pub healthy: bool,
-    /// In the order in which they build on each other.
+    /// Findings; later checks build on earlier ones.
     pub findings: Vec<Finding>,
 }
 
@@ -70,7 +70,7 @@ impl Finding {
     }
 }
 
-/// Looks at everything, seen from a directory.
+/// Runs all checks. `directory` decides which project settings count.
 pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report {
     let mut findings = programs::look();
     findings.extend(home::look(environment));

@@ -1,9 +1,9 @@
-//! What the surroundings say: where Baton's home is, where its daemon listens, and whose transcripts are read.
+//! The process environment: where Baton's home is, where its daemon listens, and whose transcripts are read.
 //!
 //! # Decisions
 //!
-//! - Windows and macOS are written for (named pipe with the owner's ACL, no `mode` on sockets, no boot clock)
-//!   and not run; CI checks that everything compiles for `x86_64-pc-windows-gnu` where that target can be had.
+//! - The code for Windows and macOS (named pipe with the owner's ACL, no `mode` on sockets, no boot clock) is never
+//!   run; CI checks that everything compiles for `x86_64-pc-windows-gnu` where that target is available.
 
 mod hooks;
 mod in_time;
@@ -22,10 +22,10 @@ use baton_protocol::{Caller, Welcome};
 pub use hooks::Hooks;
 pub(crate) use in_time::{in_time, within};
 
-/// Below a home, what stands for the directory of an agent that is not read. Never made.
+/// Placeholder below the home for an agent's directory that is not read. Never created.
 const NOWHERE: &str = "no-transcripts";
 
-/// Where things are.
+/// The directories of Baton and the agents.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Baton's own directory: `BATON_HOME`, else `~/.baton`.
@@ -34,11 +34,11 @@ pub struct Environment {
     pub claude_config_dir: PathBuf,
     /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
     pub codex_home: PathBuf,
-    /// Which of the two a variable names. Where one is named, nothing else is read.
+    /// Which of the two come from a variable. If one does, only those that do are read.
     pub named: Named,
 }
 
-/// Which agents' directories variables name.
+/// Agents whose directory is set by a variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Named {
     /// `CLAUDE_CONFIG_DIR` is set.
@@ -51,16 +51,16 @@ pub struct Named {
 pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
 /// The variable that names Codex' directory.
 pub const CODEX: &str = "CODEX_HOME";
-/// The variable that names the user's own directory.
+/// The variable that names the user's home directory.
 const HOME: &str = "HOME";
 
-/// Why the surroundings are of no use.
+/// Reason why the environment cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no home directory to put anything in.
+    /// The user has no home directory.
     #[error("this user has no home directory; set BATON_HOME and CLAUDE_CONFIG_DIR to directories of yours")]
     NoHome,
-    /// A relative path would mean something else in each directory.
+    /// A variable holds a relative path, which would depend on the working directory.
     #[error(
         "{variable} is {holds:?}, which is no absolute path and would be another directory in each folder; set {variable} \
          to an absolute path{}",
@@ -69,7 +69,7 @@ pub enum Error {
     Relative {
         /// The variable.
         variable: &'static str,
-        /// What it holds.
+        /// Its value.
         holds: String,
     },
 }
@@ -85,23 +85,24 @@ impl Environment {
         })
     }
 
-    /// Surroundings in which nothing is read but what lies below this directory of Claude Code.
+    /// An environment that reads only what is below this Claude Code directory.
     pub fn apart(home: PathBuf, claude_config_dir: PathBuf) -> Self {
         let codex_home = claude_config_dir.join(".codex");
         Self { home, claude_config_dir, codex_home, named: Named::default() }
     }
 
-    /// Where the home's daemon listens, as its configuration says now.
+    /// The endpoint of the home's daemon according to its current configuration.
     pub fn endpoint(&self) -> Endpoint {
         self.endpoint_of(&Hooks::of(&self.home))
     }
 
-    /// As [`Environment::endpoint`], where the configuration has been read already.
+    /// Like [`Environment::endpoint`], with a configuration already read.
     pub fn endpoint_of(&self, hooks: &Hooks) -> Endpoint {
         hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
-    /// Whether an agent's directory is read: whoever names that of one has not asked for the usual one of another.
+    /// True if an agent's directory is read: a variable that names one agent's directory excludes the default directory
+    /// of the other.
     pub fn reads(&self, agent: Agent) -> bool {
         match agent {
             Agent::ClaudeCode => self.named.claude || !self.named.codex,
@@ -109,21 +110,21 @@ impl Environment {
         }
     }
 
-    /// Where transcripts are looked for.
+    /// The directories searched for transcripts.
     pub fn roots(&self) -> Vec<Root> {
         let directories = [(Agent::ClaudeCode, &self.claude_config_dir), (Agent::Codex, &self.codex_home)];
         let read = directories.into_iter().filter(|(agent, _)| self.reads(*agent));
         read.flat_map(|(agent, directory)| Root::of_agent(agent, directory)).collect()
     }
 
-    /// A directory that a variable names and that is not read, and why: no daemon is started with it.
+    /// A directory that a variable names but that must not be read, with the reason. No daemon is started with it.
     pub fn unfit(&self) -> Option<(Agent, &Path, String)> {
         let user = user_home()?;
         self.named().find_map(|(agent, directory)| Some((agent, directory, why_unfit(agent, directory, &user)?)))
     }
 
-    /// A directory that a variable names and that the daemon refuses, and why. There is nothing to refuse where no
-    /// transcript can lie; and where the configuration names what is read, a variable does not.
+    /// A directory that a variable names but the daemon refuses, with the reason. `None` if the directory cannot hold
+    /// transcripts, or if the configuration lists what is read, which overrides variables.
     pub fn refused<'a>(&'a self, welcome: &'a Welcome) -> Option<(Agent, &'a Path, &'a str)> {
         if welcome.roots_configured {
             return None;
@@ -141,15 +142,15 @@ impl Environment {
         })
     }
 
-    /// The directories that variables name.
+    /// The directories named by variables.
     fn named(&self) -> impl Iterator<Item = (Agent, &Path)> {
         let claude = self.named.claude.then_some((Agent::ClaudeCode, self.claude_config_dir.as_path()));
         claude.into_iter().chain(self.named.codex.then_some((Agent::Codex, self.codex_home.as_path())))
     }
 
-    /// What a daemon is started with that outlives this process. For a directory that is not read, the user's own are read in
-    /// the user's own home, so that no project can switch the memory off; another home was named by somebody who has not
-    /// asked for that, and reads nothing.
+    /// The environment for a daemon that outlives this process. A directory that must not be read is replaced: in the
+    /// user's own home by the default directories, so that no project can switch the memory off; in another home by an
+    /// empty one, because its owner did not ask for the defaults.
     pub fn for_daemon(&self) -> Self {
         let Some(user) = user_home() else { return self.clone() };
         let is_unfit = |agent: Agent| {
@@ -179,14 +180,14 @@ impl Environment {
         self.home.join("daemon.log")
     }
 
-    /// Whether nothing was ever recorded in this home.
+    /// True if nothing was ever recorded in this home.
     pub fn log_is_empty(&self) -> bool {
         let segments = self.home.join("log").join("segments");
         let larger_than_header = |entry: std::fs::DirEntry| entry.metadata().is_ok_and(|file| file.len() > 256);
         !std::fs::read_dir(segments).is_ok_and(|entries| entries.flatten().any(larger_than_header))
     }
 
-    /// Whether there is any transcript to read, or may be: a root that does not answer may hold some.
+    /// True if there is a transcript, or may be: a root that does not answer may hold some.
     pub fn has_transcripts(&self) -> bool {
         let deep = |agent: Agent| if agent == Agent::Codex { layout(agent).depth } else { 3 };
         let roots = self.roots();
@@ -195,10 +196,10 @@ impl Environment {
     }
 }
 
-/// What agents name their session in for the programs that they start.
+/// Variables in which agents pass their session id to the programs they start.
 const SESSIONS: [&str; 3] = ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID", "QWEN_CODE_SESSION_ID"];
 
-/// Who asks, as far as this process's surroundings tell.
+/// The caller, as far as the environment tells.
 pub fn caller() -> Caller {
     let named = |variable: &&str| env::var(variable).ok().filter(|id| !id.is_empty());
     Caller {
@@ -208,28 +209,28 @@ pub fn caller() -> Caller {
     }
 }
 
-/// Who asks, for a server that an agent has started just now: it works in the project that the agent names, wherever it
-/// was started itself, and lives on when the agent has gone over to another session.
+/// The caller of a server just started by an agent: works in the project that the agent names, whatever the server's
+/// own directory is, and outlives the agent's session.
 pub fn agent() -> Caller {
     let Caller { agent_session, directory, .. } = caller();
     let now = UNIX_EPOCH.elapsed().ok().and_then(|since| i64::try_from(since.as_millis()).ok());
     Caller { agent_session, directory: project().or(directory), since: now }
 }
 
-/// The project that the agent names which has started this process.
+/// The project named by the agent that started this process.
 fn project() -> Option<String> {
     env::var("CLAUDE_PROJECT_DIR").ok().filter(|directory| !directory.is_empty())
 }
 
-/// Where this process works: its directory, and the project that its agent names.
+/// The working directories of this process: the project that its agent names, and its own directory.
 pub fn works_in() -> Vec<String> {
     let mut directories: Vec<String> = [project(), caller().directory].into_iter().flatten().collect();
     directories.dedup();
     directories
 }
 
-/// Why a directory that a variable names is not read, by the rules of the daemon. What every agent has by itself in the
-/// user's home is.
+/// Reason why a directory named by a variable must not be read, by the daemon's rules. The agents' default directories
+/// in the user's home are always read.
 fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     let usual = match agent {
         Agent::ClaudeCode => ".claude",
@@ -239,7 +240,7 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
         return None;
     }
     let (named, places) = (directory.to_owned(), works_in());
-    // A file system that does not answer is left to the daemon, which names it.
+    // If the file system does not answer, the daemon will report it.
     in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
 }
 
@@ -258,7 +259,7 @@ fn is_set(variable: &str) -> bool {
     env::var_os(variable).is_some_and(|value| !value.is_empty())
 }
 
-/// The user's own directory. `None` where `HOME` is set and empty or relative: the system's answer would be a guess.
+/// The user's home directory. `None` if `HOME` is set but empty or relative: the system's answer would be a guess.
 fn user_home() -> Option<PathBuf> {
     match unusable_home() {
         Some(_) => None,
@@ -266,7 +267,7 @@ fn user_home() -> Option<PathBuf> {
     }
 }
 
-/// What `HOME` holds, where that is empty or relative.
+/// The value of `HOME`, if it is empty or relative.
 fn unusable_home() -> Option<PathBuf> {
     env::var_os(HOME).filter(|_| cfg!(unix)).map(PathBuf::from).filter(|home| !home.is_absolute())
 }

@@ -1,16 +1,16 @@
-//! Long help by topic: Markdown files that are part of the program, read with `baton help TOPIC`.
+//! Long help by topic: Markdown files compiled into the program, shown with `baton help TOPIC`.
 //!
-//! A topic is one file in `src/help/`. Its first line is its heading, `# name: what it is about`. A line that holds only
-//! a marker such as `{{keys}}` is replaced by a list that the program makes from its own tables, so that no copy of
-//! these tables can go stale.
+//! A topic is one file in `src/help/`. Its first line is its heading, `# name: what it is about`. A line that holds
+//! only a marker such as `{{keys}}` is replaced by a list generated from the program's own tables, so that it cannot go
+//! stale.
 
 use baton_config::configuration::{former_keys, keys};
 use baton_protocol::tool;
 
-/// Columns of generated text; the files keep to 80.
+/// Width of generated text; the files keep to 80.
 const WIDTH: usize = 78;
 
-/// Words under which a topic may be looked for, besides its own name.
+/// Other words for a topic.
 const SYNONYMS: &[(&str, &str)] = &[
     ("backup", "files"),
     ("bugs", "recovery"),
@@ -75,25 +75,25 @@ topics! {
 /// A topic of the long help.
 #[derive(Debug)]
 pub struct Topic {
-    /// What is typed after `baton help`.
+    /// The name, as typed after `baton help`.
     pub name: &'static str,
     source: &'static str,
 }
 
 impl Topic {
-    /// The topic of this name, or of a word that stands for it.
+    /// Finds a topic by its name or by another word for it.
     pub fn find(name: &str) -> Option<&'static Topic> {
         let name = name.to_lowercase();
         let meant = SYNONYMS.iter().find(|(word, _)| *word == name).map_or(name.as_str(), |(_, topic)| topic);
         Self::named(meant)
     }
 
-    /// The topic of exactly this name.
+    /// Finds a topic by its exact name.
     pub fn named(name: &str) -> Option<&'static Topic> {
         TOPICS.iter().find(|topic| topic.name == name)
     }
 
-    /// What it is about, in a line.
+    /// What the topic is about, in one line.
     pub fn about(&self) -> &'static str {
         let heading = self.source.lines().next().unwrap_or_default();
         heading.split_once(": ").map_or(heading, |(_, about)| about)
@@ -106,12 +106,12 @@ impl Topic {
     }
 }
 
-/// Words that name a topic.
+/// All names and other words of topics.
 pub fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|topic| topic.name).chain(SYNONYMS.iter().map(|(word, _)| *word))
 }
 
-/// What stands in the place of a line that is a marker.
+/// The text that replaces a marker line.
 fn generated(line: &str) -> Option<String> {
     match line {
         "{{keys}}" => Some(key_list()),
@@ -150,13 +150,13 @@ fn tool_list() -> String {
     tool::all().map(entry).collect()
 }
 
-/// A list item, its further lines under the first.
+/// Wraps a list item, with its further lines indented.
 fn wrapped_item(text: &str) -> String {
     let lines = wrapped(text, "  ");
     format!("-{}", lines.strip_prefix(' ').unwrap_or(&lines))
 }
 
-/// A paragraph in lines of at most [`WIDTH`] columns; a longer word stands alone.
+/// Wraps a paragraph to [`WIDTH`] columns; a longer word gets a line of its own.
 fn wrapped(text: &str, indent: &str) -> String {
     let mut lines = String::new();
     let mut line = String::new();

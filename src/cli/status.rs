@@ -1,4 +1,4 @@
-//! `baton status`: how the daemon, the log and the memory are.
+//! `baton status`: the state of daemon, log and memory.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -151,7 +151,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who enriches episodes, how far that is, and what it cost today. Nothing where no model is switched on or ever was.
+/// The enriching model, its progress and today's cost. `None` if no model is enabled or ever was.
 fn enrichment(enrichment: &Enrichment) -> Option<String> {
     let counts = [
         (enrichment.owed, "owed"),
@@ -173,13 +173,13 @@ fn enrichment(enrichment: &Enrichment) -> Option<String> {
     Some(format!("{state}, {model}, {enriched}{told}, ${spent:.2}{of} spent today"))
 }
 
-/// How many are in which state: `3 active, 120 indexed`.
+/// Counts by state: `3 active, 120 indexed`.
 fn told(states: &BTreeMap<String, u64>) -> String {
     let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     states.join(", ")
 }
 
-/// What to do about sessions that would be stored otherwise today.
+/// Counts the sessions stored by an older filter, and says what to do about them.
 fn older_filter(count: u64) -> String {
     let (sessions, them) =
         if count == 1 { ("1 session was".to_owned(), "it") } else { (format!("{count} sessions were"), "them") };

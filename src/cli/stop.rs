@@ -1,4 +1,4 @@
-//! `baton stop`: ends the daemon.
+//! `baton stop`: stops the daemon.
 
 use std::process::ExitCode;
 
@@ -29,7 +29,7 @@ pub(super) struct Typed {
 }
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    // That none was running is said only where nobody holds the home.
+    // Waits for a process that holds the home: "none was running" must be true.
     let client = Client::connect_to_holder(environment, client::GREET)?;
     let pid = client.as_ref().map(|client| client.welcome().pid);
     if let Some(client) = client {

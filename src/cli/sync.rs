@@ -1,4 +1,4 @@
-//! `baton sync`: a range of history, indexed now or counted.
+//! `baton sync`: indexes or counts a range of history.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
-/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+/// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
 #[derive(Debug, Args)]
@@ -91,12 +91,12 @@ fn tell(output: &Output, done: &Sync, dry_run: bool) {
     }
 }
 
-/// What a model would cost that enriched what none has.
+/// Estimates what enriching the sessions that are not yet enriched would cost.
 fn enriching(done: &Sync) -> Option<String> {
     let (count, model) = (sessions(done.would_enrich), print::plain(&done.enrich_model));
     let cost = match done.enrich_cost_estimate {
         Some(0.0) => "costs nothing either: it runs on this machine, and no price is set for it".to_owned(),
-        // Little money is told more exactly.
+        // Small amounts get four decimals.
         Some(usd) if usd < 0.1 => format!("would cost ${usd:.4} at most (`baton enrich --all --max-usd N`)"),
         Some(usd) => format!("would cost ${usd:.2} at most (`baton enrich --all --max-usd N`)"),
         None => "costs what nobody knows: set llm.prices in config.json".to_owned(),
@@ -108,7 +108,7 @@ fn sessions(count: u64) -> String {
     if count == 1 { "1 session".to_owned() } else { format!("{} sessions", number(count)) }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut apart = String::new();

@@ -1,4 +1,4 @@
-//! `baton timeline`: sessions in the order of time.
+//! `baton timeline`: sessions by day.
 
 use std::process::ExitCode;
 

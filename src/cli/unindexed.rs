@@ -1,4 +1,4 @@
-//! `baton unindexed`: what a query would index.
+//! `baton unindexed`: the sessions that a search would index first.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `baton uninstall`: takes out what `baton install` put in, and nothing else.
+//! `baton uninstall`: removes what `baton install` added, and nothing else.
 
 use std::process::ExitCode;
 

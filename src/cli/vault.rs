@@ -1,4 +1,4 @@
-//! `baton vault`: notes for people, in an Obsidian vault or a folder like one.
+//! `baton vault`: notes for people, in an Obsidian vault or a plain folder.
 
 mod compact;
 mod open;
@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use super::Error;
 use crate::environment::Environment;
 
-/// Longest silence of the daemon in the middle of it: it tells its progress ten times a second.
+/// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Args)]

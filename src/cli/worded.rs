@@ -1,33 +1,33 @@
-//! Commands that are told in words: a dash may begin any of these (`-sqlite`, `--release`), and what is an option of ours
-//! stands before the words, among them or behind them. Where the words are a question, a long option that is not ours is a
-//! mistake, and no word: whoever looks for one puts it behind `--`.
+//! Commands whose arguments are words. A word may begin with a dash (`-sqlite`, `--release`), and our options may come
+//! before, among or after the words. In a question an unknown long option is an error rather than a word; to search for
+//! one, put it after `--`.
 
 use std::ffi::{OsStr, OsString};
 
-/// A command of which everything that is no option of it is a word.
+/// A command that takes every argument except its options as a word.
 struct Worded {
     name: &'static str,
-    /// Options without a value.
+    /// Options that take no value.
     switches: &'static [&'static str],
-    /// Options with one, by their long and their short name.
+    /// Options that take a value, as (long name, short name).
     valued: &'static [(&'static str, &'static str)],
     words: Words,
 }
 
-/// What the words of a command are.
+/// Kind of the words of a command.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Words {
-    /// A question: a long option that is not ours is mistyped.
+    /// A question: an unknown long option is a typing error.
     Question,
-    /// What a program has printed.
+    /// The output of a program.
     Output,
-    /// Another program's command line, of which `-p` is mostly a package or a port.
+    /// The command line of another program, where `-p` usually means a package or a port.
     CommandLine,
 }
 
 const HELP: [&str; 2] = ["--help", "-h"];
 const SWITCHES: &[&str] = &["--json", "--no-wait", EXAMPLES];
-/// Stands before a command or behind it.
+/// Allowed before and after the command.
 const EXAMPLES: &str = "--examples";
 const VALUED: &[(&str, &str)] = &[("--project", "-p"), ("--limit", "-n")];
 
@@ -43,7 +43,7 @@ const COMMANDS: [Worded; 4] = [
     Worded { name: "fix", switches: SWITCHES, valued: VALUED, words: Words::Output },
 ];
 
-/// The command line with the options of such a command before its words, and `--` between. Any other is as it was.
+/// Moves the options of such a command before its words, with `--` between. Returns any other command line unchanged.
 pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
     let before = arguments.iter().skip(1).take_while(|word| *word == EXAMPLES).count() + 1;
     let asked = arguments.get(before).and_then(|name| COMMANDS.iter().find(|command| name == command.name));
@@ -73,12 +73,12 @@ pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
     sorted
 }
 
-/// What an option takes of the command line.
+/// How much of the command line an option covers.
 enum Part {
     Switch,
     /// The next argument is its value.
     Valued,
-    /// It holds its value.
+    /// It contains its value.
     Whole(Vec<OsString>),
 }
 
@@ -89,7 +89,7 @@ impl Worded {
             return Some(Part::Switch);
         }
         let is_project = argument.starts_with("-p");
-        // A line in quotes is whole: what follows it is ours.
+        // A quoted line is complete: options after it are ours.
         let is_command_line = self.words == Words::CommandLine;
         let is_theirs =
             is_command_line && !words.iter().any(|word| word.to_string_lossy().contains(char::is_whitespace));
@@ -103,18 +103,18 @@ impl Worded {
             if argument.strip_prefix(long).is_some_and(|rest| rest.starts_with('=')) {
                 return Some(vec![argument.into()]);
             }
-            // A number right behind the letter; other letters are a word that is not wanted.
+            // A short option may be followed by a number directly; followed by letters it is an excluded word.
             let value = argument.strip_prefix(short).filter(|_| !short.starts_with("--"))?;
             let value = value.strip_prefix('=').or_else(|| is_number(value).then_some(value))?;
             Some(vec![OsString::from(short), OsString::from(value)])
         };
         let is_mistyped = self.words == Words::Question && is_long_option(argument);
-        // The parser of the command line refuses it, with the one that is meant.
+        // Passed to clap, which rejects it and suggests the right one.
         self.valued.iter().find_map(whole).map(Part::Whole).or_else(|| is_mistyped.then_some(Part::Switch))
     }
 }
 
-/// `--word`, `--word=value`; what has blanks in it was quoted, and is text.
+/// `--word` or `--word=value`. Text with spaces was quoted and is no option.
 fn is_long_option(text: &str) -> bool {
     let name = text.strip_prefix("--").unwrap_or_default();
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && !name.contains(char::is_whitespace)
@@ -124,7 +124,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words as one text. What the shell has taken out of its quotes behind a dash, it gets back: `-"a phrase"`.
+/// Joins the words. Restores the quotes that the shell removed after a dash: `-"a phrase"`.
 pub(super) fn joined(words: &[String]) -> String {
     let several = words.len() > 1;
     let quoted = |word: &String| match word.strip_prefix('-') {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn options_are_told_from_words() {
         let check = |typed: &str, expected: &str| {
-            // A blank that the shell does not split at is written as `_`.
+            // `_` stands for a space that the shell does not split at.
             let words: Vec<OsString> =
                 format!("baton {typed}").split(' ').map(|word| word.replace('_', " ").into()).collect();
             let sorted: Vec<String> =

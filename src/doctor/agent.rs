@@ -1,4 +1,4 @@
-//! What the agents that are there have of Baton: hooks, server; and how long Claude Code keeps transcripts.
+//! Checks the installed agents: hooks, MCP server, and how long Claude Code keeps transcripts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::install::target::Target;
 use crate::install::{plugin, retention};
 use crate::program;
 
-/// A settings file that is there.
+/// An existing settings file.
 struct Settings {
     path: PathBuf,
     value: Value,
@@ -114,7 +114,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// What mends a server that is registered with another home.
+/// Fix for a server registered with another home.
 const OTHER_HOME: &str = "set BATON_HOME to the one that is meant, then run: baton install";
 
 fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
@@ -140,7 +140,7 @@ fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     })
 }
 
-/// Whether a program is there, by its path or on the path.
+/// True if the program exists, at its path or on `PATH`.
 fn is_there(program: &Path) -> bool {
     match program.is_absolute() {
         true => program::is_program(program),
@@ -189,7 +189,7 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
     findings
 }
 
-/// What is wrong with these hooks of one agent, and how it is mended.
+/// Problems of one agent's hooks. `fix` is the command that repairs them.
 fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         found.iter().filter_map(|(path, found)| fault(path, found, environment, fix)).collect();
@@ -206,7 +206,7 @@ fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec
             found.iter().filter(|(_, found)| found.event == event).map(|(_, found)| found.line.as_str()).collect();
         lines.sort_unstable();
         lines.dedup();
-        // The same line in several files is called once.
+        // Claude Code runs an identical line from several files once.
         if lines.len() > 1 {
             let lines = lines.join(" and ");
             findings.push(Finding::warn("hooks", format!("{event} is told twice, by {lines}"), fix));
@@ -215,7 +215,7 @@ fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec
     findings
 }
 
-/// What is wrong with one hook.
+/// The problem of one hook.
 fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Option<Finding> {
     let (event, shown, program) = (&found.event, path.display(), &found.own.program);
     if !is_there(program) {
@@ -236,7 +236,8 @@ fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Op
         return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), fix));
     }
     let home = found.own.home.as_ref().map(PathBuf::from).or_else(|| {
-        // It then takes what Claude Code was started with, which is likely what this was started with.
+        // Without a home of its own it uses the one Claude Code was started with, which is probably the one this
+        // process was started with.
         Some(environment.home.clone())
     })?;
     (home != environment.home).then(|| {

@@ -1,4 +1,4 @@
-//! What a running daemon knows: its version, what it has read, its problems, which hooks have come.
+//! Checks through a running daemon: its version, what it has read, its problems, and which hooks have called.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::install::hooks::EVENTS;
 use crate::print;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// How long transcripts are counted where no daemon runs.
+/// Time limit for counting transcripts if no daemon runs.
 const COUNTING: Duration = Duration::from_secs(5);
-/// How deep transcripts lie: project, session, subagents.
+/// Depth of transcripts below a root: project, session, subagents.
 const DEPTH: usize = 4;
 
 pub(super) fn look(environment: &Environment) -> Vec<Finding> {
@@ -73,7 +73,7 @@ fn version(status: &Status) -> Finding {
 fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
     let on_disk = status.transcripts;
     let known: u64 = status.sessions.values().sum();
-    // A transcript on disk is a session's or a subagent's.
+    // A transcript belongs to a session or a subagent.
     let subagents: u64 = status.subagents.values().sum();
     let and_subagents = if subagents > 0 { format!(" and {subagents} of subagents") } else { String::new() };
     let counts = [&status.sessions, &status.subagents];
@@ -119,7 +119,7 @@ fn log(status: &Status) -> Finding {
     }
 }
 
-/// What keeps them is told with the other problems.
+/// Failures of the embedding model are listed among the daemon's problems.
 fn vectors(vectors: &Vectors) -> Finding {
     let Vectors { state, model: Some(model), base_url: Some(url), .. } = vectors else {
         let what = "off: searches go by words, and nothing is sent anywhere";
@@ -148,7 +148,7 @@ fn vectors(vectors: &Vectors) -> Finding {
     }
 }
 
-/// What keeps notes from being written is told with the other problems.
+/// Failures to write notes are listed among the daemon's problems.
 fn vault(vault: Option<&Vault>) -> Finding {
     let Some(vault) = vault.filter(|vault| vault.enabled) else {
         return Finding::ok("vault", "off: no notes are written");
@@ -207,8 +207,8 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
     findings
 }
 
-/// How many transcripts lie on disk where no daemon knows it, and whether these are all: a root that does not answer, or takes
-/// long, is not waited for.
+/// Counts the transcripts on disk, for when no daemon runs. The second value is false if the count is incomplete,
+/// because a root did not answer in time.
 fn on_disk(environment: &Environment) -> (u64, bool) {
     let (roots, count) = (environment.roots(), Arc::new(AtomicU64::new(0)));
     let counting = count.clone();

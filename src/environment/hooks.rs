@@ -1,5 +1,5 @@
-//! What of the configuration concerns whoever comes to the daemon: whether hooks count, where it listens, how long a hook
-//! may take. Read by every client itself, for a daemon need not run.
+//! The part of the configuration that clients need: whether hooks are enabled, where the daemon listens, and how long a
+//! hook may take. Every client reads it itself, because a daemon need not run.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use baton_config::configuration;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// The configuration, and the last one that was good: it holds while the other cannot be read.
+/// The configuration, and the last good one, which is used while the first cannot be read.
 const FILES: [&str; 2] = ["config.json", "config.last-good.json"];
-/// Largest configuration.
+/// Largest configuration file that is read, in bytes.
 const BYTES_MAX: u64 = 1024 * 1024;
 
-/// See the keys `hooks.*`.
+/// The keys `hooks.*`, and whether directories are configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hooks {
-    /// Whether hooks count.
+    /// True unless hooks are disabled.
     pub enabled: bool,
-    /// Where the daemon listens instead of in its home.
+    /// The socket, if it is not in the home.
     pub socket_path: Option<PathBuf>,
-    /// How long a hook may take, whatever the event.
+    /// Time limit of a hook, for all events.
     pub timeout: Option<Duration>,
-    /// Whether `session_tracking.watch_directories` names what is read, whatever variables name.
+    /// True if `session_tracking.watch_directories` is set, which overrides the variables.
     pub names_directories: bool,
 }
 
@@ -56,7 +56,7 @@ struct Keys {
 }
 
 impl Hooks {
-    /// As a home's configuration says; what it does not say, or says wrongly, is as without it.
+    /// Reads a home's configuration. Missing and invalid values get their defaults.
     pub fn of(home: &Path) -> Self {
         FILES.iter().find_map(|name| document(&home.join(name))).unwrap_or_default()
     }
@@ -73,7 +73,7 @@ impl Hooks {
     }
 }
 
-/// `None`: there is none that can be read.
+/// `None` if the file cannot be read or parsed.
 fn document(path: &Path) -> Option<Hooks> {
     let text = transcript_file::read(path, BYTES_MAX).ok()?;
     let document: Document = serde_json::from_slice(&text).ok()?;
@@ -146,7 +146,7 @@ mod tests {
         for none in ["{}", r#"{"session_tracking": 3}"#, r#"{"session_tracking": {"watch_directories": null}}"#] {
             assert!(!names(none), "{none}");
         }
-        // The last good one holds as long as there is no other that can be read.
+        // The last good configuration is used while the current one cannot be read.
         let good = Some(r#"{"hooks": {"enabled": false}}"#);
         check(None, good, (false, None, None));
         check(Some("{oops"), good, (false, None, None));

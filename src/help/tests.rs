@@ -1,4 +1,4 @@
-//! Topics are whole, listed, and narrow enough for a terminal.
+//! Topics are complete, listed, and narrow enough for a terminal.
 
 use std::collections::BTreeSet;
 use std::path::Path;

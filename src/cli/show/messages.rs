@@ -1,4 +1,4 @@
-//! `baton show --messages`: what was said, for a person.
+//! `baton show --messages`: the messages of a session, for a person.
 
 use std::process::ExitCode;
 
@@ -59,7 +59,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// `12 assistant 2026-03-04T05:06:07.000Z`, and what is special about it.
+/// `12 assistant 2026-03-04T05:06:07.000Z`, with remarks.
 fn head(message: &Message) -> String {
     let mut head = format!("{} {}", message.line, message.role);
     if let Some(at) = &message.at {

@@ -1,10 +1,10 @@
-//! What a session took of its models, in a few lines.
+//! The tokens and cost of a session's models, in a few lines.
 
 use baton_protocol::answer::{Tokens, Usage};
 
 use crate::print;
 
-/// The lines, each with its name; none of a session in whose transcript nothing is told of tokens.
+/// Returns named lines; none if the transcript reports no tokens.
 pub(super) fn lines(usage: &Usage) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for model in &usage.models {

@@ -1,4 +1,4 @@
-//! `baton vault compact`: what long or old notes know, moved into the notes of entities.
+//! `baton vault compact`: moves the knowledge of long or old notes into the notes of entities.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `baton vault open`: the vault, opened where a person reads it.
+//! `baton vault open`: opens the vault for reading.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::program;
 
-/// How long a program may take to hand over to another one.
+/// Time limit for the program that opens it.
 const WAIT: Duration = Duration::from_secs(10);
 
 const HELP: &str = "\
@@ -62,7 +62,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the system has taken it.
+/// Has the system open `what`; true if it succeeded.
 fn open(what: &str) -> bool {
     let name = if cfg!(windows) {
         "explorer"
@@ -75,7 +75,7 @@ fn open(what: &str) -> bool {
     program::run(&program, &[what.to_owned()], WAIT).is_ok_and(|ran| ran.is_ok)
 }
 
-/// A path as part of an address.
+/// Percent-encodes a path for a URL.
 fn encoded(path: &str) -> String {
     let keeps = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     path.bytes().map(|byte| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

@@ -1,4 +1,4 @@
-//! `baton vault status`: where the notes lie, and how they are.
+//! `baton vault status`: where the notes are, and their state.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `baton vault sync`: every session that is over, in its note now.
+//! `baton vault sync`: writes every finished session into its note now.
 
 use std::process::ExitCode;
 

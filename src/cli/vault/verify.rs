@@ -1,4 +1,4 @@
-//! `baton vault verify`: every note, read and checked.
+//! `baton vault verify`: reads and checks every note.
 
 use std::process::ExitCode;
 
