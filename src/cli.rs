@@ -222,7 +222,7 @@ pub enum Error {
     Output {
         /// Which one.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The export failed.
@@ -263,7 +263,7 @@ pub enum Error {
     Log {
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The arguments make no sense together; the message says what to type instead.

@@ -1,7 +1,8 @@
-//! Setting Baton up in an agent: hooks in its settings, the MCP server, and in Claude Code a block of guidance, or all that
-//! as a plugin.
-//! Other people's files are changed here, so everything is planned and shown first, only what is ours is touched, and
-//! taking it out again leaves the files byte for byte as they were.
+//! Sets Baton up in an agent: hooks in its settings, the MCP server, and in Claude Code a block of guidance, or all of
+//! it as a plugin.
+//!
+//! The files changed here belong to other programs. So everything is planned and shown first, only Baton's own entries
+//! are touched, and removing them restores the files byte for byte.
 
 pub(crate) mod call;
 pub(crate) mod document;
@@ -34,52 +35,52 @@ pub use plan::{Change, Failed, Plan};
 use remark::RETENTION;
 pub(crate) use remark::retention;
 
-/// Why nothing is planned.
+/// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file.
+    /// A file could not be read or changed.
     #[error(transparent)]
     Target(#[from] target::Error),
-    /// A file is not what it must be.
+    /// A file's content is not as required.
     #[error("{}: {source}; nothing was written: mend it, or put the hooks in by hand (`baton install --print`)", path.display())]
     Content {
         /// Which file.
         path: PathBuf,
-        /// What is the matter.
+        /// The reason.
         source: Unfit,
     },
-    /// Hooks in settings and in a plugin would each be called.
+    /// A plugin is enabled; hooks in settings would be called in addition.
     #[error(
         "the plugin {0} is switched on in {path}, and brings the same hooks; both would be called: take it out first \
          (`/plugin` in Claude Code), or leave everything to it",
         path = .1.display()
     )]
     Plugin(String, PathBuf),
-    /// As above, the other way round.
+    /// The settings contain hooks; a plugin's would be called in addition.
     #[error(
         "{} has Baton's hooks already, and a plugin would bring them once more; run `baton uninstall{}` first",
         .0.display(),
         if *.1 { " --scope project" } else { "" }
     )]
     Settings(PathBuf, bool),
-    /// As above, for the server.
+    /// The MCP server is registered; a plugin's would be started in addition.
     #[error(
         "Baton's MCP server is registered already{}, and a plugin would bring it once more; run `baton uninstall{}` first",
         if *.0 { " in the project's .mcp.json" } else { "" },
         if *.0 { " --scope project" } else { "" }
     )]
     Registered(bool),
-    /// Our own path.
+    /// This program's path is unknown.
     #[error("this program's own path cannot be found out: {0}")]
     Own(#[source] std::io::Error),
 }
 
-/// What is the matter with a file's content.
+/// Reason why a file's content cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Unfit(#[from] document::Error);
 
-/// What is set up, from where.
+/// Sets up one agent in one scope.
 pub struct Installer {
     host: Host,
     place: Place,
@@ -94,7 +95,7 @@ pub struct Installer {
 }
 
 impl Installer {
-    /// For this agent and scope, in the project that a directory lies in. Codex is set up for a user only.
+    /// Creates an installer for the project that contains `directory`. Codex has user scope only.
     pub fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Result<Self, Error> {
         let programs = Programs::own().map_err(Error::Own)?;
         let home = place::other_home(environment);
@@ -122,12 +123,12 @@ impl Installer {
         })
     }
 
-    /// Whether it sets up Codex.
+    /// True if it sets up Codex.
     pub fn is_of_codex(&self) -> bool {
         self.host == Host::Codex
     }
 
-    /// Removes what earlier runs that were killed have left beside the files.
+    /// Removes temporary files left by killed runs.
     pub fn sweep(&self) {
         for path in [&self.place.settings, &self.place.guidance].into_iter().chain(&self.place.servers) {
             if let Ok(target) = Target::read(path)
@@ -138,7 +139,7 @@ impl Installer {
         }
     }
 
-    /// What has to change so that everything is there.
+    /// Plans the changes that complete the setup.
     pub fn plan(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
         let target = Target::read(&self.place.settings)?;
@@ -159,7 +160,7 @@ impl Installer {
                 if self.host == Host::Claude { " (`/doctor` there says so)" } else { "" }
             ));
         }
-        // A person's own settings hold in a project that says nothing else.
+        // User settings apply in a project that does not override them.
         let all = [&value].into_iter().chain(all.iter().map(|(_, settings)| settings));
         let kept = all.clone().find(|settings| settings.get(RETENTION).is_some());
         plan.remarks.extend(retention(kept.unwrap_or(&value)).filter(|_| self.host == Host::Claude));
@@ -179,7 +180,7 @@ impl Installer {
         Ok(plan)
     }
 
-    /// The block for `CLAUDE.md`, if it is not there as it should be.
+    /// Plans adding or updating the block in `CLAUDE.md`; `None` if it is up to date.
     pub fn plan_guidance(&self) -> Result<Option<Change>, Error> {
         if self.host == Host::Codex {
             return Ok(None);
@@ -189,7 +190,7 @@ impl Installer {
         self.write(target, text)
     }
 
-    /// What has to change so that nothing is left.
+    /// Plans the removal of everything Baton has added.
     pub fn plan_removal(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
         if self.host == Host::Claude {
@@ -213,11 +214,11 @@ impl Installer {
             let text = guidance::take_out(target.text());
             let backups = target.backups();
             let is_known = backups.iter().any(|(_, copy)| *copy == text);
-            // Older blocks of ours are all that there ever was beside it.
+            // True if a copy contains nothing but an older block of ours.
             let is_all_ours = |copy: &str| guidance::is_in(copy) && guidance::take_out(copy).is_empty();
             let change = match text.is_empty() && backups.iter().all(|(_, copy)| is_all_ours(copy)) {
                 true => Kind::Remove { target, folder: None },
-                // Copies of what somebody has changed since are theirs.
+                // Backups of a file changed since then are kept.
                 false => Kind::Write { target, text, is_undone: is_known },
             };
             plan.changes.push(Change(change));
@@ -225,7 +226,7 @@ impl Installer {
         Ok(plan)
     }
 
-    /// What somebody puts in by hand: the hooks for `settings.json`, and how the server is registered.
+    /// The parts to add by hand: the hooks for `settings.json`, and the way to register the server.
     pub fn printed(&self) -> Printed {
         let hooks = json!({ "hooks": serde_json::to_value(Wanted(&self.caller)).unwrap_or_default() });
         let servers = json!({ "mcpServers": { server::NAME: self.server } });
@@ -237,7 +238,7 @@ impl Installer {
         }
     }
 
-    /// Writes a plugin folder; says which of its files are new.
+    /// Writes a plugin folder. Returns the files that were written.
     pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         for (path, is_project) in &self.other_places {
             let target = Target::read(path)?;
@@ -329,7 +330,8 @@ impl Installer {
         Ok(())
     }
 
-    /// The file that registers it for the project here and not for the user. What `claude` tells would not tell these apart.
+    /// The file that registers the server for this project only and not for the user. The output of `claude` would not
+    /// tell these apart.
     fn registered_here_only(&self) -> Option<&Path> {
         let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
         let (path, file) = self.registries.iter().find_map(|path| Some((path, read(path)?)))?;
@@ -338,7 +340,8 @@ impl Installer {
         (is_here && !is_for_user).then_some(path)
     }
 
-    /// What the agent's own file says, which is only read because running sessions rewrite it, or else its command.
+    /// How the server is registered, according to the agent's file or else its command. The file is never written here,
+    /// because running sessions rewrite it.
     fn registered(&self) -> Result<Registered, Error> {
         let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
         let in_file = match self.host {
@@ -346,17 +349,18 @@ impl Installer {
             Host::Codex => Some(self.server.in_codex(&server::codex_config(&self.place)?)),
         };
         Ok(match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
-            // One that does not answer is told of when it is to do something.
+            // A command that does not answer is reported when it has to do something.
             (Registered::Nothing, Some(cli)) => self.server.told(cli).unwrap_or(Registered::Nothing),
             (registered, _) => registered,
         })
     }
 
-    /// A file without what was ours: as a copy of it shows it was, gone where nothing was there, or else as it is.
+    /// Plans a file without our entries: restored from the backup it was made from, removed if there was none before
+    /// us, or otherwise only without the entries.
     fn undone(&self, target: Target, document: Document, put_in: Edit, take_out: Edit) -> Result<Change, Error> {
         self.must_be_ours_to_change(&target)?;
         let backups = target.backups();
-        // One that has nothing of ours, and would become what is there now, is what it was made from.
+        // The origin is the backup without our entries that becomes the current text when they are added.
         let origin = backups.iter().rev().find(|(_, copy)| {
             let edited = |edit: Edit| Document::read(copy).and_then(|mut then| edit(&mut then).map(|()| then.text()));
             let is_without = edited(&|_| Ok(())) == edited(take_out);
@@ -369,7 +373,7 @@ impl Installer {
         }
         let text = document.text();
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
-        // The copies go with it, so there must be nothing of anybody else in them.
+        // The backups are removed as well, so they must contain only our entries.
         let is_of_ours = |copy: &str| {
             let emptied = Document::read(copy).and_then(|mut then| take_out(&mut then).and_then(|()| then.value()));
             emptied.is_ok_and(|value| value == json!({}))
@@ -383,7 +387,7 @@ impl Installer {
         Ok(Change(Kind::Write { target, text, is_undone: is_known }))
     }
 
-    /// A change, unless the file is as it should be.
+    /// Plans a change; `None` if the file is up to date.
     fn write(&self, target: Target, text: String) -> Result<Option<Change>, Error> {
         let is_different = target.text.as_deref().map_or(!text.is_empty(), |before| before != text);
         if !is_different {
@@ -393,7 +397,7 @@ impl Installer {
         Ok(Some(Change(Kind::Write { target, text, is_undone: false })))
     }
 
-    /// For a project, what lies in it: a repository may bring a link to anywhere.
+    /// In project scope, refuses a file outside the project: a repository may contain links to anywhere.
     fn must_be_ours_to_change(&self, target: &Target) -> Result<(), Error> {
         match &self.place.top {
             Some(top) => Ok(target.must_lie_below(top)?),
@@ -401,7 +405,7 @@ impl Installer {
         }
     }
 
-    /// The settings that matter here with what they say, the first of them as read before.
+    /// All settings files that apply here with their contents, starting with the one already read.
     fn all_settings(&self, value: &Value) -> Vec<(PathBuf, Value)> {
         let others = self.other_places.iter().map(|(path, _)| path.clone()).chain(self.place.overriding());
         let others = others.filter(|path| *path != self.place.settings);
@@ -448,22 +452,22 @@ impl Installer {
     }
 }
 
-/// A change of a document.
+/// An edit of a document.
 type Edit<'a> = &'a dyn Fn(&mut Document) -> Result<(), document::Error>;
 
-/// What somebody puts in by hand.
+/// The parts to add by hand.
 pub struct Printed {
-    /// Where the hooks go.
+    /// The file for the hooks.
     pub settings: PathBuf,
     /// The hooks, as JSON.
     pub hooks: String,
-    /// The server, as JSON for `.mcp.json`, where there are such files.
+    /// The server as JSON for `.mcp.json`, if the agent has such files.
     pub servers: Option<String>,
     /// The command that registers the server for a user.
     pub command: String,
 }
 
-/// The hooks in the order in which they come.
+/// The hooks as JSON, in the order of events.
 fn in_order(value: &Value, caller: &Caller) -> String {
     let mut document =
         Document::read("").and_then(|mut document| hooks::put_in(&mut document, caller).map(|()| document));
@@ -473,10 +477,10 @@ fn in_order(value: &Value, caller: &Caller) -> String {
     }
 }
 
-/// Whether a file is exactly what we would make where there is none.
+/// True if a file is exactly what we would create from nothing.
 fn is_our_own_form(target: &Target, put_in: Edit) -> bool {
     let made = Document::read("").and_then(|mut document| put_in(&mut document).map(|()| document.text()));
-    // What was made by another program of ours has other paths in it, and the same lines.
+    // A file made by another installation differs only in the paths.
     let is_same = |(made, line): (&str, &str)| {
         let is_path =
             |line: &str| ["\"command\":", "\"BATON_HOME\":"].iter().any(|key| line.trim_start().starts_with(key));

@@ -1,4 +1,4 @@
-//! `daemon.log`: a file that is put aside when it has grown, so that it never fills the disk.
+//! `daemon.log`, rotated so that it never fills the disk.
 
 mod follow;
 
@@ -12,7 +12,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 pub use follow::Follower;
 
-/// Size at which the file becomes `daemon.log.1` and a new one is begun.
+/// Size at which the file becomes `daemon.log.1` and a new one is started.
 const ROTATE_BYTES: u64 = 10 * 1024 * 1024;
 
 /// Writes log lines.
@@ -23,12 +23,12 @@ struct Inner {
     file: File,
     bytes: u64,
     lost: u64,
-    /// The last line was written in part.
+    /// True if the last line was written only in part.
     torn: bool,
 }
 
 impl LogFile {
-    /// Opens the file for appending, for its owner only.
+    /// Opens the file for appending; only its owner can read it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = append(path)?;
         let bytes = file.metadata()?.len();
@@ -36,7 +36,7 @@ impl LogFile {
     }
 }
 
-/// Where a log that has grown is put.
+/// Path of the rotated log.
 fn aside(path: &Path) -> PathBuf {
     let mut aside = path.to_owned().into_os_string();
     aside.push(".1");
@@ -55,7 +55,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
 impl Inner {
     fn rotate(&mut self) -> io::Result<()> {
         match std::fs::rename(&self.path, aside(&self.path)) {
-            // It was put aside the last time, and then there was no room for the new one.
+            // Not found: the last rotation moved the file but could not create a new one.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -64,7 +64,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Writes all of it, or remembers that a part stands there.
+    /// Writes all bytes, or remembers that a line is torn.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -83,7 +83,7 @@ impl Inner {
     }
 }
 
-/// One line on its way to the file.
+/// A line being written.
 pub struct Line<'a>(MutexGuard<'a, Inner>);
 
 impl Line<'_> {
@@ -107,7 +107,7 @@ impl Line<'_> {
 }
 
 impl Write for Line<'_> {
-    /// Never fails: a log that cannot be written (a full disk) must not stop what it tells of. What is lost is counted.
+    /// Never fails: a log that cannot be written (full disk) must not stop the program. Lost lines are counted.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.put(bytes).is_err() {
             self.0.lost += 1;

@@ -1,4 +1,4 @@
-//! What people see: colours only where they are wanted, errors on standard error, data on standard output.
+//! Output for people: colours only on request, errors on standard error, data on standard output.
 
 mod pager;
 mod progress;
@@ -15,25 +15,25 @@ pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
 pub use text::{columns, counted, one_line, one_line_end, plain, size};
 
-/// Where a terminal does not say how wide it is.
+/// Assumed width of a terminal that does not report its own.
 const USUAL_COLUMNS: usize = 80;
-/// However narrow it is: less cannot be read.
+/// Least width used; less is unreadable.
 const LEAST_COLUMNS: usize = 40;
-/// For prose that is not bound to fit.
+/// Width for prose if nothing limits it.
 const PROSE_COLUMNS: usize = 120;
 
 /// A kind of emphasis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// What is looked at first.
+    /// Most important.
     Strong,
-    /// What is looked at last.
+    /// Least important.
     Faint,
-    /// What is well.
+    /// In order.
     Good,
-    /// What may want a look.
+    /// May need attention.
     Warning,
-    /// What is not.
+    /// Not in order.
     Bad,
 }
 
@@ -41,12 +41,12 @@ pub enum Style {
 pub struct Output {
     colours: bool,
     fit: Option<usize>,
-    /// How short ids are shown, by the whole id.
+    /// Short forms of ids, by the full id.
     ids: BTreeMap<String, String>,
 }
 
 impl Output {
-    /// Looks at the terminal, if there is one. `COLUMNS` says how wide it is, also where there is none.
+    /// Detects the terminal. `COLUMNS` sets the width, even without a terminal.
     pub fn new() -> Self {
         let terminal = io::stdout().is_terminal();
         let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -56,36 +56,35 @@ impl Output {
         Self { colours, fit: fit.map(|columns| usize::max(columns, LEAST_COLUMNS)), ids: BTreeMap::new() }
     }
 
-    /// Without colours, and as wide as said.
+    /// An output without colours and with this width.
     #[cfg(test)]
     pub(crate) fn plain(fit: Option<usize>) -> Self {
         Self { colours: false, fit, ids: BTreeMap::new() }
     }
 
-    /// Shows these ids as short as is said of each.
+    /// Sets the short forms of ids.
     pub fn with_ids(self, ids: BTreeMap<String, String>) -> Self {
         Self { ids, ..self }
     }
 
-    /// An id as a person is shown it, and may type it: of a note the beginning of its uuid. One of which nothing is known is
-    /// shown whole.
+    /// The form of an id that is shown to a person and can be typed; for a note the beginning of its uuid. An id
+    /// without a short form is shown whole.
     pub fn id(&self, id: &str) -> String {
         let whole = || id.strip_prefix("memory:").unwrap_or(id).to_owned();
         plain(&self.ids.get(id).cloned().unwrap_or_else(whole))
     }
 
-    /// Columns that a line may take. `None` where lines may be as long as they are: a program reads them, or a file
-    /// keeps them.
+    /// Width of a line. `None` if lines are not limited, because a program reads them or they go to a file.
     pub fn fit(&self) -> Option<usize> {
         self.fit
     }
 
-    /// Columns that suit prose.
+    /// Width for prose.
     pub fn width(&self) -> usize {
         self.fit.unwrap_or(PROSE_COLUMNS)
     }
 
-    /// Text in a style, if styles are wanted.
+    /// Applies a style, if colours are on.
     pub fn styled(&self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Strong => "\u{1b}[1m",
@@ -97,12 +96,12 @@ impl Output {
         if self.colours { format!("{code}{text}{}", text::PLAIN) } else { text.to_owned() }
     }
 
-    /// Writes a line for people: of what would confuse a terminal nothing passes but our own colours.
+    /// Writes a line for people. Removes control sequences except our own colours.
     pub fn line(&self, text: &str) {
         self.data(&text::harmless(text, self.colours));
     }
 
-    /// Writes a line for programs, exactly. A reader that has gone (`| head`) ends the program quietly.
+    /// Writes a line for programs, unchanged. If the reader has gone (`| head`), the program exits quietly.
     pub fn data(&self, text: &str) {
         let mut out = io::stdout().lock();
         match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -115,7 +114,7 @@ impl Output {
         }
     }
 
-    /// Writes a result exactly as the daemon gave it.
+    /// Writes a result exactly as the daemon sent it.
     pub fn json(&self, result: &RawValue) {
         self.data(result.get());
     }
@@ -137,19 +136,19 @@ fn terminal_width() -> Option<usize> {
     None
 }
 
-/// Says on standard error what went wrong.
+/// Prints an error on standard error.
 #[expect(clippy::print_stderr, reason = "this is where errors are printed")]
 pub fn error(message: &str) {
     eprintln!("baton: {}", plain(message));
 }
 
-/// Says on standard error what went wrong, as one JSON object: `{"error":{"code","message"}}`.
+/// Prints an error on standard error as one JSON object: `{"error":{"code","message"}}`.
 #[expect(clippy::print_stderr, reason = "this is where errors are printed")]
 pub fn error_object(code: &str, message: &str) {
     eprintln!("{}", serde_json::json!({ "error": { "code": code, "message": message } }));
 }
 
-/// Says something on standard error that is no error.
+/// Prints a note, which is no error, on standard error.
 #[expect(clippy::print_stderr, reason = "this is where notes are printed")]
 pub fn note(message: &str) {
     eprintln!("{}", plain(message));

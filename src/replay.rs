@@ -1,7 +1,7 @@
-//! An exported log run again, offline: no daemon, no home, no index. The rules are the core's; here are its files.
+//! Replays an exported log offline: no daemon, no home, no index. The rules are the core's; this module reads the file.
 //!
-//! The file is cut into blocks of whole lines. Some threads read blocks (parsing and hashing are most of the work) while
-//! this one takes them in, in order. Everything between them is bounded, so a file may be larger than the memory.
+//! The file is split into blocks of whole lines. Several threads parse and hash blocks, which is most of the work,
+//! while this one applies them in order. Everything between them is bounded, so a file may be larger than memory.
 
 mod block;
 mod comparison;
@@ -22,13 +22,13 @@ use block::{Block, Blocks};
 pub use comparison::{Comparison, Verdict};
 pub use rendering::{event, summary};
 
-/// Threads that read blocks; more than this gain nothing, for one thread takes them in.
+/// Most threads that read blocks; more gain nothing, because one thread applies them.
 const READERS_MAX: usize = 4;
-/// Blocks that wait, for each of them, before and after it has read them.
+/// Blocks queued per thread, before and after reading.
 const WAITING: usize = 2;
 
-/// Runs a log, and shows `each` its events if they are told. What it comes to, as far as it was run: where the file cannot
-/// be read further, its differences say so.
+/// Replays a log and passes its events to `each` if `options.tell` is set. Returns the result up to where it stopped;
+/// if the file cannot be read further, its differences say so.
 pub fn run(
     source: Box<dyn Read + Send>,
     options: Options,
@@ -79,7 +79,7 @@ pub fn run(
 
 type Reading = Result<Section, String>;
 
-/// The sections of a file in their order, read by threads that end with it or with its reader.
+/// The sections of a file in order. The reading threads end with the file or with the iterator.
 fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item = Reading> {
     let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MAX);
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
@@ -107,10 +107,11 @@ fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item
     in_turn(outputs, feeder)
 }
 
-/// What a reader has read, and the reader itself.
+/// A reader's output, and its thread.
 type Output = (Receiver<Reading>, Option<JoinHandle<()>>);
 
-/// One from each in turn, until the one whose turn it is has no more. That is the end of the file, unless a thread broke.
+/// Takes one section from each reader in turn, until the next in turn has no more. That is the end of the file, unless
+/// a thread panicked.
 fn in_turn(mut outputs: Vec<Output>, feeder: JoinHandle<()>) -> impl Iterator<Item = Reading> {
     let (mut at, mut feeder, mut ended) = (0, Some(feeder), false);
     std::iter::from_fn(move || {
@@ -123,7 +124,8 @@ fn in_turn(mut outputs: Vec<Output>, feeder: JoinHandle<()>) -> impl Iterator<It
         output.recv().map_or_else(
             |_| {
                 ended = true;
-                // Whoever has closed its channel has ended; the feeder has when a reader ended that did not break.
+                // A closed channel means that its reader has ended. If the reader did not panic, the feeder has ended
+                // too.
                 let broke =
                     |thread: &mut Option<JoinHandle<()>>| thread.take().is_some_and(|thread| thread.join().is_err());
                 (broke(reader) || broke(&mut feeder)).then(|| Err("reading the file broke".to_owned()))
@@ -144,7 +146,7 @@ mod tests {
             let outputs = (0..2).map(|number| {
                 let (sections, output) = sync_channel::<Reading>(WAITING);
                 let reader = thread::spawn(move || {
-                    // The first has two, the second one; the one that breaks loses its last.
+                    // The first reader has two sections, the second one; a reader that panics loses its last.
                     let count = 2 - number - usize::from(breaks == Some(number));
                     (0..count).for_each(|_| sections.send(section()).unwrap());
                     assert_ne!(breaks, Some(number), "broken on purpose");

@@ -1,5 +1,5 @@
-//! The daemon as a service of the user, from login on: a systemd user unit, or a launch agent on macOS. Nothing needs it:
-//! every command starts a daemon when there is none.
+//! The daemon as a user service that starts at login: a systemd user unit, or a launch agent on macOS. It is optional:
+//! every command starts a daemon if none runs.
 //!
 //! # Hazards
 //!
@@ -18,66 +18,66 @@ use crate::install::target::{self, Target};
 use crate::program;
 use definition::Definition;
 
-/// How long the service manager may take; stopping a daemon waits until everything is written.
+/// Time limit of the service manager; stopping a daemon waits until everything is written.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Why a service is not set up.
+/// Reason why the service could not be managed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// This system has none that we know.
+    /// This system has no supported service manager.
     #[error(
         "services are written for systemd and launchd; on this system let the task scheduler run `baton daemon` at login, \
          or leave it: every command starts a daemon when there is none"
     )]
     Unknown,
-    /// The surroundings.
+    /// The user has no home directory.
     #[error("this user has no home directory, and no place for a service")]
     NoHome,
-    /// Our own path.
+    /// This program's path is unknown.
     #[error("this program's own path cannot be found out: {0}")]
     Own(#[source] std::io::Error),
-    /// The file.
+    /// The definition's file could not be read or written.
     #[error(transparent)]
     Target(#[from] target::Error),
-    /// Another file lies there.
+    /// A file that is not ours is in its place.
     #[error("{} was not written by Baton; move it away first", .0.display())]
     Foreign(PathBuf),
-    /// The daemon that runs without it.
+    /// The daemon running without the service could not be stopped.
     #[error(transparent)]
     Client(#[from] client::Error),
-    /// The service manager refuses.
+    /// The service manager failed.
     #[error("{command}: {reason}; {} is written, run it yourself", file.display())]
     Manager {
-        /// What was run.
+        /// The command that was run.
         command: String,
-        /// What it said.
+        /// Its output.
         reason: String,
         /// The definition.
         file: PathBuf,
     },
 }
 
-/// What was done, and what is left to a person.
+/// What was done, and what is left to the person.
 #[derive(Debug, Default)]
 pub struct Done {
     /// Sentences.
     pub done: Vec<String>,
-    /// Commands to run by hand, where the service manager cannot be called.
+    /// Commands to run by hand, if the service manager was not found.
     pub by_hand: Vec<String>,
 }
 
-/// How the service is, as `--json` prints it.
+/// State of the service, as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub struct Status {
     /// The definition's file.
     pub file: PathBuf,
-    /// Whether it is there.
+    /// True if the file exists.
     pub installed: bool,
-    /// Whether it is what `baton service install` would write now.
+    /// True if it is what `baton service install` would write now.
     pub current: bool,
-    /// Whether it starts at login; `null` where the service manager does not say.
+    /// True if it starts at login; `null` if the service manager does not say.
     pub enabled: Option<bool>,
-    /// Whether it runs now; `null` as above.
+    /// True if it runs now; `null` if the service manager does not say.
     pub running: Option<bool>,
 }
 
@@ -88,7 +88,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// As this system has it.
+    /// The service for this system.
     pub fn new(environment: &Environment) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(Error::Own)?;
         let definition = Definition::of(std::env::consts::OS, environment, &program)?;
@@ -96,7 +96,7 @@ impl Service {
         Ok(Self { definition, manager })
     }
 
-    /// Writes the definition and starts the service. A daemon that runs without it makes way.
+    /// Writes the definition and starts the service. Stops a daemon that runs without it first.
     pub fn install(&self, environment: &Environment) -> Result<Done, Error> {
         let mut done = Done::default();
         let (file, text) = (self.definition.file(), self.definition.text());
@@ -124,7 +124,7 @@ impl Service {
         Ok(done)
     }
 
-    /// Stops the service and takes its definition away.
+    /// Stops the service and removes its definition.
     pub fn uninstall(&self) -> Result<Done, Error> {
         let mut done = Done::default();
         let target = Target::read(self.definition.file())?;
@@ -135,7 +135,7 @@ impl Service {
         self.is_ours(&target)?;
         match &self.manager {
             Some(manager) => {
-                // One that does not run cannot be stopped, and need not be.
+                // Stopping fails if it does not run, which does no harm.
                 if let Err(error) = self.call(manager, self.definition.stop()) {
                     done.done.push(error.to_string());
                 }
@@ -145,13 +145,13 @@ impl Service {
         target.remove()?;
         done.done.push(format!("{} removed", self.definition.file().display()));
         if let Some(manager) = &self.manager {
-            // What is left of it is forgotten at the next login at the latest.
+            // If this fails, the next login takes care of it.
             let _ = self.call(manager, self.definition.forget());
         }
         Ok(done)
     }
 
-    /// How it is.
+    /// The state of the service.
     pub fn status(&self) -> Result<Status, Error> {
         let target = Target::read(self.definition.file())?;
         let ask = |question| self.manager.as_ref().and_then(|manager| self.asked(manager, question));

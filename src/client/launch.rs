@@ -129,7 +129,7 @@ pub(super) fn home_error(environment: &Environment, error: &io::Error) -> Error 
     Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))
 }
 
-/// Returns the first line that a starting daemon prints, or `None` after [`START`].
+/// Returns the first line that a starting daemon prints, or `None` if none comes in time.
 pub fn first_line(output: ChildStdout) -> Option<String> {
     let (line, said) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! The `baton-hook` command: what an agent calls at each of its events. Small, without a runtime; always exits 0.
+//! The `baton-hook` command, which an agent runs at each of its events. Small, without an async runtime; always exits
+//! 0.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -22,7 +23,7 @@ fn main() {
             let _ = writeln!(std::io::stdout(), "baton-hook {}", env!("CARGO_PKG_VERSION"));
         }
         Some("--help" | "-h") => usage(),
-        // A person tries it out; agents give it a pipe.
+        // Run by a person; agents give it a pipe.
         _ if std::io::stdin().is_terminal() => usage(),
         _ => hook::run(event.map(OsString::into_string).and_then(Result::ok), started),
     }

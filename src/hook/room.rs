@@ -1,7 +1,7 @@
-//! Whether a file may grow as far as a hook wants to write: the system ends a process that writes beyond its limit on the
-//! size of files (`ulimit -f`), and a hook must not be ended.
+//! Checks the limit on file sizes (`ulimit -f`) before a hook writes: the system kills a process that exceeds it, and a
+//! hook must not be killed.
 
-/// Whether a file may have so many bytes.
+/// True if a file may have this many bytes.
 #[cfg(unix)]
 pub(super) fn is_for(bytes: usize) -> bool {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
@@ -14,7 +14,8 @@ pub(super) fn is_for(_bytes: usize) -> bool {
     true
 }
 
-/// Whether so many bytes may be printed: standard output may be a file. Only its size counts, as for one that is appended to.
+/// True if this many bytes may be printed: standard output may be a file. Counts the file's size, as if output were
+/// appended.
 #[cfg(unix)]
 pub(super) fn is_in_output(bytes: usize) -> bool {
     use rustix::fs::{FileType, fstat};

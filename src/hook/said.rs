@@ -1,4 +1,4 @@
-//! What a hook prints: the one object that Claude Code takes as context, or nothing at all.
+//! The output of a hook: the one JSON object that Claude Code takes as context, or nothing.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ struct Output<'a> {
     context: &'a str,
 }
 
-/// Prints what the agent is to be told. A reader that has gone needs nothing.
+/// Prints context for the agent. Write errors are ignored: the reader has gone.
 pub(super) fn print(event: &Event, context: &str) {
     if let Ok(line) = line(event, context)
         && room::is_in_output(line.len())

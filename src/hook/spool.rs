@@ -1,4 +1,5 @@
-//! What nobody took: a file in the home's spool, whole or not at all, this user's alone, and never too many.
+//! Signals that no daemon took, one file each in the home's spool: written atomically, accessible to this user only,
+//! bounded in number.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -14,25 +15,25 @@ use baton_redaction::redact;
 use super::room;
 use crate::print::counted;
 
-/// Most that is counted of what was lost.
+/// Highest count of lost signals.
 const DROPPED_MAX: u64 = 1_000_000;
-/// Longest session id in a name of a file; the rest of the 255 bytes is for what stands around it.
+/// Longest session id in a file name; the rest of the 255 bytes is for what surrounds it.
 const NAMED_BYTES: usize = 200;
 
-/// Leaves a file. What cannot be left is counted, where that can be done.
+/// Writes a signal to the spool. If that fails, counts it as lost, if possible.
 pub(super) fn leave(home: &Path, spooled: Spooled) -> io::Result<()> {
     let spooled = &Spooled { hook: without_secrets(spooled.hook), ..spooled };
     let folder = home.join(SPOOL);
     durable::make_private_folder(&folder)?;
-    // A link leads out of the home, and no daemon follows it.
+    // A symbolic link could lead out of the home; the daemon does not follow it either.
     if !fs::symlink_metadata(&folder)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
     write(&folder, spooled).or_else(|_| count_lost(&folder))
 }
 
-/// Without names that look like a secret. A session that is named so is none. Paths stay as they are, as in the log: without
-/// them nobody finds what they name.
+/// Removes names that look like a secret, as no real session, event or agent has such a name. Paths stay as they are,
+/// as in the log: without them the files they name could not be found.
 fn without_secrets(hook: HookParams) -> HookParams {
     let is_clean = |text: &String| matches!(redact(text), Cow::Borrowed(_));
     let is_known = SignalKind::from_hook_name(&hook.event) != SignalKind::Other;
@@ -51,7 +52,7 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
     let bytes = serde_json::to_vec(spooled).map_err(io::Error::other)?;
     let is_large = u64::try_from(bytes.len()).map_or(true, |bytes| bytes > SPOOL_FILE_BYTES);
     let path = folder.join(&name);
-    // One that takes another's place is no more than there were.
+    // Replacing a file does not increase the number.
     let is_full = || fs::read_dir(folder).map_or(0, |files| files.take(SPOOL_FILES_MAX).count()) >= SPOOL_FILES_MAX;
     if is_large || !room::is_for(bytes.len()) || (is_full() && !path.exists()) {
         return Err(io::ErrorKind::StorageFull.into());
@@ -64,7 +65,7 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
     written.inspect_err(|_| drop(fs::remove_file(&temporary)))
 }
 
-/// See [`Spooled`]. `None`: nobody could make use of it.
+/// The file name, see [`Spooled`]. `None` if the signal names no session and is useless.
 fn name(hook: &HookParams) -> Option<String> {
     let session = SessionId::new(&hook.session_id)?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -75,18 +76,18 @@ fn name(hook: &HookParams) -> Option<String> {
     }
 }
 
-/// Says that so many signals were lost, for whichever of its reasons: they are counted as one.
+/// The message that `count` signals were lost. The possible reasons are counted together.
 pub fn lost(count: u64) -> String {
     let were = if count == 1 { "1 signal of a hook was".to_owned() } else { format!("{count} signals of hooks were") };
     format!("{were} lost: the agent named no session in time, or the spool had no room")
 }
 
-/// Says that so many files of the spool were none.
+/// The message that `count` files of the spool could not be read.
 pub fn unreadable(count: u64) -> String {
     format!("{} of the spool could not be read", counted(count, "file"))
 }
 
-/// One byte for each.
+/// Counts a lost signal by appending one byte to a file.
 fn count_lost(folder: &Path) -> io::Result<()> {
     let mut file: File = private(OpenOptions::new().append(true).create(true)).open(folder.join(SPOOL_DROPPED))?;
     let counted = file.metadata()?.len();
@@ -94,7 +95,7 @@ fn count_lost(folder: &Path) -> io::Result<()> {
     if counted < DROPPED_MAX && is_room { file.write_all(b".") } else { Ok(()) }
 }
 
-/// For the owner only.
+/// Makes new files accessible to their owner only.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -175,7 +176,7 @@ mod tests {
         end.hook.transcript_path = Some(rollout.clone());
         (end.hook.agent_id, end.hook.detail) = (Some(KEY.to_owned()), Some(KEY.to_owned()));
         leave(home, end).unwrap();
-        // An event that this version does not know is activity.
+        // An unknown event counts as activity.
         let activity = "activity-01a206aa-ab65-7331-81dc-6a9ae55a3a1c.json";
         let text = fs::read_to_string(home.join(SPOOL).join(activity)).unwrap();
         assert!(!text.contains("sk-ant") && text.contains(&rollout) && text.contains("01a206aa-ab65"), "{text}");

@@ -1,4 +1,4 @@
-//! Starting a daemon that nobody waits for.
+//! Starts a daemon without waiting for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -6,11 +6,11 @@ use std::process::Stdio;
 use crate::client;
 use crate::environment::Environment;
 
-/// Name of the program that is the daemon.
+/// Name of the daemon's program.
 const PROGRAM: &str = "baton";
 
-/// Starts one unless one holds the home: it is starting then, or does not answer. It lets go of everything of this process
-/// by itself. Nothing is told of a failure; the next command that needs a daemon tells it.
+/// Starts a daemon unless one holds the home, which then is starting or hangs. The daemon detaches itself from this
+/// process. Failures are ignored; the next command that needs a daemon reports them.
 pub(super) fn start(environment: &Environment) {
     if !client::lock_is_free(environment) {
         return;
@@ -23,7 +23,7 @@ pub(super) fn start(environment: &Environment) {
         .spawn();
 }
 
-/// This program, or the one beside it, or the one on the path.
+/// `baton` in the directory of this program, or else on the path.
 fn program(this: Option<&Path>) -> PathBuf {
     let file_name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     this.map(|this| this.with_file_name(&file_name))

@@ -1,4 +1,4 @@
-//! The conversation with the daemon: greeting and event in one go, two answers, and in the end how long it took.
+//! The exchange with the daemon: greeting and event in one write, two answers, and finally the time it took.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -15,30 +15,30 @@ use super::event::Event;
 use crate::client;
 use crate::environment::{Environment, Hooks};
 
-/// Most that is read of a daemon.
+/// Most bytes read from a daemon.
 const ANSWER_BYTES: usize = 64 * 1024;
-/// The number of the greeting.
+/// Call id of the greeting.
 const HELLO: u64 = 1;
-/// The number of the event.
+/// Call id of the event.
 const HOOK: u64 = 2;
 
-/// Why an event was not taken.
+/// Reason why the daemon did not take an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnindexedReason {
     /// There is no daemon.
     Absent,
     /// No answer came in time.
     Timeout,
-    /// The daemon, or whoever is there, did not want it.
+    /// The daemon refused it, or hung up.
     Refused,
-    /// What came is not understood.
+    /// The answer could not be parsed.
     Garbled,
-    /// The daemon speaks another version.
+    /// The daemon has another protocol version.
     OtherVersion,
 }
 
 impl UnindexedReason {
-    /// As [`protocol::Spooled::why`] has it.
+    /// The value of [`protocol::Spooled::why`].
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Absent => "absent",
@@ -50,10 +50,10 @@ impl UnindexedReason {
     }
 }
 
-/// A daemon that has answered.
+/// A connection to a daemon that has answered.
 pub(super) struct Link(Stream);
 
-/// Tells the daemon of an event, and waits for as long as it takes: who cannot wait is watched.
+/// Reports an event to the daemon and waits for the answer without a time limit; the watchdog enforces one.
 pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), UnindexedReason> {
     let stream = client::reach_home(environment, hooks).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => UnindexedReason::Absent,
@@ -61,7 +61,7 @@ pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams
     })?;
     let mut lines = line(Some(HELLO), method::HELLO, &client::hello(environment, "hook"));
     lines.extend(line(Some(HOOK), method::HOOK, params));
-    // Whoever does not take it may still have said why.
+    // A peer that closes early may still have sent a reason.
     let sent = (&stream).write_all(&lines);
     let answer =
         listen(&stream).map_err(|why| if sent.is_err() && why == UnindexedReason::Garbled { UnindexedReason::Refused } else { why })?;
@@ -69,14 +69,14 @@ pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams
 }
 
 impl Link {
-    /// Says how long it took. Nobody waits for what becomes of that.
+    /// Reports how long the hook took; does not wait for an answer.
     pub(super) fn took(self, event: &Event, time: Duration) {
         let took = HookTook { event: event.name.clone(), us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX) };
         let _ = (&self.0).write_all(&line(None, method::HOOK_TOOK, &took));
     }
 }
 
-/// Both answers, in whatever pieces they come.
+/// Reads lines until the answer to the event.
 fn listen(mut stream: impl Read) -> Result<Hook, UnindexedReason> {
     let (mut read, mut done) = (Vec::with_capacity(4096), 0);
     let mut piece = [0; 4096];
@@ -91,7 +91,7 @@ fn listen(mut stream: impl Read) -> Result<Hook, UnindexedReason> {
             return Err(UnindexedReason::Garbled);
         }
         match stream.read(&mut piece) {
-            // Hung up on: whoever it was does not want it.
+            // The peer hung up.
             Ok(0) => return Err(UnindexedReason::Refused),
             Ok(count) => read.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -100,7 +100,7 @@ fn listen(mut stream: impl Read) -> Result<Hook, UnindexedReason> {
     }
 }
 
-/// What one line says: the answer to the event, or something on the way to it.
+/// Parses a line: the answer to the event, or `None` for any other valid line.
 fn heard(line: &[u8]) -> Result<Option<Hook>, UnindexedReason> {
     let incoming: Incoming = serde_json::from_slice(line).map_err(|_| UnindexedReason::Garbled)?;
     match incoming {
@@ -134,7 +134,7 @@ fn line(id: Option<u64>, method: &str, params: &impl Serialize) -> Vec<u8> {
         Some(id) => serde_json::to_vec(&Call { jsonrpc: "2.0", id, method, params }),
         None => serde_json::to_vec(&Notification { jsonrpc: "2.0", method, params }),
     };
-    // Made of texts and numbers: it cannot fail, and an empty line would be no harm.
+    // Only strings and numbers: cannot fail, and an empty line does no harm.
     let mut line = line.unwrap_or_default();
     line.push(b'\n');
     line

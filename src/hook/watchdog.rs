@@ -1,10 +1,11 @@
-//! Who sees to it that a hook ends in time: a thread that waits until the work is late, and then does what is left.
+//! Ends a hook in time: a thread that waits until the work is late and then takes over.
 //!
-//! Two moments count. At the first the work is given up: what is known of the event is left in the spool, by this
-//! thread, for the other may be stuck in a system call. At the second the process ends, whatever anybody is doing.
+//! There are two deadlines. At the first the watchdog gives the work up and writes what is known of the event to the
+//! spool itself, because the working thread may be stuck in a system call. At the second the process exits, whatever
+//! either thread is doing.
 //!
-//! The agent's own input is waited for longer than the daemon: a busy machine brings it late, and without it the event is
-//! lost. The time for the daemon begins when the input is there.
+//! The hook waits longer for the agent's input than for the daemon: on a busy machine the input arrives late, and
+//! without it the event is lost. The daemon's time starts once the input is read.
 
 use std::path::PathBuf;
 use std::process::exit;
@@ -19,47 +20,47 @@ use super::event::Event;
 use super::input::{Field, Input};
 use super::talk::UnindexedReason;
 
-/// Shortest time that may be configured; the longest is the event's.
+/// Shortest budget that can be configured; the longest depends on the event.
 const LEAST: Duration = Duration::from_millis(10);
-/// How long the agent's input is waited for, from the start of the process on. An agent that needs longer has all of it
-/// given up: no hook may take longer where nothing else is configured.
+/// Time limit for the agent's input, from the start of the process. After that the event is given up: unless more is
+/// configured, no hook may take longer.
 const INPUT: Duration = Duration::from_millis(limits::HOOK_END_MS);
-/// What a file takes at least, on a machine that has kept us waiting until all time was over.
+/// Least time left for writing the spool file, even if a busy machine has used up all time.
 const LAST: Duration = Duration::from_millis(30);
-/// Stack of these threads: they do little.
+/// Stack size of these threads, which do little.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What is known of one event, and how far it is.
+/// What is known of one event, and how far its handling is.
 pub(super) struct Call {
     pub(super) phase: Phase,
-    /// As the command line names it.
+    /// The event named on the command line.
     pub(super) event: Option<Event>,
     pub(super) id: String,
     pub(super) at: SystemTime,
     pub(super) started: Instant,
-    /// When the daemon began to be told.
+    /// When the input was read and the exchange with the daemon began.
     pub(super) read_at: Option<Instant>,
-    /// The home in whose spool it may be left, once that is known.
+    /// The home whose spool may be used, once known.
     pub(super) spool_in: Option<PathBuf>,
-    /// What is configured.
+    /// The configured budget.
     pub(super) timeout: Option<Duration>,
 }
 
-/// How far it is.
+/// Phase of the handling of an event.
 pub(super) enum Phase {
-    /// The home is being looked at; nothing is known of the event.
+    /// Checking the home; nothing is known of the event.
     Starting,
-    /// Standard input is being read.
+    /// Reading standard input.
     Reading(Input),
-    /// The daemon is being told.
+    /// Waiting for the daemon.
     Talking(HookParams),
-    /// It was taken or is being left behind: nothing is to be saved any more.
+    /// Taken by the daemon or being spooled: nothing is left to save.
     Ending,
     /// The watchdog has taken over.
     GivenUp,
 }
 
-/// Where both threads meet.
+/// State shared by the working thread and the watchdog.
 pub(super) struct Desk {
     call: Mutex<Call>,
     changed: Condvar,
@@ -74,7 +75,7 @@ impl Desk {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the call. Does not return once the watchdog has taken over: the process is about to end.
+    /// Changes the call. Does not return once the watchdog has taken over, because the process is about to exit.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Call) -> T) -> T {
         let mut call = self.lock();
         if matches!(call.phase, Phase::GivenUp) {
@@ -85,14 +86,14 @@ impl Desk {
         }
         let before = call.give_up_at();
         let changed = change(&mut call);
-        // What only puts it off will be seen when the time has come.
+        // The watchdog notices a later deadline when it wakes up at the earlier one.
         if call.give_up_at() < before {
             self.changed.notify_one();
         }
         changed
     }
 
-    /// Ends the reading: the event, and what the daemon is told of it.
+    /// Ends the reading and returns the event with the parameters for the daemon.
     pub(super) fn params(&self) -> (Event, HookParams) {
         self.change(|call| {
             let (event, params) = call.read();
@@ -104,7 +105,7 @@ impl Desk {
         })
     }
 
-    /// Begins to watch. `false`: there can be no thread.
+    /// Starts the watchdog. Returns false if no thread can be created.
     pub(super) fn guard(self: &Arc<Self>) -> bool {
         let desk = self.clone();
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || desk.watch()).is_ok()
@@ -137,7 +138,7 @@ impl Desk {
         };
         drop(call);
         let Some(home) = home else { exit(0) };
-        // The disk may be what hangs.
+        // Writing may hang too: another thread exits the process in time.
         let last = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             thread::sleep(end_at.saturating_duration_since(Instant::now()));
             exit(0);
@@ -150,9 +151,9 @@ impl Desk {
 }
 
 impl Call {
-    /// How long the daemon is waited for, and how long the process may take.
+    /// The time for the daemon, and the limit for the whole process.
     fn budget(&self) -> (Duration, Duration) {
-        // As long as its name is not known, it may be any.
+        // While the name is unknown, assume the shortest limit.
         let (usual, most) = match &self.event {
             Some(event) => (event.budget(), event.most()),
             None => (Event::of("").budget(), Event::of("SessionEnd").most()),
@@ -169,12 +170,12 @@ impl Call {
         }
     }
 
-    /// The rest of the time is for the spool.
+    /// The first deadline; the remaining time is for the spool.
     fn give_up_at(&self) -> Instant {
         self.end_at() - self.budget().0 * 2 / 5
     }
 
-    /// What is known of the event, as far as it was read.
+    /// Builds the event and its parameters from the input read so far.
     fn read(&mut self) -> (Event, HookParams) {
         let Phase::Reading(input) = &mut self.phase else { return (Event::of(""), HookParams::default()) };
         let named = input.get(Field::EventName);
@@ -215,7 +216,8 @@ mod tests {
         }
     }
 
-    /// Milliseconds from the start to both moments, while the input is read and once it was, so many milliseconds after the start.
+    /// Milliseconds from the start to both deadlines, while the input is being read and after it was read `read_after`
+    /// ms after the start.
     fn moments(event: Option<&str>, timeout_ms: Option<u64>, read_after: u64) -> [u128; 4] {
         let mut call = call(event, "", timeout_ms);
         let since = |at: Instant| at.duration_since(call.started).as_millis();
@@ -255,7 +257,7 @@ mod tests {
         for (event, timeout, read_after, expected) in [
             (Some("stop"), None, 500, [960, 1_000, 560, 600]),
             (Some("session-start"), None, 930, [940, 1_000, 1_020, 1_080]),
-            // Never beyond the most that the event may take.
+            // Never beyond the event's upper limit.
             (Some("session-end"), None, 950, [960, 1_000, 960, 1_000]),
             (Some("session-end"), Some(1_000), 500, [600, 1_000, 600, 1_000]),
             (Some("stop"), Some(3_000), 1_700, [1_800, 3_000, 1_800, 3_000]),

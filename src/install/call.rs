@@ -1,25 +1,25 @@
-//! The command line by which an agent calls a hook of Baton: how it is written, and how one is recognised.
+//! The command line by which an agent calls a hook of Baton: writes it and recognises it.
 
 use std::path::{Path, PathBuf};
 
 use baton_events::session::SignalKind;
 
-/// Names of the programs that can be called as a hook. The second takes `hook` as its first argument.
+/// Programs that can be called as a hook. The second takes `hook` as its first argument.
 const PROGRAMS: [&str; 2] = ["baton-hook", "baton"];
-/// What may stand before the program.
+/// May precede the program.
 const HOME: &str = "BATON_HOME=";
 
-/// How hooks are called from a settings file.
+/// How a settings file calls hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Caller {
-    /// The program, with what stands before the event's name.
+    /// The program and the arguments before the event's name.
     words: Vec<String>,
-    /// `BATON_HOME`, where it is not the default: an agent that is started elsewhere may not have it.
+    /// `BATON_HOME` if it is not the default, because the agent's environment may lack it.
     home: Option<String>,
 }
 
 impl Caller {
-    /// The small program if it is there, else the large one, which does the same.
+    /// Prefers the small program; the large one does the same.
     pub(crate) fn new(hook: Option<&Path>, baton: &Path, home: Option<&Path>) -> Self {
         let words = match hook {
             Some(hook) => vec![portable(hook)],
@@ -28,7 +28,7 @@ impl Caller {
         Self { words, home: home.map(|home| home.display().to_string()) }
     }
 
-    /// The command for one event, as a shell takes it: `bash`, and where there is none `PowerShell`.
+    /// The command for one event, for `bash` or, if there is none, `PowerShell`.
     pub(crate) fn line(&self, event: &str) -> String {
         let home = self.home.iter().filter(|_| cfg!(unix)).map(|home| format!("BATON_HOME={}", quoted(home)));
         let words = self.words.iter().map(|word| quoted(word));
@@ -44,15 +44,15 @@ impl Caller {
 /// A hook of Baton in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Own {
-    /// The program as it is named there.
+    /// The program as written there.
     pub(crate) program: PathBuf,
-    /// `BATON_HOME` as it is given there.
+    /// `BATON_HOME` as written there.
     pub(crate) home: Option<String>,
 }
 
 impl Own {
-    /// Reads a command line: `None` unless it calls a hook of Baton for one event that Baton knows, and does nothing else.
-    /// Whoever has put more into such a line has made it his own, and it stays.
+    /// Parses a command line. `None` unless it calls a hook of Baton for one known event and does nothing else: a line
+    /// that a person has extended is theirs and stays.
     pub(crate) fn read(line: &str) -> Option<Self> {
         let mut words = words(line)?.into_iter().peekable();
         let home = words.next_if(|word| word.starts_with(HOME)).map(|word| word[HOME.len()..].to_owned());
@@ -70,13 +70,13 @@ impl Own {
     }
 }
 
-/// A path as every shell takes it: on Windows with slashes, which Git Bash keeps.
+/// A path that every shell accepts: on Windows with slashes, which Git Bash keeps.
 fn portable(path: &Path) -> String {
     let text = path.display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
-/// A word as a shell takes it, quoted only where that is needed.
+/// Quotes a word for a shell, if it needs quotes.
 pub(crate) fn quoted(word: &str) -> String {
     let is_literal = |letter: char| !"\"$`\\!".contains(letter);
     if !word.is_empty() && !word.starts_with('~') && word.chars().all(is_plain) {
@@ -88,13 +88,13 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
-/// Whether a letter means itself to every shell, without quotes.
+/// True if no shell gives the character a special meaning outside quotes.
 fn is_plain(letter: char) -> bool {
     letter.is_alphanumeric() || "/._-+@%:,=~".contains(letter)
 }
 
-/// The words of a command line that has nothing but words, without their quotes. `None` for one with anything that a shell
-/// gives a meaning of its own: operators, variables, remarks, a second line.
+/// Splits a command line into words without quotes. `None` if it contains anything with a meaning to a shell:
+/// operators, variables, comments, a second line.
 fn words(line: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -108,11 +108,11 @@ fn words(line: &str) -> Option<Vec<String>> {
             }
             (Some(open), _) if letter == open => quote = None,
             (None, ' ' | '\t') => words.extend(word.take()),
-            // As `quoted` writes an apostrophe.
+            // An apostrophe as written by `quoted`.
             (None, '\\') => word.get_or_insert_default().push(letters.next_if_eq(&'\'')?),
             (None, _) if !is_plain(letter) => return None,
             (Some('"'), '$' | '`') => return None,
-            // Before anything else a backslash is one of Windows.
+            // Before other characters a backslash is a Windows separator.
             (Some('"'), '\\') if letters.peek().is_some_and(|next| "\"\\$`".contains(*next)) => {
                 word.get_or_insert_default().extend(letters.next());
             }
@@ -153,7 +153,7 @@ mod tests {
             ("/b/baton hook session-start", Some("/b/baton")),
             ("BATON_HOME='2 3' /b/baton hook stop", Some("/b/baton")),
             (" BATON_HOME=/h  '/it'\\''s/baton-hook' Stop ", Some("/it's/baton-hook")),
-            // Somebody has made more of it.
+            // Lines that a person has extended.
             ("A=1 /b/baton hook stop", None),
             ("/usr/bin/baton-hook Stop && notify-send done", None),
             ("/usr/bin/baton-hook Stop&", None),

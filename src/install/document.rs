@@ -1,10 +1,10 @@
-//! A JSON file that is changed by cutting and inserting, so that every byte outside of a change stays as it is: order,
-//! indentation, line ends, a byte order mark, comments, a trailing comma. What was inserted is taken away again without
-//! a trace.
+//! A JSON file edited by cutting and inserting text, so that every byte outside an edit is preserved: order,
+//! indentation, line ends, a byte order mark, comments, a trailing comma. Removing an insertion restores the text
+//! exactly.
 //!
 //! # Hazards
 //!
-//! - Where a file had an empty object or list over several lines, only the backup tells how it was written.
+//! - If a file had an empty object or list spread over several lines, only the backup preserves how it was written.
 
 use std::ops::Range;
 
@@ -14,39 +14,39 @@ use jsonc_parser::common::Ranged as _;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What some editors put before the text.
+/// Byte order mark, which some editors write.
 const MARK: &str = "\u{feff}";
-/// Indentation where the file shows none.
+/// Indentation if the file has none.
 const INDENT: &str = "  ";
 
-/// Why a text is not changed.
+/// Reason why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
-    /// It cannot be read as JSON.
+    /// The text is not valid JSON.
     #[error("it is no valid JSON: {0}")]
     Invalid(String),
-    /// Something else stands where an object or a list must be.
+    /// A value has the wrong type; an object or a list is required.
     #[error("{place} is {found}, and must be {wanted}")]
     Mistyped { place: String, found: &'static str, wanted: &'static str },
 }
 
-/// A step from a value into it.
+/// A step into a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
-    /// A member of an object; of several with one name the last, as JavaScript takes them.
+    /// A member of an object; of several with one name the last, as in JavaScript.
     Key(&'a str),
     /// An element of a list, from 0.
     At(usize),
 }
 
-/// A text that holds one JSON object.
+/// A text with one JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Document {
     text: String,
     is_marked: bool,
 }
 
-/// Where a value lies, and what lies in it.
+/// Position of a value and of its children.
 struct Spot {
     range: Range<usize>,
     children: Vec<Range<usize>>,
@@ -54,7 +54,7 @@ struct Spot {
 }
 
 impl Document {
-    /// Reads a text. One without anything in it is an object without members.
+    /// Parses a text. An empty text is an empty object.
     pub(crate) fn read(text: &str) -> Result<Self, Error> {
         let (text, is_marked) = text.strip_prefix(MARK).map_or((text, false), |rest| (rest, true));
         let text = if text.trim().is_empty() { "{}\n" } else { text };
@@ -63,35 +63,35 @@ impl Document {
         Ok(document)
     }
 
-    /// The text as it is now.
+    /// The current text.
     pub(crate) fn text(&self) -> String {
         if self.is_marked { format!("{MARK}{}", self.text) } else { self.text.clone() }
     }
 
-    /// What it says.
+    /// The parsed value.
     pub(crate) fn value(&self) -> Result<Value, Error> {
         self.at(&[], value)
     }
 
-    /// Whether it is JSON and no more: without comments and trailing commas.
+    /// True if it is plain JSON, without comments and trailing commas.
     pub(crate) fn is_strict(&self) -> bool {
         serde_json::from_str::<serde::de::IgnoredAny>(&self.text).is_ok()
     }
 
-    /// Adds a member to an object, as its last.
+    /// Appends a member to an object.
     pub(crate) fn insert(&mut self, path: &[Step], key: &str, value: &impl Serialize) -> Result<(), Error> {
         let spot = self.spot(path)?.must_be(OBJECT, &name(path))?;
         let key = serde_json::to_string(key).map_err(|error| Error::Invalid(error.to_string()))?;
         self.add(&spot, &format!("{key}: "), value)
     }
 
-    /// Adds an element to a list, as its last.
+    /// Appends an element to a list.
     pub(crate) fn push(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
         let spot = self.spot(path)?.must_be(LIST, &name(path))?;
         self.add(&spot, "", value)
     }
 
-    /// Puts another value in the place of one.
+    /// Replaces a value.
     pub(crate) fn replace(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
         let range = self.spot(path)?.range;
         let text = self.pretty(value, &self.indentation(range.start))?;
@@ -99,7 +99,7 @@ impl Document {
         Ok(())
     }
 
-    /// Takes a member or an element away, with its comma and its line.
+    /// Removes a member or an element, with its comma and its line.
     pub(crate) fn remove(&mut self, path: &[Step]) -> Result<(), Error> {
         let Some((last, parent)) = path.split_last() else { return Ok(()) };
         let spot = self.spot(parent)?;
@@ -117,7 +117,7 @@ impl Document {
             _ => None,
         };
         let start = self.text[..child.start].trim_end().len();
-        // From the back, so that what lies before keeps its place.
+        // From the back, so that earlier positions stay valid.
         if let Some(comma) = following {
             self.text.remove(comma);
         }
@@ -131,17 +131,17 @@ impl Document {
         Ok(())
     }
 
-    /// Refuses anything but an object at this place.
+    /// Returns an error unless the value at `path` is an object.
     pub(crate) fn must_be_object(&self, path: &[Step]) -> Result<(), Error> {
         self.spot(path)?.must_be(OBJECT, &name(path)).map(|_| ())
     }
 
-    /// Whether there is a value at this place.
+    /// True if there is a value at `path`.
     pub(crate) fn has(&self, path: &[Step]) -> bool {
         self.spot(path).is_ok()
     }
 
-    /// After the only child has gone: the line that it had opened goes too.
+    /// Removes the line break that the only child had added.
     fn close_up(&mut self, path: &[Step]) -> Result<(), Error> {
         let range = self.spot(path)?.range;
         let inner = range.start + 1..range.end - 1;
@@ -182,7 +182,7 @@ impl Document {
         Ok(())
     }
 
-    /// A value over several lines, all but its first indented like this.
+    /// Formats a value over several lines, indented from the second line on.
     fn pretty(&self, value: &impl Serialize, indentation: &str) -> Result<String, Error> {
         let unit = self.unit();
         let mut bytes = Vec::new();
@@ -190,7 +190,7 @@ impl Document {
         let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
         let written = value.serialize(&mut serializer).map_err(|error| error.to_string());
         let text = written.and_then(|()| String::from_utf8(bytes).map_err(|error| error.to_string()));
-        // Line ends within strings are escaped: these are those between values.
+        // Line breaks within strings are escaped, so these are between values.
         text.map(|text| text.replace('\n', &format!("{}{indentation}", self.newline()))).map_err(Error::Invalid)
     }
 
@@ -201,14 +201,14 @@ impl Document {
         }
     }
 
-    /// One level of indentation: what the first indented line has.
+    /// One level of indentation, taken from the first indented line.
     fn unit(&self) -> String {
         let mut lines = self.text.lines().skip(1);
         let blank = |line: &str| line[..line.len() - line.trim_start().len()].to_owned();
         lines.find(|line| line.starts_with([' ', '\t']) && !line.trim().is_empty()).map_or(INDENT.to_owned(), blank)
     }
 
-    /// What the line of this place begins with.
+    /// The indentation of the line that contains `place`.
     fn indentation(&self, place: usize) -> String {
         let line = &self.text[self.text[..place].rfind('\n').map_or(0, |at| at + 1)..];
         line.chars().take_while(|letter| matches!(letter, ' ' | '\t')).collect()
@@ -218,7 +218,7 @@ impl Document {
         self.text[..place].trim_end_matches([' ', '\t']).ends_with('\n')
     }
 
-    /// The comma in what lies between values: white space and remarks besides.
+    /// Finds the comma between two values, among white space and comments.
     fn comma(&self, range: Range<usize>) -> Option<usize> {
         let text = &self.text[range.clone()];
         let mut at = 0;
@@ -231,7 +231,7 @@ impl Document {
         None
     }
 
-    /// Where the remarks end that follow on the same line.
+    /// End of the comments that follow on the same line.
     fn end_of_remarks(&self, range: Range<usize>) -> usize {
         let text = &self.text[range.clone()];
         let (mut at, mut end) = (0, 0);
@@ -301,7 +301,7 @@ impl Spot {
     }
 }
 
-/// JSON with remarks and trailing commas, and nothing else besides.
+/// JSON with comments and trailing commas, and no other extension.
 fn options() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -321,7 +321,7 @@ fn range(range: &jsonc_parser::common::Range) -> Range<usize> {
     range.start..range.end
 }
 
-/// What a value says. A number that is too large for this is none of ours.
+/// Converts a node to a value. Numbers too large for it become null; ours are small.
 fn value(node: &Node) -> Value {
     match node {
         Node::StringLit(text) => Value::String(text.value.to_string()),
@@ -336,7 +336,7 @@ fn value(node: &Node) -> Value {
     }
 }
 
-/// The length of the remark that a text begins with. A line's end is no part of it.
+/// Length of the comment at the start of a text, without its line break.
 fn remark(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find(['\r', '\n']).unwrap_or(text.len()));
@@ -344,7 +344,7 @@ fn remark(text: &str) -> Option<usize> {
     text.starts_with("/*").then(|| text.find("*/").map_or(text.len(), |end| end + 2))
 }
 
-/// A place for a person: `hooks.Stop[0]`.
+/// Formats a path for a person: `hooks.Stop[0]`.
 fn name(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {

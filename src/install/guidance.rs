@@ -1,10 +1,10 @@
 //! The block for `CLAUDE.md` that tells agents when to close a session and where to look for earlier ones.
 
-/// What the block begins with, to be found again. The rest of the line is for people.
+/// Beginning of the block's first line, by which it is found. The rest of the line is for people.
 const BEGIN: &str = "<!-- baton:begin";
 const END: &str = "<!-- baton:end -->";
 
-/// What Baton really does, as plain facts and three steps.
+/// The guidance: facts and three steps.
 const BLOCK: &str = "\
 <!-- baton:begin (put in by `baton install`, taken out by `baton uninstall`) -->
 ## Session Handoff Best Practice
@@ -22,7 +22,7 @@ Without a close nothing is lost: `/clear`, the end of a session, a search and 30
 <!-- baton:end -->
 ";
 
-/// The text with the block at its end, or the block in the place of an older one.
+/// Appends the block, or replaces an older one.
 pub(crate) fn put_in(text: &str) -> String {
     let newline = newline(text);
     let block = BLOCK.replace('\n', newline);
@@ -31,12 +31,12 @@ pub(crate) fn put_in(text: &str) -> String {
     }
     match text {
         "" => block,
-        // One empty line between; where the last line was not ended none, so that it can be told when it is taken out.
+        // An empty line between, unless the last line was not terminated, so that removal can restore the text.
         _ => format!("{text}{newline}{block}"),
     }
 }
 
-/// The text without the block, exactly as it was before it was put in.
+/// Removes the block, restoring the text as it was before.
 pub(crate) fn take_out(text: &str) -> String {
     let Some((start, end)) = place(text) else { return text.to_owned() };
     let before = &text[..start];
@@ -44,12 +44,12 @@ pub(crate) fn take_out(text: &str) -> String {
     format!("{before}{}", &text[end..])
 }
 
-/// Whether the block is there.
+/// True if the text contains the block.
 pub(crate) fn is_in(text: &str) -> bool {
     place(text).is_some()
 }
 
-/// From the beginning of the block's first line to behind its last.
+/// Start of the block's first line and end of its last.
 fn place(text: &str) -> Option<(usize, usize)> {
     let (end, line) = lines(text).find(|(_, line)| line.trim_end() == END)?;
     let start = lines(text).take_while(|(at, _)| *at < end).filter(|(_, line)| line.starts_with(BEGIN)).last()?.0;

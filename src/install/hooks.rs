@@ -1,5 +1,5 @@
-//! Baton's hooks in a settings file of Claude Code, or in Codex' `hooks.json`, which has the same shape: which there are, how they are put in, mended and taken out. Hooks of
-//! others stay as they are.
+//! Baton's hooks in Claude Code's settings or in Codex' `hooks.json`, which has the same shape: finds, adds, repairs
+//! and removes them. Hooks of others stay as they are.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::call::{Caller, Own};
 use super::document::{Document, Error, Step};
 
-/// The events that are listened to, with the seconds after which Claude Code gives up. The hook ends by itself long
-/// before; a session's end has none, because an exit would wait for it.
+/// The events with hooks, and the seconds after which Claude Code gives up on them. The hook ends long before that.
+/// SessionEnd has no timeout, because an exit would wait for it.
 pub(crate) const EVENTS: [(&str, Option<u64>); 7] = [
     ("SessionStart", Some(TIMEOUT_S)),
     ("UserPromptSubmit", Some(TIMEOUT_S)),
@@ -20,14 +20,14 @@ pub(crate) const EVENTS: [(&str, Option<u64>); 7] = [
     ("SessionEnd", None),
 ];
 const TIMEOUT_S: u64 = 5;
-/// A timeout that somebody has set by hand stays up to this one; above, milliseconds were meant.
+/// Longest timeout that is kept if a person has set it; a larger one was meant in milliseconds.
 pub(crate) const TIMEOUT_S_MAX: u64 = 60;
 
-/// The file of Codex that hooks stand in, in the same shape.
+/// Codex' file for hooks, in the same shape.
 pub(crate) const CODEX_HOOKS: &str = "hooks.json";
 const HOOKS: Step = Step::Key("hooks");
 
-/// Where hooks go in the file, as Claude Code reads it.
+/// An entry of an event's list, in Claude Code's format.
 #[derive(Debug, Clone, Serialize)]
 struct Group {
     hooks: [Handler; 1],
@@ -42,7 +42,7 @@ struct Handler {
     timeout: Option<u64>,
 }
 
-/// All hooks, as the value of `hooks`.
+/// All hooks, serialised as the value of `hooks`.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted<'a>(pub(crate) &'a Caller);
 
@@ -62,27 +62,27 @@ impl Serialize for Wanted<'_> {
     }
 }
 
-/// A hook of Baton as it stands in a file.
+/// A hook of Baton found in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
-    /// The event it is called for.
+    /// The event that calls it.
     pub(crate) event: String,
-    /// What it calls.
+    /// The program it calls.
     pub(crate) own: Own,
     /// The whole command line.
     pub(crate) line: String,
-    /// As it stands there.
+    /// The timeout as written there.
     pub(crate) timeout: Option<Value>,
-    /// Which of the event's occasions it is limited to.
+    /// The matcher that limits it to some occurrences of the event.
     pub(crate) matcher: Option<String>,
-    /// Whether it is anything but a plain command that is waited for.
+    /// True unless it is a plain command that the agent waits for.
     pub(crate) is_odd: bool,
     group: usize,
     at: usize,
 }
 
 impl Found {
-    /// Whether it does what the event needs.
+    /// True if it is called at every occurrence and waited for, with a valid timeout.
     pub(crate) fn is_sound(&self) -> bool {
         let timeout = match (&self.timeout, is_end(&self.event)) {
             (None, _) => true,
@@ -93,7 +93,7 @@ impl Found {
     }
 }
 
-/// Events whose hooks Codex has not noted as trusted in its configuration: each has a table of its own there, named after
+/// Events whose hooks Codex has not recorded as trusted in its configuration, which has a table for each, named after
 /// the file, the event, the group and the place in it.
 pub(crate) fn untrusted(config: &Value) -> Vec<&'static str> {
     let trusted = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
@@ -115,7 +115,7 @@ fn is_end(event: &str) -> bool {
     event == "SessionEnd"
 }
 
-/// Baton's hooks in a file, whatever else is wrong with it.
+/// Finds Baton's hooks in a file, whatever else is wrong with it.
 pub(crate) fn found(settings: &Value) -> Vec<Found> {
     let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
@@ -144,7 +144,7 @@ pub(crate) fn found(settings: &Value) -> Vec<Found> {
     found
 }
 
-/// The command line of a handler, with the arguments that are given apart.
+/// The command line of a handler, including arguments given separately.
 fn line(handler: &Value) -> Option<String> {
     let command = handler.get("command")?.as_str()?;
     let Some(arguments) = handler.get("args").and_then(Value::as_array) else { return Some(command.to_owned()) };
@@ -153,7 +153,7 @@ fn line(handler: &Value) -> Option<String> {
     words.map(|words| words.join(" "))
 }
 
-/// Puts in what is missing and mends what is not as it should be.
+/// Adds missing hooks and repairs wrong ones.
 pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Error> {
     let wanted = Wanted(caller);
     let before = document.value()?;
@@ -165,10 +165,10 @@ pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Err
     for (event, timeout) in EVENTS {
         let path = [HOOKS, Step::Key(event)];
         let line = caller.line(event);
-        // The first that is as it should be stays, or else the first one is mended; each other one goes.
+        // Keeps the first correct hook, or repairs the first one; removes all others.
         let own = of_event(document, event)?;
         let kept = own.iter().position(|found| found.line == line && found.is_sound()).unwrap_or(0);
-        // From the back, so that those before keep their places.
+        // From the back, so that earlier positions stay valid.
         for (_, surplus) in own.iter().enumerate().rev().filter(|(index, _)| *index != kept) {
             take_one(document, surplus)?;
         }
@@ -190,9 +190,9 @@ pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Err
     Ok(())
 }
 
-/// Takes all of Baton's out, and what has become empty by that.
+/// Removes all of Baton's hooks, and lists and objects that become empty.
 pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
-    // Each round takes one away.
+    // Each round removes one hook.
     while let Some(last) = found(&document.value()?).pop() {
         take_one(document, &last)?;
         let value = document.value()?;
@@ -211,7 +211,7 @@ fn of_event(document: &Document, event: &str) -> Result<Vec<Found>, Error> {
     Ok(found(&document.value()?).into_iter().filter(|found| found.event == event).collect())
 }
 
-/// Whether nothing else stands in its group.
+/// True if it is the only hook in its group.
 fn is_alone(settings: &Value, found: &Found) -> bool {
     settings["hooks"][&found.event][found.group]["hooks"].as_array().is_some_and(|handlers| handlers.len() == 1)
 }

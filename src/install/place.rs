@@ -1,4 +1,4 @@
-//! Where agents keep what is changed, and where our own programs lie.
+//! Where the agents' files and our own programs are.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub enum Host {
 impl Host {
     const ALL: [Self; 2] = [Self::Claude, Self::Codex];
 
-    /// Its program.
+    /// The name of its program.
     pub(crate) fn program(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -25,7 +25,7 @@ impl Host {
         }
     }
 
-    /// Its name.
+    /// Its display name.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -33,14 +33,14 @@ impl Host {
         }
     }
 
-    /// The agents on this machine: their program is on the path, or their folder is there. Where there is none, Claude Code
-    /// may still come.
+    /// The agents on this machine: those whose program is on the path or whose folder exists. If there is none, Claude
+    /// Code, which may be installed later.
     pub(crate) fn found(environment: &Environment) -> Vec<Self> {
         let folder = |host| match host {
             Self::Claude => environment.claude_config_dir.clone(),
             Self::Codex => environment.codex_home.clone(),
         };
-        // One that does not answer is there: whoever reads it says so.
+        // A folder that does not answer counts as existing; reading it will report the problem.
         let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
         let is_there = |host: &Self| has_folder(folder(*host)) || program::find(host.program()).is_some();
         let found: Vec<Self> = Self::ALL.into_iter().filter(is_there).collect();
@@ -48,7 +48,7 @@ impl Host {
     }
 }
 
-/// For whom something is set up.
+/// Scope of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Scope {
     /// For you, in all projects
@@ -57,7 +57,7 @@ pub enum Scope {
     Project,
 }
 
-/// The files of one scope.
+/// The agent's files of one scope.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) scope: Scope,
@@ -65,21 +65,22 @@ pub(crate) struct Place {
     pub(crate) settings: PathBuf,
     /// `CLAUDE.md`.
     pub(crate) guidance: PathBuf,
-    /// `.mcp.json` of a project. For a user `~/.claude.json` is the place, which running sessions rewrite.
+    /// `.mcp.json` of a project. `None` for a user, whose servers are in `~/.claude.json`, which running sessions
+    /// rewrite.
     pub(crate) servers: Option<PathBuf>,
-    /// The project's folder: nothing that it brings may have files changed elsewhere.
+    /// The project's folder; links in it must not cause changes outside.
     pub(crate) top: Option<PathBuf>,
 }
 
 impl Place {
-    /// Where Codex' files lie: its hooks have the shape of Claude Code's settings.
+    /// Codex' files; its hooks have the shape of Claude Code's settings.
     pub(crate) fn of_codex(environment: &Environment) -> Self {
         let folder = &environment.codex_home;
         let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));
         Self { scope: Scope::User, settings, guidance, servers: None, top: None }
     }
 
-    /// Where the scope's files lie, seen from a directory.
+    /// The files of a scope, seen from a directory.
     pub(crate) fn of(scope: Scope, environment: &Environment, directory: &Path) -> Self {
         match scope {
             Scope::User => {
@@ -100,7 +101,7 @@ impl Place {
         }
     }
 
-    /// The other files that say something about hooks here: what overrides the settings, and what rules them all.
+    /// Other files that affect hooks here: the ones that override the settings, and the managed ones above all.
     pub(crate) fn overriding(&self) -> Vec<PathBuf> {
         let managed = match std::env::consts::OS {
             "macos" => "/Library/Application Support/ClaudeCode/managed-settings.json",
@@ -111,28 +112,28 @@ impl Place {
     }
 }
 
-/// Where Claude Code names its servers for a user; the first that is there counts.
+/// Files in which Claude Code may register a user's servers; the first that exists counts.
 pub(crate) fn registries(environment: &Environment) -> Vec<PathBuf> {
     let home = std::env::home_dir().map(|home| home.join(".claude.json"));
     std::iter::once(environment.claude_config_dir.join(".claude.json")).chain(home).collect()
 }
 
-/// The top of the work tree that a directory lies in, or the directory.
+/// The root of the work tree that contains a directory, or the directory itself.
 fn top(directory: &Path) -> PathBuf {
     directory.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(directory).to_owned()
 }
 
-/// Our own programs, by their whole paths.
+/// Absolute paths of our own programs.
 #[derive(Debug, Clone)]
 pub(crate) struct Programs {
     /// `baton`.
     pub(crate) baton: PathBuf,
-    /// `baton-hook` beside it, if it is there.
+    /// `baton-hook` beside it, if it exists.
     pub(crate) hook: Option<PathBuf>,
 }
 
 impl Programs {
-    /// Those of this process.
+    /// The programs beside this process's executable.
     pub(crate) fn own() -> std::io::Result<Self> {
         let baton = std::env::current_exe()?;
         let hook = baton.with_file_name(format!("baton-hook{}", std::env::consts::EXE_SUFFIX));
@@ -140,13 +141,13 @@ impl Programs {
         Ok(Self { baton, hook })
     }
 
-    /// Whether they lie where a build puts them, and the next clean takes them away.
+    /// True if they are in a build directory, where the next clean removes them.
     pub(crate) fn are_built_here(&self) -> bool {
         self.baton.parent().is_some_and(|folder| folder.join("deps").is_dir() && folder.join(".fingerprint").is_dir())
     }
 }
 
-/// `BATON_HOME`, where it is not what a program without it would take.
+/// `BATON_HOME` if it differs from the default.
 pub(crate) fn other_home(environment: &Environment) -> Option<&Path> {
     let usual = std::env::home_dir().map(|home| home.join(".baton"));
     Some(environment.home.as_path()).filter(|home| usual.as_deref() != Some(home))

@@ -1,4 +1,4 @@
-//! What is to be changed, before anything is: shown, asked for, done in order.
+//! Planned changes: shown, confirmed, then made in order.
 
 use std::path::{Path, PathBuf};
 
@@ -7,52 +7,52 @@ use similar::TextDiff;
 use super::server::Server;
 use super::target::{self, Target};
 
-/// Lines around a change that are shown.
+/// Context lines around a change.
 const CONTEXT: usize = 3;
 
-/// Everything that is to be done, and what a person should know.
+/// All planned changes, with remarks for the person.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// In this order.
+    /// Changes, in order.
     pub changes: Vec<Change>,
-    /// What is not changed, and may matter. Sentences.
+    /// Sentences on what is not changed but may matter.
     pub remarks: Vec<String>,
 }
 
-/// One thing to do.
+/// One change.
 #[derive(Debug)]
 pub struct Change(pub(super) Kind);
 
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Puts a text in a file's place.
+    /// Replaces a file's text.
     Write {
         target: Target,
         text: String,
-        /// Whether the copies that were made of it are of no use any more.
+        /// True if the backups are no longer needed.
         is_undone: bool,
     },
-    /// Takes away a file that we had made, and its folder where that was made for it.
+    /// Removes a file that we created, and its folder if we created that too.
     Remove { target: Target, folder: Option<PathBuf> },
-    /// Has the agent register the server.
+    /// Runs the agent's command that registers the server.
     Register { server: Server, cli: PathBuf },
-    /// Has the agent forget the server.
+    /// Runs the agent's command that removes the server.
     Unregister { server: Server, cli: PathBuf },
 }
 
-/// Why a change was not made.
+/// Reason why a change was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum Failed {
-    /// A file.
+    /// A file could not be changed.
     #[error(transparent)]
     Target(#[from] target::Error),
-    /// Another program; says what it was to do.
+    /// Another program failed; the message names what to run.
     #[error("{0}")]
     Program(String),
 }
 
 impl Change {
-    /// What it would do: for a file the lines that change, as `diff -u` shows them.
+    /// Shows the change: for a file the lines that change, like `diff -u`.
     pub fn shown(&self) -> String {
         match &self.0 {
             Kind::Write { target, text, .. } => difference(&target.path, target.text.as_deref(), Some(text)),
@@ -62,7 +62,7 @@ impl Change {
         }
     }
 
-    /// Does it, and says what was done.
+    /// Makes the change and returns what was done.
     pub fn make(&self) -> Result<String, Failed> {
         match &self.0 {
             Kind::Write { target, text, is_undone } => {
@@ -79,7 +79,7 @@ impl Change {
             Kind::Remove { target, folder } => {
                 target.remove()?;
                 target.forget_backups();
-                // Goes only if nothing else lies in it.
+                // Fails unless the folder is empty.
                 let _ = folder.as_ref().map(std::fs::remove_dir);
                 Ok(format!("{} removed", target.path.display()))
             }

@@ -1,4 +1,4 @@
-//! Baton as a plugin of Claude Code, with the marketplace that offers it: a folder that is added by its path.
+//! Baton as a Claude Code plugin, with its marketplace: a folder that is added by its path.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use super::target::{Error, Target};
 
 /// The marketplace's name, as in `baton@baton-local`.
 pub(crate) const MARKETPLACE: &str = "baton-local";
-/// The file by which a folder is recognised as one of ours.
+/// The file by which we recognise our own folder.
 const MARKET_FILE: &str = ".claude-plugin/marketplace.json";
 
-/// Plugins of Baton that settings have switched on.
+/// Plugins of Baton that the settings enable.
 pub(crate) fn enabled(settings: &Value) -> Vec<String> {
     let plugins = settings.get("enabledPlugins").and_then(Value::as_object);
     let is_on = |value: &Value| !matches!(value, Value::Bool(false) | Value::Null);
@@ -28,8 +28,8 @@ pub(crate) fn enabled(settings: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What a person should know of plugins that these settings have switched on: they bring hooks and a server of their own,
-/// and only Claude Code takes them out.
+/// Remarks on plugins that these settings enable: they have their own hooks and server, and only Claude Code can remove
+/// them.
 pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
     let read = |path: &Path| Document::read(&Target::read(path).ok()?.text?).ok()?.value().ok();
     let remark = |plugin: &String, path: &Path| {
@@ -46,7 +46,7 @@ pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
     settings.flat_map(of).collect()
 }
 
-/// Writes the folder; files that are as they should be stay. Refused where something else lies.
+/// Writes the folder, except files that are up to date. Refuses a folder that contains something else.
 pub(crate) fn write(folder: &Path, caller: &Caller, server: &Server) -> Result<Vec<PathBuf>, Error> {
     let unfit = |why: &str| Error::Unfit { path: folder.to_owned(), why: why.to_owned() };
     let io = |source| Error::Io { what: "read", path: folder.to_owned(), source };

@@ -1,24 +1,24 @@
-//! What a person should know of Claude Code's settings beside the hooks.
+//! Remarks on Claude Code's settings other than hooks.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// Days after which Claude Code deletes transcripts if nobody says otherwise.
+/// Days after which Claude Code deletes transcripts by default.
 const RETENTION_DAYS: u64 = 30;
-/// Fewer than these are remarked on: history goes before it is looked for.
+/// A lower setting gets a remark: history would vanish before it is searched.
 const RETENTION_DAYS_LOW: u64 = 30;
 
-/// The setting that says for how many days transcripts are kept.
+/// The setting for how many days transcripts are kept.
 pub(super) const RETENTION: &str = "cleanupPeriodDays";
 
-/// Switches that keep hooks from running.
+/// A remark if a setting keeps hooks from running.
 pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
     let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
     Some(format!("{} says {key}: hooks do not run until that is taken away", path.display()))
 }
 
-/// What happens to transcripts.
+/// A remark on how long transcripts are kept, unless they are kept long enough.
 pub(crate) fn retention(settings: &Value) -> Option<String> {
     let kept = "what Baton has indexed stays, but can no longer be read anew";
     match settings.get(RETENTION) {

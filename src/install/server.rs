@@ -1,10 +1,10 @@
-//! Baton's MCP server in an agent: registered through the agent's own command for a user, in `.mcp.json` for a project of
-//! Claude Code.
+//! Registers Baton's MCP server: for a user through the agent's own command, for a project of Claude Code in
+//! `.mcp.json`.
 //!
 //! # Hazards
 //!
-//! - `claude mcp get` starts each server that it is asked about: it gets 30 s, and is asked only when
-//!   `.claude.json` does not name ours.
+//! - `claude mcp get` starts the server it is asked about: it gets 30 s, and is run only if `.claude.json` does not
+//!   name our server.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,17 +20,17 @@ use super::target::{self, Target};
 use crate::environment::{CLAUDE, CODEX, Environment};
 use crate::program;
 
-/// The name it is registered under.
+/// The name under which it is registered.
 pub(crate) const NAME: &str = "baton";
-/// Where Codex keeps its servers, and which hooks are trusted, beside its hooks.
+/// Codex' file with its servers and trusted hooks, in the folder of its hooks.
 const CODEX_FILE: &str = "config.toml";
-/// How long an agent's command may take: Claude Code starts each server that it is asked about.
+/// Time limit of an agent's command: Claude Code starts the server it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
 /// The variable that names Baton's own directory.
 const HOME: &str = "BATON_HOME";
 const SERVERS: Step = Step::Key("mcpServers");
 
-/// The server as Claude Code's files name it.
+/// The server as written in Claude Code's files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Server {
     #[serde(skip)]
@@ -43,25 +43,25 @@ pub(crate) struct Server {
     env: BTreeMap<&'static str, String>,
 }
 
-/// What is registered under our name.
+/// The server registered under our name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Registered {
     /// Nothing.
     Nothing,
     /// Exactly this server.
     This,
-    /// Baton, otherwise: this command.
+    /// Baton, with another command or environment; holds its command.
     Otherwise(String),
-    /// Baton, with another directory of its own than this one's: this command.
+    /// Baton, with another BATON_HOME; holds its command.
     OtherHome(String),
-    /// Something that is not Baton: this command.
+    /// Not Baton; holds its command.
     Foreign(String),
 }
 
 impl Server {
     pub(crate) fn new(host: Host, programs: &Programs, environment: &Environment) -> Self {
         let named = &environment.named;
-        // Codex starts its servers without them.
+        // Codex does not pass these variables to its servers.
         let claude = (host == Host::Codex && named.claude).then_some((CLAUDE, environment.claude_config_dir.as_path()));
         let codex = (host == Host::Codex && named.codex).then_some((CODEX, environment.codex_home.as_path()));
         let home = place::other_home(environment).map(|home| (HOME, home));
@@ -70,24 +70,24 @@ impl Server {
         Self { host, kind: "stdio", command, args: ["mcp"], env: env.collect() }
     }
 
-    /// The agent that it is registered in.
+    /// The agent in which it is registered.
     pub(crate) fn host(&self) -> Host {
         self.host
     }
 
-    /// What is registered in a file of Claude Code.
+    /// Looks the server up in a file of Claude Code.
     pub(crate) fn in_file(&self, file: &Value) -> Registered {
         let entry = file.get("mcpServers").and_then(|servers| servers.get(NAME));
         entry.map_or(Registered::Nothing, |entry| self.compared(entry))
     }
 
-    /// What is registered in Codex' [configuration](codex_config).
+    /// Looks the server up in Codex' [configuration](codex_config).
     pub(crate) fn in_codex(&self, config: &Value) -> Registered {
         let entry = config.get("mcp_servers").and_then(|servers| servers.get(NAME));
         entry.map_or(Registered::Nothing, |entry| self.compared(entry))
     }
 
-    /// What an entry of our name is.
+    /// Compares an entry under our name with this server.
     fn compared(&self, entry: &Value) -> Registered {
         let command = entry.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_ours = is_baton(&command) && entry["args"].get(0).and_then(Value::as_str) == Some("mcp");
@@ -102,15 +102,15 @@ impl Server {
         }
     }
 
-    /// What is registered in a file of Claude Code for one project only, in which a directory lies: so `claude mcp add` does
-    /// where no scope is said.
+    /// Looks the server up in a file of Claude Code among those of the project that contains `directory`, where `claude
+    /// mcp add` registers it without a scope.
     pub(crate) fn in_project(&self, file: &Value, directory: &Path) -> Registered {
         let of_folder = |folder: &Path| Some(self.in_file(file.get("projects")?.get(folder.to_str()?)?));
         let mut found = directory.ancestors().filter_map(of_folder);
         found.find(|registered| *registered != Registered::Nothing).unwrap_or(Registered::Nothing)
     }
 
-    /// Puts it into a project's `.mcp.json`, in the place of an older one of ours.
+    /// Adds it to a project's `.mcp.json`, or replaces an older entry of ours.
     pub(crate) fn put_in(&self, document: &mut Document) -> Result<(), Error> {
         let path = [SERVERS, Step::Key(NAME)];
         if !document.has(&[SERVERS]) {
@@ -124,7 +124,7 @@ impl Server {
         }
     }
 
-    /// Takes it out of a project's `.mcp.json`.
+    /// Removes it from a project's `.mcp.json`.
     pub(crate) fn take_out(&self, document: &mut Document) -> Result<(), Error> {
         match self.in_file(&document.value()?) {
             Registered::Nothing | Registered::Foreign(_) => return Ok(()),
@@ -151,7 +151,7 @@ impl Server {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Arguments of the agent's command that take it away.
+    /// Arguments of the agent's command that remove it.
     pub(crate) fn remove(host: Host) -> Vec<String> {
         [&["mcp", "remove"], of_user(host), &[NAME]].concat().into_iter().map(str::to_owned).collect()
     }
@@ -161,17 +161,17 @@ impl Server {
         command_line(self.host, &self.add())
     }
 
-    /// The command line that takes it away, for a person to run.
+    /// The command line that removes it for a user, for a person to run.
     pub(crate) fn remove_line(&self) -> String {
         command_line(self.host, &Self::remove(self.host))
     }
 
-    /// The same for what is registered for one project only, to be run in it.
+    /// Arguments that remove a server registered for one project only, to be run in the project.
     pub(crate) fn remove_from_project() -> Vec<String> {
         ["mcp", "remove", "--scope", "local", NAME].map(str::to_owned).into()
     }
 
-    /// What is registered, as the agent's command tells it.
+    /// Looks the server up through the agent's command.
     pub(crate) fn told(&self, cli: &Path) -> Result<Registered, String> {
         let json = (self.host == Host::Codex).then_some("--json");
         let asked: Vec<String> = ["mcp", "get", NAME].into_iter().chain(json).map(str::to_owned).collect();
@@ -180,7 +180,7 @@ impl Server {
             return Ok(Registered::Nothing);
         }
         if json.is_some() {
-            // Warnings may stand around it.
+            // Warnings may surround the object.
             let object = ran.said.find('{').zip(ran.said.rfind('}')).and_then(|(from, to)| ran.said.get(from..=to));
             let told: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
             return Ok(self.compared(&told["transport"]));
@@ -193,14 +193,14 @@ impl Server {
         let has_home = self.env.get(HOME).is_none_or(|home| ran.said.contains(home.as_str()));
         Ok(match () {
             () if command == self.command && has_home => Registered::This,
-            // Where it speaks otherwise than expected.
+            // For output in an unexpected form.
             () if command.is_empty() && ran.said.contains(&self.command) && has_home => Registered::This,
             () if command.is_empty() || is_baton(&command) => Registered::Otherwise(command),
             () => Registered::Foreign(command),
         })
     }
 
-    /// Has the agent register it, in the place of an older one of ours.
+    /// Registers it through the agent's command, replacing an older entry of ours.
     pub(crate) fn register(&self, cli: &Path) -> Result<(), String> {
         match self.told(cli)? {
             Registered::This => return Ok(()),
@@ -211,7 +211,7 @@ impl Server {
         self.ask(cli, &self.add())
     }
 
-    /// Has the agent take it away, if it is there.
+    /// Removes it through the agent's command, if it is registered.
     pub(crate) fn unregister(&self, cli: &Path) -> Result<(), String> {
         match self.told(cli)? {
             Registered::Nothing | Registered::Foreign(_) => Ok(()),
@@ -238,7 +238,7 @@ impl Server {
 pub(crate) fn codex_config(place: &Place) -> Result<Value, target::Error> {
     let target = Target::read(&place.settings.with_file_name(CODEX_FILE))?;
     toml::from_str(target.text()).map_err(|error| {
-        // What it says beyond that quotes the file, which may hold keys.
+        // The rest of the error quotes the file, which may hold keys.
         let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);
         target.unfit(&format!(
             "is no valid TOML: line {line}: {}; mend it, Codex does not start with it",
@@ -247,12 +247,12 @@ pub(crate) fn codex_config(place: &Place) -> Result<Value, target::Error> {
     })
 }
 
-/// Codex has no scopes: what it registers is for all projects.
+/// Arguments for user scope. Codex has no scopes: it registers servers for all projects.
 fn of_user(host: Host) -> &'static [&'static str] {
     if host == Host::Claude { &["--scope", "user"] } else { &[] }
 }
 
-/// What a person is told whose server of this name is another.
+/// The message that a server under our name is not Baton.
 pub(crate) fn foreign(command: &str) -> String {
     let which = if command.is_empty() { "has no command".to_owned() } else { format!("runs {command}") };
     format!(

@@ -1,5 +1,5 @@
-//! A file that belongs to somebody else and is changed by us: read once, compared before it is written, put in place as a
-//! whole, with a copy of what was there.
+//! A file of another program that we change: read once, compared again before writing, replaced atomically, with a
+//! backup.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
@@ -11,29 +11,29 @@ use baton_base::transcript_file;
 use crate::environment::within;
 use crate::unfinished;
 
-/// Largest file that is changed, in bytes: nobody's settings are a tenth of it.
+/// Largest file that is changed, in bytes; settings are far smaller.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// Copies that are kept: the first, and the last few.
+/// Number of backups kept: the first and the latest ones.
 const BACKUPS_MAX: usize = 5;
-/// How long a file may take to be read.
+/// Time limit for reading a file.
 const ANSWER: Duration = Duration::from_secs(2);
-/// How often a link may lead to another link.
+/// Longest chain of symbolic links.
 const LINKS_MAX: usize = 32;
 
-/// Why a file is not changed.
+/// Reason why a file is not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
         /// `read` or `write`.
         what: &'static str,
         /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It lies on a file system that hangs.
+    /// The file system does not answer.
     #[error(
         "{} does not answer: is its disk or network there? Nothing was written; run the command again when it answers",
         folder.display()
@@ -42,30 +42,30 @@ pub enum Error {
         /// The directory.
         folder: PathBuf,
     },
-    /// It is nothing that can be changed.
+    /// The file is unsuitable.
     #[error("{} {why}; nothing was written", path.display())]
     Unfit {
         /// Which file.
         path: PathBuf,
-        /// What is the matter, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
 }
 
-/// A file as it was read, or as nothing where it is not there.
+/// A file as it was read; it need not exist.
 #[derive(Debug)]
 pub(crate) struct Target {
-    /// As it is named.
+    /// The path as named.
     pub(crate) path: PathBuf,
-    /// Where the links lead.
+    /// The path with links resolved.
     real: PathBuf,
-    /// What it holds; `None`: it is not there.
+    /// Its content; `None` if it does not exist.
     pub(crate) text: Option<String>,
     metadata: Option<Metadata>,
 }
 
 impl Target {
-    /// Reads a file. Waits only so long for a file system that does not answer.
+    /// Reads a file, with a time limit for file systems that do not answer.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let asked = path.to_owned();
         let hung = || Error::Hung { folder: path.parent().unwrap_or(path).to_owned() };
@@ -81,13 +81,13 @@ impl Target {
         Ok(Self { path: path.to_owned(), real, text, metadata })
     }
 
-    /// What is there, or nothing.
+    /// The content, empty if the file does not exist.
     pub(crate) fn text(&self) -> &str {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Puts this in the file's place, with its mode, keeping a copy of what was there unless there is one. Refused if the
-    /// file is no longer what was read.
+    /// Replaces the file's content and keeps its mode. Makes a backup unless there is one with the old content. Returns
+    /// an error if the file has changed since it was read.
     pub(crate) fn write(&self, text: &str) -> Result<(), Error> {
         self.is_unchanged()?;
         if self.metadata.as_ref().is_some_and(|metadata| metadata.permissions().readonly()) {
@@ -97,22 +97,22 @@ impl Target {
         self.put(&self.real, text.as_bytes(), true).map_err(|source| self.failed(source))
     }
 
-    /// Puts this in the place of a file that is ours.
+    /// Replaces a file of our own, without a backup.
     pub(crate) fn replace(&self, text: &str) -> Result<(), Error> {
         self.put(&self.real, text.as_bytes(), true).map_err(|source| self.failed(source))
     }
 
-    /// Takes the file away, which we had made.
+    /// Removes the file, which we created.
     pub(crate) fn remove(&self) -> Result<(), Error> {
         self.is_unchanged()?;
         fs::remove_file(&self.real).map_err(|source| self.failed(source))
     }
 
-    /// Refuses a file that lies elsewhere than below this folder once its links are followed.
+    /// Returns an error unless the file, with links followed, is below this folder.
     pub(crate) fn must_lie_below(&self, top: &Path) -> Result<(), Error> {
         let failed = |source| Error::Io { what: "read", path: self.path.clone(), source };
         let top = fs::canonicalize(top).map_err(failed)?;
-        // What is not there yet is no link.
+        // A file that does not exist is no link, so check its nearest existing folder.
         let there = self.real.ancestors().find_map(|path| fs::canonicalize(path).ok());
         if there.is_some_and(|there| there.starts_with(&top)) {
             return Ok(());
@@ -123,7 +123,7 @@ impl Target {
         )))
     }
 
-    /// Copies that were made of it, the oldest first, with what they hold.
+    /// Backups of the file with their contents, oldest first.
     pub(crate) fn backups(&self) -> Vec<(PathBuf, String)> {
         let read = |(_, path): (u64, PathBuf)| {
             let text = content(&path, &path).ok().flatten()?.0;
@@ -132,15 +132,15 @@ impl Target {
         self.numbered().into_iter().filter_map(read).collect()
     }
 
-    /// Takes the copies away: the file is again what it was before us.
+    /// Removes the backups: the file is as it was before us.
     pub(crate) fn forget_backups(&self) {
         for (_, path) in self.numbered() {
-            // One that stays does no harm.
+            // A backup that stays does no harm.
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Removes what a killed run has left half-written beside the file. One that is being written is locked and stays.
+    /// Removes temporary files of killed runs beside the file. One being written is locked and stays.
     pub(crate) fn sweep(&self) {
         if let Some(folder) = self.real.parent() {
             unfinished::remove_abandoned(folder);
@@ -165,7 +165,7 @@ impl Target {
         let path = self.path.with_file_name(format!("{}{number}", self.backup_name()));
         self.put(&path, text.as_bytes(), false).map_err(|source| Error::Io { what: "write", path, source })?;
         let numbered = self.numbered();
-        // The first is what was there before us.
+        // The first is the state before Baton.
         for (_, path) in numbered.iter().skip(1).take(numbered.len().saturating_sub(BACKUPS_MAX)) {
             let _ = fs::remove_file(path);
         }
@@ -191,11 +191,11 @@ impl Target {
         numbered
     }
 
-    /// Writes beside and renames: readers see all of it or nothing.
+    /// Writes a temporary file and renames it: readers see all of it or nothing.
     fn put(&self, path: &Path, bytes: &[u8], has_mode: bool) -> io::Result<()> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
-        // Private until it is in place.
+        // Only its owner can read it until it is in place.
         let mut file = unfinished::create_in(folder)?;
         file.write_all(bytes)?;
         if has_mode {
@@ -207,7 +207,7 @@ impl Target {
         Ok(())
     }
 
-    /// The refusal of what it holds.
+    /// An error that refuses the file's content.
     pub(crate) fn unfit(&self, why: &str) -> Error {
         Error::Unfit { path: self.path.clone(), why: why.to_owned() }
     }
@@ -217,14 +217,14 @@ impl Target {
     }
 }
 
-/// What a regular file of a reasonable size holds.
+/// Reads a regular file of limited size. `None` if it does not exist.
 fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error> {
     let failed = |source| Error::Io { what: "read", path: path.to_owned(), source };
     let unfit = |why: &str| Error::Unfit { path: path.to_owned(), why: why.to_owned() };
     match fs::metadata(real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
-        // Looked at before it is opened: a pipe would wait for its writer.
+        // Checked before opening: opening a pipe would wait for its writer.
         Ok(metadata) if !metadata.is_file() => return Err(unfit("is no file")),
         Ok(_) => {}
     }
@@ -239,7 +239,7 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
     Ok(Some((text, metadata)))
 }
 
-/// Where the links lead, also if there is nothing.
+/// Resolves symbolic links, even to a file that does not exist.
 fn resolve(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -251,12 +251,12 @@ fn resolve(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links"))
 }
 
-/// The new file gets the old one's mode and, where that is allowed, its owner.
+/// Gives the new file the old one's mode and, if permitted, its owner.
 #[cfg(unix)]
 fn take_after(file: &File, old: Option<&Metadata>) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     let Some(old) = old else {
-        // Settings may come to hold keys.
+        // Settings may contain keys later.
         return file.set_permissions(fs::Permissions::from_mode(0o600));
     };
     if old.uid() != rustix::process::geteuid().as_raw() || old.gid() != rustix::process::getegid().as_raw() {
@@ -272,7 +272,7 @@ fn take_after(_: &File, _: Option<&Metadata>) -> io::Result<()> {
 
 #[cfg(unix)]
 fn sync_folder(folder: &Path) {
-    // The rename is done; at worst a power cut undoes it.
+    // The rename is done; without the sync a power cut may undo it.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 

@@ -1,17 +1,17 @@
-//! Reading `daemon.log` while it is written, also when it is put aside and begun anew.
+//! Reads `daemon.log` while it is written, across rotations.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-/// Longest line that is held; what is longer is cut.
+/// Longest line that is held; a longer one is cut.
 const LINE_BYTES: usize = 64 * 1024;
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// What is written to a log from its oldest line on. It is told each whole line once, in order.
+/// Reads a log from its oldest line on and passes each complete line on once, in order.
 pub struct Follower {
     path: PathBuf,
-    /// Put aside before the file that is open now: read first.
+    /// The rotated file, read first.
     aside: Option<Source>,
     open: Option<Source>,
 }
@@ -23,21 +23,21 @@ struct Source {
 }
 
 impl Follower {
-    /// Begins with the oldest line that is kept. A log that is not there yet may come.
+    /// Starts with the oldest kept line. The log need not exist yet.
     pub fn new(path: PathBuf) -> Self {
-        // The newer one first: should it be put aside meanwhile, it is not read twice.
+        // Open the newer file first: if it is rotated meanwhile, it is not read twice.
         let open = Source::open(&path);
         let aside = Source::open(&super::aside(&path))
             .filter(|aside| open.as_ref().is_none_or(|open| !is_same(&aside.file, &open.file)));
         Self { path, aside, open }
     }
 
-    /// Whether there is anything to read from.
+    /// True if there is a file to read.
     pub fn is_there(&self) -> bool {
         self.aside.is_some() || self.open.is_some()
     }
 
-    /// Tells every line that was written since the last call.
+    /// Passes on every line written since the last call.
     pub fn read(&mut self, each: &mut impl FnMut(&str)) -> io::Result<()> {
         if let Some(mut aside) = self.aside.take() {
             aside.read(each)?;
@@ -52,19 +52,19 @@ impl Follower {
                 continue;
             };
             open.read(each)?;
-            // One that has vanished may still be written to, and a new one may come.
+            // A removed file may still be written to, and a new one may appear.
             let Some(next) = Source::open(&self.path) else { return Ok(()) };
             if is_same(&open.file, &next.file) {
                 return open.restart_if_shorter();
             }
-            // Its last lines may have been written after it was read.
+            // Lines may have been added after it was read.
             open.read(each)?;
             open.end(each);
             self.open = Some(next);
         }
     }
 
-    /// Tells a last line that has no end yet. For who reads once.
+    /// Passes on an incomplete last line, if the log is read only once.
     pub fn finish(mut self, each: &mut impl FnMut(&str)) {
         if let Some(open) = &mut self.open {
             open.end(each);
@@ -119,7 +119,7 @@ impl Source {
         }
     }
 
-    /// Begins anew in a file that somebody has emptied.
+    /// Starts over in a truncated file.
     fn restart_if_shorter(&mut self) -> io::Result<()> {
         if self.file.metadata()?.len() < self.file.stream_position()? {
             self.line.clear();
@@ -136,7 +136,7 @@ fn is_same(one: &File, other: &File) -> bool {
     identity(one) == identity(other)
 }
 
-/// Where files have no number: a log that was put aside is longer than the one that has begun.
+/// For systems without file numbers: the rotated log is longer than the new one.
 #[cfg(not(unix))]
 fn is_same(one: &File, other: &File) -> bool {
     let length = |file: &File| file.metadata().map_or(0, |found| found.len());

@@ -1,4 +1,4 @@
-//! The way to the daemon: one connection for each call, a daemon started when there is none.
+//! Connections to the daemon: one per call; starts a daemon if none runs.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -18,23 +18,23 @@ use tokio::sync::Mutex;
 use crate::client::{self, Client, Error};
 use crate::environment::Environment;
 
-/// Longest line of an answer: twice what the daemon bounds its answers to, and then some.
+/// Longest line of an answer: more than twice the daemon's own limit.
 const LINE_BYTES: u64 = 4 * 1024 * 1024;
-/// How long a daemon that is stopping is given to be gone before a call gives up.
+/// How long a call waits for a stopping daemon to exit.
 const STOPPING: Duration = Duration::from_secs(20);
-/// Between two looks whether it is.
+/// Interval between two tries meanwhile.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// Reaches the daemon of a home.
+/// Access to the daemon of a home.
 pub(super) struct Daemon {
     environment: Environment,
-    /// Held by whoever starts one.
+    /// Held while a daemon is being started.
     starting: Mutex<()>,
 }
 
-/// What a call leads to: progress, and in the end an answer.
+/// Receives the progress of a call.
 pub(super) trait Told {
-    /// Long work is so far.
+    /// Called with the progress of long work.
     fn progress(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
 }
 
@@ -43,8 +43,8 @@ impl Daemon {
         Self { environment, starting: Mutex::new(()) }
     }
 
-    /// Calls a tool. A connection that breaks before anything was answered is tried once more, with a daemon that is
-    /// started if need be; one that meets a stopping daemon waits until that is gone.
+    /// Calls a tool. If the connection breaks before an answer, tries once more, starting a daemon if none runs. If the
+    /// daemon is stopping, waits until it is gone.
     pub(super) async fn call(&self, params: &ToolParams, told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
         let line = line_of(2, method::TOOL, params)?;
         if line.len() > limits::REQUEST_BYTES {
@@ -68,8 +68,8 @@ impl Daemon {
         }
     }
 
-    /// Holds a connection for an agent that is there, as long as that goes well. A daemon that does not run is not started
-    /// for it. Returns when there is none, whether there was one.
+    /// Holds a connection that reports an agent's presence, until it breaks. Starts no daemon. Returns true if a daemon
+    /// had accepted it.
     pub(super) async fn attend(&self, caller: &Caller) -> bool {
         let params = PresenceParams { caller: caller.clone() };
         let Ok(line) = line_of(2, method::PRESENCE, &params) else { return false };
@@ -78,7 +78,7 @@ impl Daemon {
             return false;
         }
         let mut is_known = false;
-        // Nothing is said on it after the answer, until the daemon goes.
+        // After the answer the daemon sends nothing until it exits.
         while let Ok(incoming) = link.line().await {
             match incoming.error {
                 None => is_known = true,
@@ -91,7 +91,7 @@ impl Daemon {
         is_known
     }
 
-    /// A connection to a daemon of this version.
+    /// Connects to a daemon of this version, starting one if none runs.
     async fn link(&self) -> Result<Link, Error> {
         if let Some(link) = Link::connect(&self.environment).await? {
             return Ok(link);
@@ -101,7 +101,7 @@ impl Daemon {
         link.ok_or_else(|| Error::Broken(io::ErrorKind::NotConnected.into()))
     }
 
-    /// Sees to it that a daemon of this version runs.
+    /// Starts a daemon of this version, unless one runs.
     pub(super) async fn start(&self) -> Result<(), Error> {
         let _starting = self.starting.lock().await;
         let environment = self.environment.clone();
@@ -110,13 +110,13 @@ impl Daemon {
     }
 }
 
-/// A connection that was greeted.
+/// A connection after the greeting.
 struct Link {
     stream: BufReader<Stream>,
 }
 
 impl Link {
-    /// `None` when there is no daemon, or an older one that has to be replaced.
+    /// Connects to the running daemon. `None` if there is none, or an older one that has to be replaced.
     async fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
         let configured = environment.endpoint();
@@ -140,7 +140,7 @@ impl Link {
         };
         let welcomed = match welcomed {
             Ok(incoming) => incoming,
-            // It is just going away.
+            // The daemon is shutting down.
             Err(Error::Broken(_)) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -189,7 +189,7 @@ impl Link {
         match line.last() {
             Some(b'\n') => serde_json::from_slice(&line).map_err(|error| Error::Garbled(error.to_string())),
             _ if read as u64 == LINE_BYTES => Err(Error::Garbled("a line without end".to_owned())),
-            // Cut off: whoever sent it has gone.
+            // Truncated: the daemon has gone.
             _ => Err(Error::Broken(io::ErrorKind::UnexpectedEof.into())),
         }
     }

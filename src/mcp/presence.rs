@@ -1,8 +1,8 @@
-//! That an agent is there: a connection to the daemon that is open for as long as this process serves it. When it closes, be
-//! it that the agent was killed, the daemon learns that the session may be over.
+//! Reports an agent's presence: a connection to the daemon that stays open for as long as this process serves the
+//! agent. When it closes, even because the agent was killed, the daemon learns that the session may be over.
 //!
-//! Most agents say in the environment which session they start a server for. Some say it with each call only, and may serve
-//! several sessions with one server: then there is a connection for each session that a call has named.
+//! Most agents name the session of a server in its environment. Some name it only in each call, and may serve several
+//! sessions with one server: then there is one connection per session named by a call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use tokio::task::{AbortHandle, JoinSet};
 
 use super::link::Daemon;
 
-/// Pause after the first connection that was not to be had, and the longest one.
+/// First and longest pause between tries to connect.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
-/// Sessions that are told of at once; of more, those whose last call is longest ago are left to time.
+/// Most sessions reported at once; beyond that the least recently called one is dropped and ends by timeout.
 const MOST: usize = 16;
 
-/// Tells the daemon whose agents are there, until it is dropped.
+/// Reports agents to the daemon until dropped.
 pub(super) struct Presence {
     daemon: Arc<Daemon>,
-    /// Whom the environment names.
+    /// The caller named by the environment.
     caller: Caller,
     held: Mutex<Held>,
 }
@@ -30,13 +30,13 @@ pub(super) struct Presence {
 #[derive(Default)]
 struct Held {
     tasks: JoinSet<()>,
-    /// In the order of their last calls.
+    /// Ordered by last call, oldest first.
     connections: Vec<Connection>,
 }
 
 struct Connection {
     session: Option<String>,
-    /// Told when a daemon was reached, which may be another than before.
+    /// Notified when a daemon was reached, possibly a new one.
     nudge: Arc<Notify>,
     task: AbortHandle,
 }
@@ -50,12 +50,12 @@ impl Presence {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent is there. Needs a runtime.
+    /// Reports the agent from the environment. Needs a runtime.
     pub(super) fn begin(&self) {
         self.hold(&mut self.lock(), self.caller.clone());
     }
 
-    /// A call was made in a session, which the environment may not have named.
+    /// Notes a call in a session, which the environment may not have named.
     pub(super) fn called(&self, session: &str) {
         let held = &mut *self.lock();
         let is_it = |connection: &Connection| connection.session.as_deref() == Some(session);
@@ -63,7 +63,7 @@ impl Presence {
             held.connections[at..].rotate_left(1);
             return;
         }
-        // One that says of no session that it is there says nothing.
+        // A connection without a session carries no information: replace it.
         let nameless = held.connections.iter().position(|connection| connection.session.is_none());
         let over = nameless.or((held.connections.len() >= MOST).then_some(0));
         if let Some(over) = over {
@@ -72,7 +72,7 @@ impl Presence {
         self.hold(held, Caller { agent_session: Some(session.to_owned()), since: None, ..self.caller.clone() });
     }
 
-    /// A daemon was reached.
+    /// Tells all connections that a daemon was reached.
     pub(super) fn reached(&self) {
         self.lock().connections.iter().for_each(|connection| connection.nudge.notify_one());
     }
@@ -84,8 +84,8 @@ impl Presence {
     }
 }
 
-/// Is there until it is dropped. A daemon that is restarted is told again; none is started for it. `nudge` tells that there
-/// is one now.
+/// Keeps the presence of one session reported until dropped. Reports it again to a restarted daemon, but starts none.
+/// `nudge` signals that a daemon runs.
 async fn hold(daemon: Arc<Daemon>, caller: Caller, nudge: Arc<Notify>) {
     let mut pause = FIRST;
     loop {

@@ -1,14 +1,14 @@
-//! Lines of a client, and answers to it.
+//! The transport: reads a client's lines and writes answers.
 //!
-//! Every line gets what JSON-RPC says of it: broken JSON and wrong arguments an error of their own, and the next line is read.
-//! While a client does not take its answers nothing more is read from it, so that they do not pile up here; [`Untaken`] tells
-//! when that lasts.
+//! Every line is answered as JSON-RPC requires: broken JSON and wrong arguments get an error, and reading goes on.
+//! While a client does not take its answers nothing more is read from it, so that they do not pile up; [`Untaken`]
+//! detects if that lasts.
 //!
 //! # Hazards
 //!
-//! - rmcp's own transport answers neither broken JSON nor lines over 16 MB, and reads on from a client that
-//!   takes no answers; this one stands in its place. rmcp reports its own name unless it is given ours, and
-//!   waits 5 s for calls after the end of input, which `mcp` bounds.
+//! - rmcp's own transport answers neither broken JSON nor lines over 16 MB, and keeps reading from a client that takes
+//!   no answers; this one replaces it. rmcp reports its own name unless given ours, and waits 5 s for calls after the
+//!   end of input, which `mcp` bounds.
 
 use std::io;
 use std::sync::Arc;
@@ -26,31 +26,31 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use super::mend;
 use baton_protocol::code;
 
-/// Longest line that is taken, in bytes.
+/// Longest line that is accepted, in bytes.
 const LINE_BYTES: usize = 16 * 1024 * 1024;
-/// Most requests that are read and whose answers are not written yet.
+/// Most requests without a written answer.
 const UNANSWERED: usize = 128;
-/// Methods of which the library takes wrong arguments for a method that it does not know.
+/// Methods that the library treats as unknown if their arguments are wrong.
 const KNOWN: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 
-/// Characters of a wrong value that its refusal shows.
+/// Most characters of a wrong value shown in its error.
 const SHOWN_CHARS: usize = 20;
 
-/// How the library's refusal begins of a request that neither follows a greeting nor carries one.
+/// Beginning of the library's error for a request that neither follows a greeting nor carries one.
 const UNGREETED: &str = "request _meta is missing or has malformed required fields";
-/// What is said before it.
+/// Advice put before that error.
 const ADVICE: &str = "initialize first: send `initialize`, then `notifications/initialized`";
 
-/// Reads a client's lines and writes what it is answered.
+/// Reads a client's lines and writes its answers.
 pub(super) struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
     state: Reading,
     writer: Arc<Mutex<Option<W>>>,
     room: Arc<Semaphore>,
-    /// Answers that were taken.
+    /// Number of answers written.
     taken: Arc<AtomicU64>,
-    /// Requests without an answer, and the room that they take until it is written.
+    /// Requests without an answer, with the permit that each holds until it is written.
     unanswered: Vec<(RequestId, OwnedSemaphorePermit)>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Untaken {
 }
 
 impl Untaken {
-    /// Returns when nothing was read for so long, because no answer was taken.
+    /// Resolves when the client took no answer and nothing was read for `time`.
     pub(super) async fn lasts(&self, time: Duration) {
         loop {
             let taken = self.taken.load(Ordering::Relaxed);
@@ -75,11 +75,11 @@ impl Untaken {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// The line is not whole.
+    /// The line is incomplete.
     Begun,
-    /// It is longer than is taken, and not at its end.
+    /// The line is too long; its rest is being skipped.
     TooLong,
-    /// A whole line waits.
+    /// A complete line is ready.
     Whole,
 }
 
@@ -96,17 +96,17 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         }
     }
 
-    /// Tells whether the client takes its answers.
+    /// Returns a detector for a client that takes no answers.
     pub(super) fn untaken(&self) -> Untaken {
         Untaken { room: self.room.clone(), taken: self.taken.clone() }
     }
 
-    /// Reads a line to its end. `false`: there is none any more. Dropped on the way, it goes on where it was.
+    /// Reads a line to its end. Returns false at the end of the input. Cancel-safe: continues where it stopped.
     async fn read(&mut self) -> io::Result<bool> {
         while self.state != Reading::Whole {
             let read = self.reader.fill_buf().await?;
             if read.is_empty() {
-                // A line without its end was cut off.
+                // An unterminated last line is truncated: ignore it.
                 return Ok(false);
             }
             let end = read.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
@@ -126,7 +126,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         Ok(true)
     }
 
-    /// The line that was read, as a message. `None` for one that says nothing.
+    /// Parses the line that was read. `None` if it needs no handling.
     fn taken(&mut self) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
         self.state = Reading::Begun;
         let mut line = std::mem::take(&mut self.line);
@@ -152,12 +152,12 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
         Ok(message)
     }
 
-    /// Notes what takes room from now on, and what does not any more.
+    /// Records a request as unanswered, and forgets cancelled ones.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>, room: OwnedSemaphorePermit) {
         match message {
             JsonRpcMessage::Request(request) => self.unanswered.push((request.id.clone(), room)),
             JsonRpcMessage::Notification(told) => {
-                // What was taken back is not answered.
+                // Cancelled requests get no answer.
                 if let ClientNotification::CancelledNotification(cancelled) = &told.notification {
                     self.unanswered.retain(|(id, _)| Some(id) != cancelled.params.request_id.as_ref());
                 }
@@ -183,7 +183,7 @@ where
         {
             refusal.error.message = format!("{ADVICE} ({})", refusal.error.message).into();
         }
-        // The library's whole message is the method's name.
+        // The library's message is only the method's name.
         if let JsonRpcMessage::Error(refusal) = &mut item
             && refusal.error.code == ErrorCode::METHOD_NOT_FOUND
         {
@@ -224,7 +224,7 @@ where
                     return Some(message);
                 }
                 Err(refusal) => {
-                    // On its own: whoever waits for a line may stop waiting, and half an answer is none.
+                    // In a separate task: this future may be dropped, which must not cut an answer in half.
                     let (writer, taken) = (self.writer.clone(), self.taken.clone());
                     tokio::spawn(async move {
                         if let Ok(line) = line_of(&refusal) {
@@ -261,7 +261,7 @@ fn refusal(id: Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// A line as a message, or the error that answers it. `None` for an empty one, and for a notification that nobody knows.
+/// Parses a line, or returns the error that answers it. `None` for an empty line and for an unknown notification.
 fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
     mend::mend(line);
     let line: &[u8] = line;
@@ -294,13 +294,13 @@ fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value
         },
         Ok(message) => Ok(Some(message)),
         Err(_) if id.is_some() && wrong.is_some() => wrong_params(),
-        // A notification is not answered, whatever is wrong with it.
+        // Notifications are never answered.
         Err(_) if id.is_none() && method.is_some() => Ok(None),
         Err(_) => invalid("it has neither a method nor a result"),
     }
 }
 
-/// Why a line is no message at all; of notifications and answers only the shape is looked at.
+/// Reason why a line is no message. Only the shape of notifications and answers is checked.
 fn malformed(value: &Value) -> Option<String> {
     let Some(message) = value.as_object() else {
         return Some(format!("the line is {}; an object is expected", kind(value)));
@@ -333,7 +333,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// What is wrong with the arguments of a method.
+/// Describes what is wrong with a method's arguments.
 fn wrong_params(method: &str, value: &Value) -> String {
     let params = &value["params"];
     let is_call = method == "tools/call";
@@ -437,7 +437,7 @@ mod tests {
                 taken.push(request.id);
             }
             assert_eq!(taken.len(), UNANSWERED);
-            // An answer that is not taken frees nothing.
+            // An answer that is not taken frees no room.
             let refused = ErrorData::internal_error("x".repeat(100), None);
             let answer = JsonRpcMessage::error(refused, Some(taken[0].clone()));
             let mut sending = Box::pin(lines.send(answer));
@@ -454,7 +454,7 @@ mod tests {
             sent.unwrap();
             assert!(poll_once(lines.receive()).await.flatten().is_some());
             assert!(poll_once(lines.receive()).await.is_none(), "one was taken, one more is read");
-            // What is taken back is not answered, and takes no room.
+            // A cancelled request is not answered and takes no room.
             let before = lines.unanswered.len();
             let mut cancelled =
                 br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#.to_vec();

@@ -1,4 +1,4 @@
-//! Long texts on a terminal go through a pager; anywhere else they are written as they are.
+//! Shows long texts through a pager on a terminal; elsewhere they are written as they are.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Seek as _, Write as _};
@@ -6,11 +6,10 @@ use std::process::Command;
 
 use super::Output;
 
-/// What is called where `PAGER` names nothing: it ends at once if the text fits the screen, lets colours pass, and leaves
-/// the text on the screen.
+/// Default pager: exits at once if the text fits the screen, passes colours, and leaves the text on the screen.
 const USUAL: [&str; 2] = ["less", "-FRX"];
 
-/// Shows a text: on a terminal through `PAGER`, else `less`, else as it is. An empty `PAGER` means none.
+/// Shows a text: on a terminal through `PAGER` or else `less`, otherwise directly. An empty `PAGER` means none.
 pub fn paged(text: &str) {
     let output = Output::new();
     let is_terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
@@ -20,7 +19,7 @@ pub fn paged(text: &str) {
     }
 }
 
-/// The program that shows long texts, if there is one.
+/// The pager's command, if there is one.
 fn pager(named: Option<OsString>) -> Option<Command> {
     let words: Vec<String> = match named {
         Some(named) => named.to_string_lossy().split_whitespace().map(str::to_owned).collect(),
@@ -33,7 +32,7 @@ fn pager(named: Option<OsString>) -> Option<Command> {
     Some(pager)
 }
 
-/// Has the pager show a text. It reads a file and no pipe, so that a pager that is left early breaks nothing.
+/// Runs the pager on a file instead of a pipe, so that leaving it early breaks no pipe.
 fn show(mut pager: Command, text: &str) -> io::Result<()> {
     let mut file = tempfile::tempfile()?;
     file.write_all(text.as_bytes())?;
@@ -42,7 +41,7 @@ fn show(mut pager: Command, text: &str) -> io::Result<()> {
     replaced_by(pager)
 }
 
-/// The pager takes the place of this process: Ctrl-C is then its own affair.
+/// Replaces this process by the pager, which then handles Ctrl-C itself.
 #[cfg(unix)]
 fn replaced_by(mut pager: Command) -> io::Result<()> {
     use std::os::unix::process::CommandExt as _;

@@ -1,4 +1,4 @@
-//! How far long work is: on standard error, and only if that is a terminal.
+//! Progress of long work, on standard error and only if that is a terminal.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -12,11 +12,11 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::text::one_line;
 
-/// Work that ends sooner needs no rate and no estimate: it would jump about.
+/// Rate and estimate are shown only after this time: before, they would jump.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(2);
-/// What takes no longer is not spoken of.
+/// Work that ends sooner is not mentioned.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// Longest word for what is being done, in columns.
+/// Longest description of the work, in columns.
 const WHAT: usize = 40;
 
 fn target() -> ProgressDrawTarget {
@@ -26,8 +26,8 @@ fn target() -> ProgressDrawTarget {
     }
 }
 
-/// A bar for work whose size is known. Nothing is shown before the first step; after two seconds it tells how fast it
-/// goes and how long it will still take.
+/// A progress bar for work of known size. Hidden until the first step; after two seconds it shows the rate and the
+/// remaining time.
 pub struct Progress {
     bar: ProgressBar,
     begun: Cell<bool>,
@@ -35,7 +35,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Nothing is shown yet.
+    /// Creates a hidden bar.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}") {
@@ -44,24 +44,24 @@ impl Progress {
         Self { bar, begun: Cell::new(false), estimates: Cell::new(false) }
     }
 
-    /// Shows how far it is.
+    /// Shows the progress.
     pub fn show(&self, told: &protocol::Progress) {
         if told.total == 0 {
             return;
         }
-        // Both at once: between the two, what is done of the work before would be shown of this one.
+        // Both at once: otherwise the position of the previous work would show for this one.
         self.bar.update(|state| {
             state.set_len(told.total);
             state.set_pos(told.done);
         });
         let what = one_line(&told.what, WHAT);
         if self.bar.message() != what {
-            // Another kind of work has a speed of its own.
+            // Another kind of work has its own rate.
             self.bar.reset_eta();
             self.bar.set_message(what);
         }
         if !self.begun.replace(true) {
-            // Only now there is something to draw.
+            // Draw only from the first step on.
             self.bar.reset_elapsed();
             self.bar.set_draw_target(target());
         }
@@ -74,7 +74,7 @@ impl Progress {
         }
     }
 
-    /// Takes it away.
+    /// Removes the bar.
     pub fn end(&self) {
         self.bar.finish_and_clear();
     }
@@ -91,15 +91,14 @@ impl Default for Progress {
     }
 }
 
-/// A sign that something is waited for whose size nobody knows. It appears after half a second, and goes with this
-/// value.
+/// A spinner for a wait of unknown length. It appears after half a second and ends with this value.
 pub struct Waiting {
     over: Option<Sender<()>>,
     shown: Option<JoinHandle<()>>,
 }
 
 impl Waiting {
-    /// Says `what` is waited for, once it takes long.
+    /// Starts the wait; `what` is shown if it takes long.
     pub fn new(what: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self { over: None, shown: None };
@@ -139,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps every line that is drawn.
+    /// Collects every line drawn.
     #[derive(Clone, Debug, Default)]
     struct Drawn(Arc<Mutex<Vec<String>>>);
 

@@ -1,14 +1,14 @@
-//! A table that fits: as wide as its content where nothing bounds it, else its last column gives way.
+//! A table as wide as its content, or with a shortened last column if the width is limited.
 
 use super::text::{columns, one_line, one_line_end};
 use super::{Output, Style};
 
-/// What the last column keeps, however narrow the terminal is.
+/// Least width of the last column.
 const LAST_MIN: usize = 12;
-/// Between two columns.
+/// Gap between two columns.
 const GAP: &str = "  ";
 
-/// One column. The last one of a table gives way where there is no room, and shows the end of what it holds.
+/// A column. The last one of a table is shortened if there is no room, and then shows the end of its text.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     head: &'static str,
@@ -16,18 +16,18 @@ pub struct Column {
 }
 
 impl Column {
-    /// Aligned to the left, as words are.
+    /// A left-aligned column, for words.
     pub const fn words(head: &'static str) -> Self {
         Self { head, right: false }
     }
 
-    /// Aligned to the right, as numbers are.
+    /// A right-aligned column, for numbers.
     pub const fn number(head: &'static str) -> Self {
         Self { head, right: true }
     }
 }
 
-/// What stands in one place.
+/// The content of a cell.
 #[derive(Clone, Debug)]
 pub struct Cell {
     text: String,
@@ -35,18 +35,18 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Text as it is.
+    /// A cell without a style.
     pub fn new(text: impl AsRef<str>) -> Self {
         Self { text: one_line(text.as_ref(), usize::MAX), style: None }
     }
 
-    /// Text in a style.
+    /// A cell with a style.
     pub fn styled(style: Style, text: impl AsRef<str>) -> Self {
         Self { style: Some(style), ..Self::new(text) }
     }
 }
 
-/// Rows under heads.
+/// Rows under a heading.
 #[derive(Clone, Debug)]
 pub struct Table<const N: usize> {
     columns: [Column; N],
@@ -55,12 +55,12 @@ pub struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// No rows yet.
+    /// Creates a table without rows.
     pub fn new(columns: [Column; N]) -> Self {
         Self { columns, hidden: [false; N], rows: Vec::new() }
     }
 
-    /// Leaves a column out, which must not be the last.
+    /// Hides a column, which must not be the last.
     pub fn hide(&mut self, column: usize) {
         if let Some(hidden) = self.hidden.get_mut(column) {
             *hidden = true;
@@ -72,7 +72,7 @@ impl<const N: usize> Table<N> {
         self.rows.push(cells);
     }
 
-    /// The table, line by line, the heads first.
+    /// The lines of the table, headings first.
     pub fn lines(&self, output: &Output) -> Vec<String> {
         let mut widths = self.columns.map(|column| columns(column.head));
         for row in &self.rows {

@@ -1,19 +1,19 @@
-//! Text as a terminal shows it: how many columns it takes, cut to what fits, without what would move the cursor or turn
-//! the direction of writing.
+//! Text for a terminal: its width, cut to fit, without characters that move the cursor or change the direction of
+//! writing.
 
 pub use baton_conversation::printable::plain;
 use baton_conversation::printable::printable_char;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands where something was cut off.
+/// Marks the place of a cut.
 const CUT: char = '…';
 
-/// Columns that a text takes: two for most CJK characters and emoji, none for combining marks.
+/// Width of a text in columns: two for most CJK characters and emoji, none for combining marks.
 pub fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Text without what would confuse a terminal, on one line, at most `width` columns wide.
+/// The text on one line without control characters, at most `width` columns wide.
 pub fn one_line(text: &str, width: usize) -> String {
     let mut line = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -25,7 +25,7 @@ pub fn one_line(text: &str, width: usize) -> String {
     cut_end(line, width)
 }
 
-/// As [`one_line`], but what is cut off is the beginning: of a path the end tells more.
+/// Like [`one_line`], but cuts the beginning: the end of a path says more.
 pub fn one_line_end(text: &str, width: usize) -> String {
     let line = one_line(text, usize::MAX);
     if columns(&line) <= width {
@@ -35,21 +35,21 @@ pub fn one_line_end(text: &str, width: usize) -> String {
     cut_end(backwards, width).chars().rev().collect()
 }
 
-/// A number of things: `1 event`, `2 events`.
+/// Formats a count: `1 event`, `2 events`.
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }
 
-/// Bytes for a person.
+/// Formats a number of bytes.
 pub fn size(bytes: u64) -> String {
     if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
 }
 
-/// What ends a style.
+/// Ends a style.
 pub(super) const PLAIN: &str = "\u{1b}[0m";
 
-/// As [`plain`], but for the codes of styles where `styled`.
+/// Like [`plain`], but keeps style codes if `styled`.
 pub(super) fn harmless(text: &str, styled: bool) -> String {
     if !styled {
         return plain(text);
@@ -57,7 +57,7 @@ pub(super) fn harmless(text: &str, styled: bool) -> String {
     let mut pieces = text.split("\u{1b}[");
     let mut line = plain(pieces.next().unwrap_or_default());
     for piece in pieces {
-        // A number of at most two digits and `m`: colours and weights.
+        // One or two digits and `m`: colours and weights.
         let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
         let is_style = (1..=2).contains(&digits) && piece[digits..].starts_with('m');
         line.push_str(if is_style { "\u{1b}[" } else { "\u{fffd}[" });
@@ -76,7 +76,7 @@ fn cut_end(mut line: String, width: usize) -> String {
         used >= width
     });
     line.truncate(end.map_or(line.len(), |(at, _)| at));
-    // Some characters are wider together than each for itself.
+    // Some characters are wider together than the sum of their widths.
     while !line.is_empty() && columns(&line) >= width {
         line.pop();
     }

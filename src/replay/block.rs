@@ -1,10 +1,10 @@
-//! A file in blocks of whole lines.
+//! Splits a file into blocks of whole lines.
 
 use std::io::{ErrorKind, Read};
 
-/// About how many bytes a block has.
+/// Approximate size of a block, in bytes.
 const BLOCK_BYTES: usize = 512 * 1024;
-/// Longest line, in bytes: an item of a conversation comes from a transcript's line, which may have as many.
+/// Longest line, in bytes: an item of a conversation comes from a transcript's line, which has the same limit.
 const LINE_MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// Whole lines.
@@ -15,7 +15,7 @@ pub(super) struct Block {
     pub(super) first_line: u64,
 }
 
-/// Cuts a file. After an error there is nothing more.
+/// Iterates over the blocks of a file. Ends after an error.
 pub(super) struct Blocks {
     source: Option<Box<dyn Read + Send>>,
     rest: Vec<u8>,

@@ -1,12 +1,12 @@
-//! A rendering held against what was expected of it: the first line that differs, with what stands before it.
+//! Compares a rendering with the expected one: finds the first line that differs, with its context.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
 
-/// Equal lines that are shown before the one that differs.
+/// Equal lines shown before the one that differs.
 const CONTEXT_LINES: usize = 4;
 
-/// Takes a rendering text by text.
+/// Compares a rendering piece by piece.
 pub struct Comparison<R> {
     expected: R,
     line: u64,
@@ -14,31 +14,31 @@ pub struct Comparison<R> {
     different: Option<Verdict>,
 }
 
-/// What a comparison came to.
+/// Result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Equal, so many lines.
+    /// Equal; holds the number of lines.
     Same(u64),
     /// Different.
     Different {
-        /// In this line, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// What stands before it in both.
+        /// The lines before it, equal in both.
         context: Vec<String>,
-        /// What was expected; `None`: the end.
+        /// The expected line; `None` at the end.
         expected: Option<String>,
-        /// What came; `None`: the end.
+        /// The actual line; `None` at the end.
         came: Option<String>,
     },
 }
 
 impl<R: BufRead> Comparison<R> {
-    /// Against these lines.
+    /// Compares with these lines.
     pub fn new(expected: R) -> Self {
         Self { expected, line: 0, context: VecDeque::new(), different: None }
     }
 
-    /// Takes the next lines; whether all are as expected.
+    /// Compares the next lines. Returns false once any differs.
     pub fn take(&mut self, text: &str) -> io::Result<bool> {
         for came in text.lines() {
             if self.different.is_some() {
@@ -54,7 +54,7 @@ impl<R: BufRead> Comparison<R> {
         Ok(self.different.is_none())
     }
 
-    /// At the end of the rendering.
+    /// Ends the comparison.
     pub fn finish(mut self) -> io::Result<Verdict> {
         if self.different.is_none() {
             match self.next()? {

@@ -1,4 +1,4 @@
-//! A replay as text: the same bytes on every machine, whatever the terminal. Times are UTC.
+//! Formats a replay as text: the same bytes on every machine and terminal. Times are in UTC.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use baton_protocol::answer::{HistoryEvent, Replayed, ReplayedSession};
 
 use crate::print;
 
-/// Stands for nothing.
+/// Stands for no value.
 const NONE: &str = "-";
 
-/// One event: a line that says which, then what it did.
+/// Formats an event: a line that names it, then its effects.
 pub fn event(happened: &HistoryEvent) -> String {
     let HistoryEvent { position, at, stream, sequence, kind, .. } = happened;
     let mut text = format!("@{position}  {at}  {} #{sequence}  {}", line(stream), line(kind));
@@ -41,7 +41,7 @@ pub fn event(happened: &HistoryEvent) -> String {
     text
 }
 
-/// The end: the sessions, what is to be known of the file, and what it comes to.
+/// Formats the end: the sessions, notes on the file, and the final position and hashes.
 pub fn summary(replayed: &Replayed) -> String {
     let mut text = String::from("sessions");
     for row in &replayed.sessions {
@@ -80,7 +80,7 @@ fn session(row: &ReplayedSession) -> String {
     )
 }
 
-/// Text on one line without what would confuse a terminal.
+/// The text on one line, without control characters.
 fn line(text: &str) -> String {
     print::one_line(text, usize::MAX)
 }

@@ -1,4 +1,4 @@
-//! What a service manager is told: the file, its text, and how it is called.
+//! A service definition: its file, its text, and the service manager's commands for it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,11 @@ use crate::client::ALLOCATOR;
 use crate::environment::Environment;
 use crate::install::place;
 
-/// By this a definition is recognised as ours.
+/// Marks a definition as ours.
 pub(super) const MARK: &str = "baton service install";
 const UNIT: &str = "baton.service";
 const LABEL: &str = "baton.daemon";
-/// Seconds until it is started again after a failure: meanwhile a client may have started a daemon, which then serves.
+/// Seconds until a restart after a failure: meanwhile a client may have started a daemon, which then serves.
 const PAUSE_S: u32 = 30;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Kind {
     Launchd,
 }
 
-/// A service, not yet written.
+/// A service definition.
 #[derive(Debug)]
 pub(super) struct Definition {
     kind: Kind,
@@ -30,7 +30,7 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// For a system by its name, of a program by its path.
+    /// The definition for a system, by its name, and a program, by its path.
     pub(super) fn of(system: &str, environment: &Environment, program: &Path) -> Result<Self, Error> {
         let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
         let (kind, file) = match system {
@@ -63,7 +63,7 @@ impl Definition {
         &self.file
     }
 
-    /// The program that services are managed with.
+    /// The service manager's program.
     pub(super) fn manager(&self) -> &'static str {
         match self.kind {
             Kind::Systemd => "systemctl",
@@ -78,7 +78,7 @@ impl Definition {
         }
     }
 
-    /// How it is started, now and at each login.
+    /// Commands that start it now and at each login.
     pub(super) fn start(&self) -> Vec<Vec<String>> {
         match self.kind {
             Kind::Systemd => vec![words(&["--user", "daemon-reload"]), words(&["--user", "enable", "--now", UNIT])],
@@ -93,7 +93,7 @@ impl Definition {
         }
     }
 
-    /// After its file has gone.
+    /// Commands to run after its file was removed.
     pub(super) fn forget(&self) -> Vec<Vec<String>> {
         match self.kind {
             Kind::Systemd => vec![words(&["--user", "daemon-reload"])],
@@ -108,7 +108,7 @@ impl Definition {
         })
     }
 
-    /// launchd tells of what is loaded only.
+    /// `None` for launchd, which reports only loaded services.
     pub(super) fn is_enabled(&self) -> Option<Vec<String>> {
         (self.kind == Kind::Systemd).then(|| words(&["--user", "is-enabled", "--quiet", UNIT]))
     }
@@ -164,7 +164,7 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// A word of a unit file: `%` and, where a command is run, `$` mean something there.
+/// Quotes a word for a unit file, where `%` and, in commands, `$` have a meaning.
 fn in_unit(word: &str, is_command: bool) -> String {
     let mut text = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     if is_command {

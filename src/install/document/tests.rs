@@ -4,7 +4,7 @@ use super::*;
 
 const HOOKS: Step = Step::Key("hooks");
 
-/// Adds a member, expects this text, and takes it away again: what was there before.
+/// Adds a member, expects this text, removes it, and expects the original text.
 #[track_caller]
 fn check(before: &str, path: &[Step], expected: &str) {
     let mut document = Document::read(before).unwrap();

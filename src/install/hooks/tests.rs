@@ -20,12 +20,12 @@ fn taken(text: &str) -> String {
     document.text()
 }
 
-/// What Claude Code makes of a text.
+/// The value that Claude Code reads from a text.
 fn value(text: &str) -> Value {
     Document::read(text).unwrap().value().unwrap()
 }
 
-/// Every event calls our hook exactly once, soundly, and a second run changes nothing.
+/// Checks that every event calls our hook exactly once, correctly, and that a second run changes nothing.
 #[track_caller]
 fn is_complete(text: &str) {
     let found = found(&value(text));
