@@ -58,12 +58,12 @@ pub use failure::Telling;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
 ///
-/// Baton reads the transcripts that Claude Code and Codex write, notices when a session is over, and keeps what was asked,
-/// done, broken and mended, searchable and offline. The first command starts a daemon; `baton stop` ends it.
+/// Baton reads the transcripts that Claude Code and Codex write, notices when a session is over, and keeps what was asked, done,
+/// broken and fixed: searchable, and offline. The first command starts a daemon; `baton stop` ends it.
 #[derive(Debug, Parser)]
 #[command(name = "baton", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
 pub struct Cli {
-    /// Answer from the example sessions of a checkout, in a throwaway home; nothing of yours is read
+    /// Use the example sessions of a checkout in a temporary home; none of your data is read
     #[arg(long, global = true)]
     examples: bool,
     #[command(subcommand)]
@@ -76,7 +76,7 @@ Examples:
   baton search E0382 --project .       in this directory's project only
   baton recall what is still open      in one answer, short enough for an agent
   baton sessions --state active        which sessions are open
-  baton show a94e0d17                  what a session came to
+  baton show a94e0d17                  a session and its episode
   baton sync --dry-run                 what is not indexed yet, and what a model would cost
   baton close --reason \"story done\"    close the open session of this directory
   baton --examples recall web locks    try it on example sessions; nothing of yours is read
@@ -85,18 +85,18 @@ Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
   CODEX_HOME         Codex' directory; transcripts lie below sessions/ [default: ~/.codex]
-                     (where one of these two is set, the other's default is not read)
-  BATON_LOG          what goes to daemon.log, as in `info,baton_actors=debug`
+                     (if one of these two is set, the other's default is not read)
+  BATON_LOG          what goes to daemon.log, such as `info,baton_actors=debug`
   NO_COLOR           no colours
-  COLUMNS            how wide tables may be, if not as wide as the terminal
+  COLUMNS            width of tables [default: that of the terminal]
 
-`baton COMMAND --help` tells what a command prints, with examples; `baton help` lists longer topics.";
+`baton COMMAND --help` describes a command, with examples; `baton help` lists longer topics.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Search everything that was said and done; new sessions are read first
     Search(search::Typed),
-    /// Tell what is known of a question in one answer, within a budget of tokens
+    /// Answer a question from past sessions, within a token budget
     Recall(recall::Typed),
     /// Show one session and its episode, or a place in it
     Show(show::Typed),
@@ -104,67 +104,67 @@ enum Command {
     Close(close::Typed),
     /// Show what the last session of a project leaves to the next
     Handoff(handoff::Typed),
-    /// List sessions by day, a line each: what for, how it ended, what is open
+    /// List sessions by day, one line each: goal, outcome, open work
     Timeline(timeline::Typed),
     /// List sessions and their states
     Sessions(sessions::Typed),
-    /// List what a search would index first
+    /// List sessions that are not fully indexed yet
     Unindexed(unindexed::Typed),
-    /// Index a range of history now, or count what that would be
+    /// Index a range of history now, or count what it would index
     Sync(sync::Typed),
-    /// Find the sessions that changed a file, read it or decided about it
+    /// Find the sessions that changed or read a file, or made decisions about it
     Blame(blame::Typed),
-    /// Find what made an error go away before, and what was tried in vain
+    /// Find what fixed an error before, and what did not help
     Fix(fix::Typed),
-    /// Show how a command is really run here, and how that ends
+    /// Show how a command is really run here, and how often it succeeds
     How(how::Typed),
-    /// Show what is done again and again, what mostly fails, what is retried
+    /// Show recurring sequences, commands that mostly fail, and retries
     Patterns(patterns::Typed),
-    /// Look after the notes for people that sessions become
+    /// Manage the Markdown notes written for people
     Vault(vault::Typed),
-    /// Forget sessions: delete what is stored of them, and never read them again
+    /// Forget sessions: delete what is stored about them and never read them again
     Forget(forget::Typed),
-    /// Make what is stored anew, by today's filter and rules of redaction
+    /// Rebuild what is stored, with the current filter and redaction rules
     Reindex(reindex::Typed),
-    /// Have a model make more of what is stored of sessions, now
+    /// Have a model enrich stored sessions now
     Enrich(enrich::Typed),
-    /// Show what calls of models have cost, by day, session, project or model
+    /// Show what model calls have cost, by day, session, project or model
     Costs(costs::Typed),
-    /// Tell why a session is as it is: each signal with its effect, and what comes next
+    /// Explain why a session is in its state: each event with its effect, and what comes next
     Explain(explain::Typed),
-    /// Run an exported log again, event by event
+    /// Replay an exported log, event by event
     Replay(replay::Typed),
-    /// Show how the daemon, the log and the memory are
+    /// Show the state of the daemon, the log and the memory
     Status(status::Typed),
-    /// Look at the log of events, and carry it about
+    /// Inspect, export, import and repair the event log
     Log(log::Typed),
-    /// Show how fast hooks are answered, and which were not
+    /// Show how fast hooks are answered, and which failed
     HookStats(hook_stats::Typed),
-    /// Show what the daemon does and did
+    /// Show the daemon's log
     Logs(logs::Typed),
     /// Print long help on a topic, or list the topics
     Help(help::Typed),
-    /// Print what a shell needs to complete this command line
+    /// Print a completion script for a shell
     Completions(completions::Typed),
     /// Set Baton up in Claude Code and Codex: hooks, MCP server, guidance
     Install(install::Typed),
-    /// Remove from Claude Code and Codex what `baton install` put in
+    /// Remove what `baton install` added to Claude Code and Codex
     Uninstall(uninstall::Typed),
-    /// Say whether everything is there and works together, each finding with its fix
+    /// Check that everything is installed and works together, with a fix for each problem
     Doctor(doctor::Typed),
-    /// Have the daemon run from login on, as a service of yours
+    /// Run the daemon as a user service that starts at login
     Service(service::Typed),
-    /// Switch the tracking of sessions on or off, for all projects or for one
+    /// Switch session tracking on or off, for all projects or for one
     SessionTracking(session_tracking::Typed),
-    /// Show the configuration and where each value comes from, or import the original's
+    /// Show the configuration and where each value comes from, or import a graphiti.config.json
     Config(config::Typed),
-    /// Start the daemon (other commands do it by themselves)
+    /// Start the daemon (other commands do this automatically)
     Daemon(daemon::Typed),
-    /// Stop the daemon; returns when its process is gone
+    /// Stop the daemon and wait until its process has exited
     Stop(stop::Typed),
-    /// Serve agents: an MCP server on standard input and output
+    /// Run the MCP server for agents on standard input and output
     Mcp(mcp::Typed),
-    /// Tell the daemon of an agent's event, as baton-hook does
+    /// Report an agent's event to the daemon, as baton-hook does
     Hook(hook::Typed),
     /// Measure how fast Baton is on this machine
     Bench(bench::Typed),
@@ -212,7 +212,7 @@ pub enum Error {
         reason: String,
     },
     /// The home does not exist.
-    #[error("{} is not there: nothing was ever recorded in it; set BATON_HOME to the home that is meant", home.display())]
+    #[error("{} does not exist: nothing was ever recorded there; set BATON_HOME to the right directory", home.display())]
     NoHome {
         /// The directory taken for Baton's home.
         home: PathBuf,
@@ -293,7 +293,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Tell
 /// Runs the command.
 pub fn run(typed: Cli) -> Result<ExitCode, Error> {
     if typed.examples && !typed.command.answers_from_examples() {
-        let why = "--examples answers questions from the example sessions; this command asks none";
+        let why = "--examples works only with commands that query sessions";
         return Err(Error::Usage(why.to_owned()));
     }
     let environment = match &typed.command {
@@ -356,7 +356,7 @@ pub fn run(typed: Cli) -> Result<ExitCode, Error> {
 /// Starts a daemon on the example sessions.
 fn throwaway() -> Result<Throwaway, Error> {
     let folder = examples::anywhere().ok_or_else(|| {
-        Error::Usage("the example sessions lie in a checkout of Baton; run this command in one".to_owned())
+        Error::Usage("the example sessions are part of a checkout of Baton; run this command in one".to_owned())
     })?;
     let throwaway = Throwaway::start(&folder)?;
     // Every command then answers from fully read sessions.

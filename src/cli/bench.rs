@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 const HELP: &str = "\
-Runs the program `baton-bench` that lies beside this one, with all arguments: `baton bench --help` is its help. \
-`cargo build --release -p baton-bench` builds it in a checkout.
+Runs the program `baton-bench` beside this one with all arguments: `baton bench --help` prints its help. `cargo build \
+--release -p baton-bench` builds it in a checkout.
 
 Examples:
   baton bench all
@@ -18,7 +18,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, disable_help_flag = true)]
 pub(super) struct Typed {
-    /// What baton-bench is to do
+    /// Arguments of baton-bench
     #[arg(value_name = "ARGUMENT", allow_hyphen_values = true, trailing_var_arg = true)]
     arguments: Vec<OsString>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Typed {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It was not built.
-    #[error("the benchmarks are a program of their own: build {} with `cargo build --release -p baton-bench`", .0.display())]
+    #[error("the benchmarks are a separate program: build {} with `cargo build --release -p baton-bench`", .0.display())]
     Missing(PathBuf),
     /// The system refused to run it.
     #[error("cannot run {}: {source}", program.display())]

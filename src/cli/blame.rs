@@ -12,13 +12,14 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output};
 
 const HELP: &str = "\
-Lists the sessions that changed a file, read it, renamed it or decided about it, the newest first, with what each changed and \
-decided; also by a command line, as far as that names the file (`sed -i`, `cat > a.rs`). Any end of the path will do, a directory, \
-or a pattern (quote it: 'src/*.rs'; ** stands for any directories). Where several files fit and none is in this directory's \
-project, their whole paths are named instead. What a file was called before is followed. Decisions are those that name the file, \
-then those between the same two prompts as a change of it.
+Lists the sessions that changed, read or renamed a file or made decisions about it, newest first, with the changes and \
+decisions of each. A change by a shell command counts if the command names the file (`sed -i`, `cat > a.rs`). PATH may \
+be the end of a path, a directory, or a quoted pattern ('src/*.rs'; ** matches any directories). If several files \
+match and none is in this directory's project, their full paths are listed instead. Renames are followed. Decisions \
+are those that name the file, then those made between the same two prompts as a change to it.
 
-JSON: {\"message\",\"path\",\"project\",\"sessions\":[{\"session_id\",\"title\",\"at\",\"modified\",\"added\",\"removed\",\"read\",\"line\", \
+JSON: \
+{\"message\",\"path\",\"project\",\"sessions\":[{\"session_id\",\"title\",\"at\",\"modified\",\"added\",\"removed\",\"read\",\"line\", \
 \"renamed\",\"files\",\"decisions\":[{\"text\",\"session_id\",\"line\",\"at\"}]}],\"more_sessions\",\"candidates\":[{\"path\",\"project\",\"sessions\",\"ask\"}],\"freshness\"}
 
 Examples:

@@ -14,29 +14,30 @@ use crate::print::{self, Output, Waiting};
 
 const HELP: &str = "\
 Reads the session to its end, makes its episode durable and searchable, and prints the session, what was done and the \
-uuid of the episode. What has not changed since its last index keeps its episode. A session that grows again is simply \
-open again. Without SESSION the caller's own session is closed (CLAUDE_CODE_SESSION_ID), else the only open one of this \
-directory; are there several, the error lists them. Exit code 1 also if it could not be indexed in time: it is done \
-nevertheless, `baton show` tells when.
+uuid of the episode. Content that has not changed since it was last indexed keeps its episode. A session that grows \
+again is open again. Without SESSION it closes the caller's own session (CLAUDE_CODE_SESSION_ID), or else the only \
+open one of this directory; if there are several, the error lists them. The exit code is also 1 if indexing does not \
+finish in time: it continues, and `baton show` says when it is done.
 
-JSON: {\"status\":\"success\"|\"error\",\"session_id\",\"episode_uuid\",\"message\"}, on standard output in both cases; an error also \
-on standard error, as every command's. Its code is not_found where no session is meant, else failed
+JSON: {\"status\":\"success\"|\"error\",\"session_id\",\"episode_uuid\",\"message\"}, on standard output in both \
+cases; an error also on standard error, as with every command. Its code is not_found if no session was found, \
+otherwise failed
 
 Examples:
   baton close                          the open session of this directory
   baton close a94e0d17                 this one
   baton close --reason \"story done\"    with a note that `baton show` repeats
-  baton close --wait 0                 ask for it and do not wait";
+  baton close --wait 0                 request it without waiting";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
     /// A session's id, or the beginning of one [default: the open session of this directory]
     session: Option<String>,
-    /// Why, in your words
+    /// Reason, in your own words
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// How many seconds to wait until the session is indexed
+    /// Seconds to wait until the session is indexed
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=600))]
     wait: u64,
     /// Print one JSON object

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::print::Output;
 
 const HELP: &str = "\
-Prints a script for the shell to read; nothing is written anywhere.
+Prints a script for the shell; writes no file.
 
 Examples:
   bash        baton completions bash > ~/.local/share/bash-completion/completions/baton
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Which shell
+    /// The shell
     shell: Shell,
 }
 

@@ -18,7 +18,7 @@ use crate::print::{self, Output, Style};
 const IMPORT_BYTES: u64 = 256 * 1024;
 
 #[derive(Debug, Args)]
-#[command(after_long_help = format!("Keys of config.json, what holds without them, and what they take:\n{}", described()))]
+#[command(after_long_help = format!("Keys of config.json, their defaults, and the values they take:\n{}", described()))]
 pub(super) struct Typed {
     #[command(subcommand)]
     action: Option<Action>,
@@ -29,14 +29,14 @@ pub(super) struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Take over what a graphiti.config.json says, and tell what became of each of its keys
+    /// Import a graphiti.config.json, and show what became of each of its keys
     Import {
         /// The file
         file: PathBuf,
-        /// Replace what is set already
+        /// Replace values that are already set
         #[arg(long)]
         force: bool,
-        /// Show what would become of it and write nothing
+        /// Show the result, and write nothing
         #[arg(long)]
         dry_run: bool,
     },
@@ -70,9 +70,9 @@ fn read(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
     file.take(IMPORT_BYTES + 1).read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
     if bytes.len() as u64 > IMPORT_BYTES {
-        return Err(failed(format!("it is larger than {} KB; that is no configuration", IMPORT_BYTES / 1024)));
+        return Err(failed(format!("it is larger than {} KB, so it is no configuration", IMPORT_BYTES / 1024)));
     }
-    String::from_utf8(bytes).map_err(|_| failed("it is no UTF-8; save it as such".to_owned()))
+    String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8; save it as UTF-8".to_owned()))
 }
 
 fn show(output: &Output, told: &Config) {
@@ -93,7 +93,7 @@ fn show(output: &Output, told: &Config) {
         print::note(&format!("mistake: {}", print::plain(mistake)));
     }
     if !told.mistakes.is_empty() {
-        print::note("The file does not count until that is mended; what is shown above holds.");
+        print::note("The file is ignored until this is fixed; the values above are in effect.");
     }
 }
 

@@ -11,12 +11,13 @@ use crate::environment::Environment;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
 const HELP: &str = "\
-Each call of a model is an event of the log; this adds them up. Tokens are those that the endpoint reported, the price is that of \
-llm.prices or of the built-in table when the call was made. A call of whose end nothing is known, because the daemon or the \
-connection ended in between, is counted apart with what it was estimated at: it may have cost that or nothing. What an agent's own \
-models took is not here; `baton show` tells that of a session. Days are in UTC.
+Adds up the model calls recorded in the event log. Tokens are as reported by the endpoint; prices are those of \
+llm.prices or of the built-in table at the time of the call. A call with an unknown end, because the daemon or the \
+connection ended during it, is counted separately with its estimate: it may have cost that much or nothing. The \
+agents' own models are not included; `baton show` has those of a session. Days are in UTC.
 
-JSON: {\"by\",\"days\",\"rows\":[{\"key\",\"calls\",\"input_tokens\",\"cached_tokens\",\"output_tokens\",\"usd\",\"unknown_calls\",\
+JSON: \
+{\"by\",\"days\",\"rows\":[{\"key\",\"calls\",\"input_tokens\",\"cached_tokens\",\"output_tokens\",\"usd\",\"unknown_calls\",\
 \"running_calls\",\"unknown_usd\"}],\"total\":{…},\"spent_today_usd\",\"daily_budget_usd\"}.
 
 Examples:
@@ -38,7 +39,7 @@ pub(super) struct Typed {
     /// Only calls of the last N days, today included [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
-    /// What the sums are of
+    /// What to add up by
     #[arg(long, value_name = "WHAT", default_value = "day")]
     by: By,
     /// Print one JSON object

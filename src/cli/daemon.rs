@@ -11,13 +11,13 @@ use crate::environment::Environment;
 use crate::print::Output;
 
 const HELP: &str = "\
-Starts one daemon for this BATON_HOME, if none runs, and prints the number of its process. It goes on when the terminal is \
-closed, until `baton stop`. What it does is told by `baton logs`, how it is by `baton status`.
+Starts the daemon of this BATON_HOME, if none runs, and prints its process id. It keeps running when the terminal is \
+closed, until `baton stop`. `baton logs` shows what it does, `baton status` shows its state.
 
 Examples:
   baton daemon                         start it now, so that the next search does not wait for it
   baton daemon --foreground            watch it work; Ctrl-C ends it
-  BATON_LOG=debug baton daemon         with more in the log";
+  BATON_LOG=debug baton daemon         with a more detailed log";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]

@@ -18,8 +18,8 @@ pub(super) struct Typed {
 }
 
 const AFTER_HELP: &str = "\
-Looks at the programs, the home, what the agents here have of Baton, and asks a running daemon what it knows. Changes
-nothing and starts nothing. Each finding that is not well comes with its fix. Exit code 1 if something does not work.
+Checks the programs, the home and the agents' settings, and asks a running daemon for its state. Changes nothing and
+starts nothing. Each problem comes with a fix. Exit code 1 if something does not work.
 
 JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";
 

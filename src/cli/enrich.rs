@@ -14,17 +14,20 @@ use crate::print::{self, Output, Progress};
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
 const HELP: &str = "\
-Sends the filtered, redacted conversation of a session to the model that llm.* in config.json names, and replaces the episode by \
-what it makes of it, under the same uuid. Nothing is ever sent while llm.enabled is false. Sessions that are closed while a model \
-is enabled are enriched by themselves; this command is for those before that, and for whoever will not wait: it starts at once, \
-whatever went wrong before. What is enriched already, and has not changed since, costs nothing.
+Sends the filtered, redacted conversation of a session to the model configured as llm.* in config.json, and replaces \
+the episode with the model's version, under the same uuid. Nothing is ever sent while llm.enabled is false. Sessions \
+that are closed while a model is enabled are enriched automatically; this command is for earlier ones, and for those \
+that should not wait: it starts at once, whatever failed before. A session that is already enriched and has not \
+changed since costs nothing.
 
-Without SESSION the caller's own session is meant, else the only open one of this directory. An open session is indexed first.
+Without SESSION it enriches the caller's own session, or else the only open one of this directory. An open session is \
+indexed first.
 
-The budgets hold (llm.session_budget_usd, llm.daily_budget_usd): what does not fit into them is left. --max-usd is the budget of \
-this run instead of the day's. `baton sync --dry-run` tells beforehand what everything would cost.
+The budgets apply (llm.session_budget_usd, llm.daily_budget_usd): what exceeds them is left out. --max-usd replaces \
+the daily budget for this run. `baton sync --dry-run` estimates beforehand what everything would cost.
 
-JSON: {\"status\",\"sessions\",\"enriched\",\"unchanged\",\"over_budget\",\"failures\",\"failed\":[{\"session_id\",\"why\"}],\
+JSON: \
+{\"status\",\"sessions\",\"enriched\",\"unchanged\",\"over_budget\",\"failures\",\"failed\":[{\"session_id\",\"why\"}],\
 \"dropped_claims\",\"unseen\",\"not_held\",\"calls\",\"unknown_calls\",\"usd\",\"message\"}.
 
 Examples:
@@ -41,7 +44,7 @@ pub(super) struct Typed {
     /// All sessions that have ended, have an episode and are not enriched
     #[arg(long)]
     all: bool,
-    /// Most US dollars for this run, instead of the daily budget
+    /// Budget of this run in US dollars, instead of the daily one
     #[arg(long, value_name = "N", value_parser = usd)]
     max_usd: Option<f64>,
     /// Print one JSON object

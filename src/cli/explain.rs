@@ -11,16 +11,17 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Tells a session's life from the log: what was noticed or asked for and when, why, and what it made of the session; then how it \
-stands, what is owed to it and at which time, and what bears on it besides: switches, files of the same id, lines that could not \
-be read. Reasons name the timeouts that are configured now. For what each event changed in detail, see `baton replay`.
+Shows a session's history from the log: each event with its time, its reason and its effect; then the current state, \
+what is still owed to the session and when, and whatever else affects it: switches, files with the same id, lines that \
+could not be read. Reasons name the timeouts configured now. `baton replay` shows in detail what each event changed.
 
-JSON: what `baton sessions` says of it, and {\"events\":[{\"position\",\"sequence\",\"at\",\"type\",\"told\",\"why\",\"before\",\"after\", \
+JSON: the fields of `baton sessions`, and \
+{\"events\":[{\"position\",\"sequence\",\"at\",\"type\",\"told\",\"why\",\"before\",\"after\", \
 \"changed\":[{\"field\",\"before\",\"after\"}],\"owed\":[…]}],\"owed\":[{\"what\",\"at\",\"why\"}],\"notes\":[…]}.
 
 Examples:
   baton explain a94e0d17               why it was closed, why it is not indexed, when it is tried again
-  baton explain a94e0d17 --json        the same for a program";
+  baton explain a94e0d17 --json        the same as JSON";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]

@@ -16,18 +16,19 @@ use crate::print::{self, Output};
 const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 const HELP: &str = "\
-Finds failures that are like this one, whatever its numbers, paths and line numbers are, tells what was changed before the same \
-command or test succeeded, and what was changed and did not help. Any text of the error will do: one line, a code, or the \
-whole output; with - it is read from standard input. What never went away is said so.
+Finds earlier failures like this one, whatever their numbers, paths and line numbers, and shows what was changed \
+before the same command or test succeeded, and which changes did not help. Any text of the error will do: one line, a \
+code, or the whole output; - reads it from standard input. A failure that never went away is shown as such.
 
-JSON: {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
+JSON: \
+{\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
 \"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
 \"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"}}], \
 \"freshness\"}
 
 Examples:
   baton fix E0382                        by its code
-  baton fix connect ECONNREFUSED         by its words; quotes are needed only for what the shell would take
+  baton fix connect ECONNREFUSED         by its words; quote only what the shell would interpret
   cargo test 2>&1 | baton fix -          the whole output";
 
 #[derive(Debug, Args)]
@@ -85,18 +86,15 @@ fn show(output: &Output, fix: &Fix) {
     heading(output, &fix.message);
     for found in &fix.matches {
         output.line("");
-        let unsure = if found.unsure == 0 {
-            String::new()
-        } else {
-            format!(", ran again with an end that is not known {}", count(found.unsure))
-        };
+        let unsure =
+            if found.unsure == 0 { String::new() } else { format!(", outcome unknown {}", count(found.unsure)) };
         let about = format!("seen {}, went away {}{unsure}", count(found.seen), count(found.resolved));
         row(output, 0, &found.error, &about);
         rows(output, found);
     }
     if fix.more_sessions > 0 {
-        let more = print::counted(u64::from(fix.more_sessions), "session");
-        print::note(&format!("\n{more} with some of its words not read."));
+        let more = print::counted(u64::from(fix.more_sessions), "more session");
+        print::note(&format!("\nNot checked: {more} with some of its words."));
     }
 }
 
@@ -109,7 +107,7 @@ fn rows(output: &Output, found: &FixMatch) {
     for tried in &found.tried_in_vain {
         let then = if tried.then.is_empty() { "the same again" } else { &tried.then };
         let place = place(output, &tried.session_id, tried.line, tried.at.as_deref());
-        row(output, 2, &format!("in vain, then {then}"), &place);
+        row(output, 2, &format!("did not help, then {then}"), &place);
         changed(output, &tried.files, &tried.commands);
     }
     if let Some(open) = &found.unresolved {

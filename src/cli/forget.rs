@@ -18,30 +18,33 @@ const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 const LISTED: usize = 40;
 
 const HELP: &str = "\
-Deletes everything that is stored of the sessions, of their subagents, and of forks and copies that hold the same records \
-(`--only` leaves these alone): conversations, notes, episodes, what searches find. When it returns, no file of Baton's home holds \
-their text. A tombstone stays, so that their transcripts are never read again, whatever becomes of them; `--undo` lifts it, and \
-reads what is there anew. A note goes by its uuid, and with a project all that were added to it: that for good.
+Deletes everything stored about the sessions, their subagents, and forks and copies with the same records (`--only` \
+leaves those alone): conversations, notes, episodes, entries of the search index. When it returns, no file in Baton's \
+home holds their text. A tombstone stays, so that their transcripts are never read again, whatever happens to them; \
+`--undo` removes it and reads the transcripts again. A note is deleted by its uuid, and --project also deletes all \
+notes that were added to the project; deleted notes cannot be restored.
 
-What an agent has deleted with delete_episode, delete_entity_edge or clear_graph is only found no more: nothing of it was removed, \
-and --undo has it found again, by id, by uuid of a fact, by project, or --all.
+What an agent deleted with delete_episode, delete_entity_edge or clear_graph is only hidden: --undo shows it again, by \
+id, by the uuid of a fact, by project, or with --all.
 
-The agent's own transcripts are not touched, nor are exports and backups that were made before.
+The agent's own transcripts and earlier exports and backups are not touched.
 
-Sessions of a project that begin later are remembered: session_tracking.exclude keeps them out.
+Sessions of the project that begin later are remembered; session_tracking.exclude prevents that.
 
-On a terminal it lists what goes and asks once; elsewhere it needs --yes. To call it again goes on with what was interrupted.
+On a terminal it lists what will be deleted and asks once; elsewhere it needs --yes. If it was interrupted, run it \
+again.
 
-JSON: {\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
+JSON: \
+{\"status\",\"sessions\":[{\"session_id\",\"state\",\"project\",\"file_path\",\"last_activity\",\"message_count\"}],\
 \"also\":[{\"session_id\",\"why\",\"shared\"}],\"notes\",\"note_ids\",\"found_again\",\"files\",\"bytes\",\"estimated\",\"kept_elsewhere\",\"transcripts\":[…],\"later\",\"message\"}.
 
 Examples:
-  baton forget a94e0d17                       one session, after a look at what goes with it
-  baton forget --project ledger --dry-run     what there is of a project
-  baton forget --before 90d --yes             everything in which nothing was said for 90 days
-  baton forget --before 2026-10-01            everything older than that day
-  baton forget --undo a94e0d17                remember it again, or find it again if it was deleted
-  baton forget --undo --project ledger        find again what was cleared of a project
+  baton forget a94e0d17                       one session, after showing what goes with it
+  baton forget --project ledger --dry-run     what is stored about a project
+  baton forget --before 90d --yes             every session without a message for 90 days
+  baton forget --before 2026-10-01            every session older than that day
+  baton forget --undo a94e0d17                remember it again, or show it again if it was deleted
+  baton forget --undo --project ledger        show again what was cleared of a project
   baton forget 6ba71b0e                       a note, by its uuid";
 
 #[derive(Debug, Args)]
@@ -53,7 +56,7 @@ pub(super) struct Typed {
     /// All sessions of a project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
-    /// Only sessions in which nothing was said since: 2026-10-01, a moment (RFC 3339), or so long ago: 30d, 12h, 8w
+    /// Only sessions without a message since then: 2026-10-01, a time (RFC 3339), or an age: 30d, 12h, 8w
     #[arg(long, value_name = "DATE", value_parser = before)]
     before: Option<i64>,
     /// Leave forks and copies alone, although they hold the same text
@@ -62,13 +65,13 @@ pub(super) struct Typed {
     /// Do it without asking
     #[arg(long, short)]
     yes: bool,
-    /// Remember them again: lift the tombstones and read what is there anew; find again what was deleted or cleared
+    /// Remember them again: remove the tombstones and read the transcripts; show again what was deleted or cleared
     #[arg(long, conflicts_with = "only")]
     undo: bool,
     /// With --undo: everything that was forgotten, deleted or cleared
     #[arg(long, requires = "undo", conflicts_with_all = ["project", "before"])]
     all: bool,
-    /// List what goes; change nothing
+    /// List what would be deleted, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object
@@ -182,7 +185,9 @@ fn list(output: &Output, would: &Forget) {
         output.line(&line(output, row));
     }
     more(output, would.sessions.len());
-    for (head, also) in [("Also, because they hold the same text:", &would.also), ("Left, with --only:", &would.left)] {
+    for (head, also) in
+        [("Also, because they hold the same text:", &would.also), ("Left alone because of --only:", &would.left)]
+    {
         if also.is_empty() {
             continue;
         }
@@ -221,16 +226,15 @@ fn question(would: &Forget) -> String {
     let noun = if count == 1 { "this session" } else { "these sessions" };
     let size = format!("{}, {}", print::counted(would.files, "file"), print::size(would.bytes));
     match (count, would.notes) {
-        (0, notes) => format!("Delete what was added ({notes}) for good?"),
+        (0, notes) => format!("Permanently delete the added notes ({notes})?"),
         (_, 0) => format!("Forget {noun} ({count}), {size}?"),
-        (_, notes) => format!("Forget {noun} ({count}), {size}, and what was added ({notes}) for good?"),
+        (_, notes) => format!("Forget {noun} ({count}), {size}, and permanently delete the added notes ({notes})?"),
     }
 }
 
 /// Parses a date or an age, such as `30d`, to milliseconds since 1970.
 fn before(text: &str) -> Result<i64, String> {
-    let wrong =
-        || format!("{text:?} is no date: write 2026-10-01, 2026-10-01T12:00:00Z, or how long ago: 30d, 12h, 8w");
+    let wrong = || format!("{text:?} is not a date: write 2026-10-01, 2026-10-01T12:00:00Z, or an age: 30d, 12h, 8w");
     let (number, unit) = text.split_at(text.len() - text.chars().next_back().map_or(0, char::len_utf8));
     let hours = match unit {
         "h" => Some(1_i64),

@@ -12,16 +12,17 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Progress, Style};
 
 const HELP: &str = "\
-The last session of this directory's project that is over: what it was for, what was decided, what failed and what mended \
-it, what is open and comes next, and which of its files have changed since. Sessions that still run and those in which \
-nothing happened are passed over. Reads first whatever is new. Changes nothing: what agents are told at their start stays \
-theirs. If there is nothing to hand over it says why, which is no failure.
+Shows the last finished session of this directory's project: its goal, what was decided, what failed and what fixed \
+it, what is open and next, and which of its files have changed since. Skips sessions that are still running and those \
+in which nothing happened. Reads new transcript lines first. Changes nothing: agents still get the handoff when they \
+start. If there is nothing to hand over it says why, which is not a failure.
 
-Prints 2 KB at most: of longer lists the oldest entries are left out. --for claude prints what a SessionStart hook answers, \
---for codex the text alone, both fenced as a quotation and within `handoff.max_bytes`; --for markdown everything, fenced \
-too, for any other agent.
+Prints 2 KB at most and leaves out the oldest entries of long lists. --for claude prints the answer of a SessionStart \
+hook, --for codex the text alone, both fenced as a quotation and within `handoff.max_bytes`; --for markdown prints \
+everything, also fenced, for any other agent.
 
-JSON: {\"message\",\"project\",\"session_id\",\"episode_uuid\",\"ended_at\",\"claimed_by\",\"objective\",\"decisions\":[…], \
+JSON: \
+{\"message\",\"project\",\"session_id\",\"episode_uuid\",\"ended_at\",\"claimed_by\",\"objective\",\"decisions\":[…], \
 \"errors\":[{\"text\",\"resolution\"}],\"unresolved\":[…],\"next_steps\":[…],\"changed_since\":[…],\"text\"}
 
 Examples:
@@ -46,7 +47,7 @@ pub(super) struct Typed {
     /// The project: a directory, or a name that fits one project [default: this directory's]
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
-    /// Print it as this agent takes it, and nothing if there is nothing
+    /// Print it in the form for this agent, or nothing if there is no handoff
     #[arg(long = "for", value_name = "AGENT", conflicts_with = "json")]
     reader: Option<Reader>,
     /// Print one JSON object

@@ -9,10 +9,10 @@ use clap::Args;
 use crate::hook;
 
 const HELP: &str = "\
-An agent's hook calls it: it reads one JSON object from standard input, tells the daemon about the event and prints what the \
-agent is to be told. It ends within 150 ms (SessionStart, UserPromptSubmit) or 100 ms, or hooks.timeout_ms, with exit code 0 \
-whatever happens; what nobody took in time is left for the daemon in BATON_HOME/spool. `baton-hook EVENT` does the same and \
-starts faster: `baton install` registers that.
+Called by an agent's hook: reads one JSON object from standard input, reports the event to the daemon and prints \
+context for the agent. It ends within 150 ms (SessionStart, UserPromptSubmit) or 100 ms, or hooks.timeout_ms, and \
+always with exit code 0; a signal that was not taken in time is left for the daemon in BATON_HOME/spool. `baton-hook \
+EVENT` does the same and starts faster; `baton install` registers that.
 
 Examples:
   baton hook session-start < event.json";
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// SessionStart, session-start and the like; else the object's hook_event_name
+    /// The event, such as SessionStart or session-start [default: the object's hook_event_name]
     #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
     event: Vec<OsString>,
 }

@@ -21,14 +21,14 @@ const FILE: &str = "hook_stats.json";
 const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 const HELP: &str = "\
-Prints for each event how often hooks told it, how long they took from their start to the daemon's answer (of the last 1,000), \
-how many were not taken at once and came through the spool, and when the last one was called. Below stand calls that were \
-ignored, signals that wait in the spool or were lost, if there are any. Without a daemon it tells what was counted until the \
-last one ended.
+Shows for each event how many hooks reported it, how long they took from their start to the daemon's answer (the last \
+1,000), how many failed and came through the spool, and when the last one ran. Calls that were ignored and signals \
+that wait in the spool or were lost follow, if there are any. Without a daemon it shows what the last one counted.
 
 Failures: absent (no daemon), timeout (no answer in time), refused, garbled (not understood), other_version.
 
-JSON: {\"events\":{EVENT:{\"calls\",\"failures\":{WHY:N},\"p50_us\",\"p95_us\",\"p99_us\",\"last_at\"}},\"ignored\":{WHY:N}, \
+JSON: \
+{\"events\":{EVENT:{\"calls\",\"failures\":{WHY:N},\"p50_us\",\"p95_us\",\"p99_us\",\"last_at\"}},\"ignored\":{WHY:N}, \
 \"spooled\",\"dropped\",\"unreadable\",\"since\",\"last_recorded_at\"}; times in microseconds.
 
 Examples:
@@ -62,7 +62,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         return Ok(ExitCode::SUCCESS);
     }
     match stats.events.is_empty() {
-        true => output.line("No hook has told anything yet. `baton install` registers them, `baton doctor` looks why."),
+        true => output.line("No hook has run yet. `baton install` registers them, `baton doctor` checks them."),
         false => table(&stats).lines(&output).iter().for_each(|line| output.line(line)),
     }
     notes(&stats).iter().for_each(|note| print::note(&print::plain(note)));

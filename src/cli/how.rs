@@ -12,27 +12,29 @@ use crate::environment::{self, Environment};
 use crate::print::{Output, Style};
 
 const HELP: &str = "\
-Shows by which lines a command is run, the most used first, how often each succeeds, and the last failure. What counts is how \
-the tool's result says it ended; what went on in the background, was refused or has no answer is no failure. Of fewer than \
-three known outcomes no rate is told. Where a pipe or a longer line hides how the program itself ended, that counts as unknown, \
-unless the output says that its tests passed or failed. Commands that only look (ls, grep, git status) are not counted. Without --project this directory's project answers if the command was \
-ever run in it, else all.
+Shows the lines by which a command is run, most used first, how often each succeeds, and the last failure. Outcomes \
+come from the results of the tool; a command that went to the background, was refused or has no result is not a \
+failure. No rate is shown for fewer than three known outcomes. If a pipe or a longer line hides the program's exit \
+code, the outcome is unknown, unless the output says that its tests passed or failed. Commands that only look (ls, \
+grep, git status) are not counted. Without --project it covers this directory's project if the command was ever run \
+there, otherwise all projects.
 
-JSON: {\"message\",\"command\",\"project\",\"count\",\"ok\",\"failed\",\"unknown\",\"denied\",\"interrupted\",\"success_rate\", \
+JSON: \
+{\"message\",\"command\",\"project\",\"count\",\"ok\",\"failed\",\"unknown\",\"denied\",\"interrupted\",\"success_rate\", \
 \"rate_of\",\"shared\",\"sessions\",\"more_sessions\",\"elsewhere\",\"last_seen\",\"lines\":[{\"text\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_seen\", \
 \"last_outcome\",\"session_id\",\"line\"}],\"more_lines\",\"last_failure\":{\"text\",\"session_id\",\"line\",\"at\"},\"subcommands\":[…], \
-\"freshness\"}; rates are from 0 to 1, what is 0 may be left out
+\"freshness\"}; rates are from 0 to 1, zeros may be left out
 
 Examples:
-  baton how cargo test                 by which lines, and how often it succeeds
+  baton how cargo test                 its lines, and how often they succeed
   baton how docker                     all its subcommands
   baton how npm test --watch           only lines with this flag
-  baton how \"cargo test\" -p ledger    of another project: behind a line in quotes -p is an option of ours";
+  baton how \"cargo test\" -p ledger    in another project: after a quoted line -p is Baton's option";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// A program, with or without a subcommand, or a whole line; flags behind it are its own
+    /// A program, with or without a subcommand, or a whole line; flags after it belong to it
     #[arg(required = true)]
     command: Vec<String>,
     /// Only this project: a directory, or a name that fits one project

@@ -14,19 +14,19 @@ use crate::print::{self, Output, Style};
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Typed {
-    /// Which agents; all that are found on this machine if none is named
+    /// The agents [default: all that are found on this machine]
     #[arg(value_enum, value_name = "AGENT")]
     agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Print the JSON to put in by hand, and change nothing
+    /// Print the JSON to add by hand, and change nothing
     #[arg(long, conflicts_with_all = ["dry_run", "yes", "claude_md"])]
     print: bool,
-    /// Whose settings: yours, or those of the project of this directory
+    /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
     /// Add the block "Session Handoff Best Practice" to Claude Code's CLAUDE.md too
@@ -39,8 +39,9 @@ pub(super) struct Typed {
 
 const AFTER_HELP: &str = "\
 Shows what changes in Claude Code's settings.json and in Codex' hooks.json, and asks before it writes. Only Baton's own
-hooks are touched; a copy of the file is kept beside it. Run it again after an update: it mends what is no longer right, or
-says that there is nothing to do. `baton doctor` says whether everything works, `baton uninstall` takes it all out again.
+hooks are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
+right,
+or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
 
 Codex runs no hook before you have trusted it: start `codex` once and accept them where it says that hooks need review.
 
@@ -79,7 +80,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             }
         }
         Some(_) if !typed.dry_run && done == ExitCode::SUCCESS => {
-            output.line("CLAUDE.md: a block that tells agents when to close is added by --claude-md");
+            output.line("CLAUDE.md: --claude-md adds a block that tells agents when to close a session");
         }
         _ => {}
     }
@@ -93,7 +94,7 @@ pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope
         ([], Scope::User) => Host::found(environment),
         (named, Scope::Project) if named.contains(&Host::Codex) => {
             return Err(Error::Usage(
-                "Codex is set up for you, in all projects: leave --scope project away".to_owned(),
+                "Codex can only be set up for you, in all projects: leave out --scope project".to_owned(),
             ));
         }
         (named, _) => named.to_vec(),
@@ -143,7 +144,7 @@ fn print_by_hand(installer: &Installer, output: &Output) {
 fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitCode, Error> {
     let written = installer.write_plugin(folder)?;
     match written.is_empty() {
-        true => output.line("The plugin is there; nothing to do."),
+        true => output.line("The plugin is up to date; nothing to do."),
         false => written
             .iter()
             .for_each(|path| output.line(&format!("{} written", print::plain(&path.display().to_string())))),
@@ -173,7 +174,7 @@ pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Out
     if !is_agreed && !is_terminal() {
         return Err(Error::NotAgreed);
     }
-    if !is_agreed && !ask("Do this?", output) {
+    if !is_agreed && !ask("Make these changes?", output) {
         output.line("Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     }
@@ -194,7 +195,7 @@ pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Out
 pub(super) fn here() -> Result<PathBuf, Error> {
     std::env::current_dir().map_err(|error| Error::File {
         path: ".".to_owned(),
-        reason: format!("{error}; change to a directory that is there"),
+        reason: format!("{error}; change to a directory that exists"),
     })
 }
 

@@ -34,19 +34,19 @@ pub(super) struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show how much is recorded and what it comes to: position, hashes, bytes
+    /// Show how much is recorded: position, hashes, bytes
     Stats(stats::Typed),
     /// Write the log and the conversations as one file
     Export(export::Typed),
-    /// Build a new home of a whole export
+    /// Build a new home from a whole export
     Import(import::Typed),
-    /// Show the last events, and those that come
+    /// Show the last events, and follow new ones
     Tail(tail::Typed),
-    /// Read and compare everything that is stored; nothing is changed
+    /// Read and compare everything that is stored, without changing it
     Verify(verify::Typed),
-    /// Give back room that nothing needs
+    /// Free disk space that nothing needs
     Compact(compact::Typed),
-    /// Have a damaged log end where it is still whole; what is cut off is kept
+    /// Cut a damaged log off after its intact part; what is cut off is kept
     Repair(repair::Typed),
 }
 

@@ -19,26 +19,26 @@ const LOOK: Duration = Duration::from_millis(200);
 const LINES_MAX: usize = 1_000_000;
 
 const HELP: &str = "\
-Prints the last lines of `daemon.log` and, if these are not enough, of the one that was put aside before it \
-(`daemon.log.1`, at 10 MB), oldest first: time, level, part of the program, what happened. No text of a conversation, of \
-a query or of a note is ever in them. BATON_LOG sets, when the daemon starts, what is written at all. The log is read as \
-it is: no daemon is needed, none is started.
+Prints the last lines of `daemon.log` and, if these are too few, of the previous one (`daemon.log.1`, rotated at 10 \
+MB), oldest first: time, level, part of the program, what happened. The log never holds text of a conversation, a \
+query or a note. BATON_LOG, read when the daemon starts, sets what is logged. The file is read directly: no daemon is \
+needed, none is started.
 
 Examples:
-  baton logs -f                        what the daemon does now, until Ctrl-C; also over its restarts
+  baton logs -f                        what the daemon does now, until Ctrl-C; across restarts
   baton logs -n all --level warn       everything that went wrong
   baton logs -n all | grep a94e0d17    what became of one session";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Go on with what is written from now on, until Ctrl-C
+    /// Keep printing new lines, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     /// How many lines, from the end: a number or `all`
     #[arg(long, short = 'n', value_name = "LINES", default_value = "100")]
     lines: Count,
-    /// Only lines of this level and graver ones
+    /// Only lines of this level and more severe ones
     #[arg(long, short, value_name = "L", ignore_case = true)]
     level: Option<Level>,
 }
@@ -56,7 +56,7 @@ impl FromStr for Count {
             number => number
                 .parse()
                 .map(|lines: usize| Self(lines.min(LINES_MAX)))
-                .map_err(|_| "a number or `all` is wanted".to_owned()),
+                .map_err(|_| "expected a number or `all`".to_owned()),
         }
     }
 }

@@ -10,9 +10,9 @@ use baton::hook;
 const USAGE: &str = "\
 usage: baton-hook [EVENT]
 
-An agent's hook calls it: it reads one JSON object from standard input, tells Baton's daemon about the event, and ends
-within its budget with exit code 0, whatever happens. EVENT is SessionStart, session-start and the like; without it the
-object's hook_event_name counts. `baton install` registers it, `baton hook-stats` shows how it does.
+Called by an agent's hook: reads one JSON object from standard input, reports the event to Baton's daemon, and ends
+within its budget, always with exit code 0. EVENT is a name such as SessionStart or session-start; without it the object's
+hook_event_name is used. `baton install` registers it, `baton hook-stats` shows how fast it is.
 ";
 
 fn main() {

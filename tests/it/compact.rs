@@ -43,7 +43,7 @@ fn state_and_memory_are_the_same_before_and_after_and_orphans_are_gone() {
     let again = world.json(&["log", "compact"]);
     assert_eq!(again["conversations"]["files"], 0, "{again}");
     let told = world.ok(&["log", "compact"]).out;
-    assert!(told.contains("given back") || told.contains("Nothing to give back"), "{told}");
+    assert!(told.contains(" freed.") || told.contains("Nothing to free"), "{told}");
     check_clean(&world, "compacted");
     world.stop();
     assert_eq!(identity(&world), before.1);

@@ -167,7 +167,7 @@ fn a_whole_log_has_nothing_to_repair_and_a_running_daemon_refuses() {
         (&serde_json::Value::Null, &serde_json::Value::Null),
         "{looked}"
     );
-    assert!(world.ok(&["log", "repair"]).out.contains("nothing is to be repaired"));
+    assert!(world.ok(&["log", "repair"]).out.contains("nothing needs repair"));
 }
 
 #[test]

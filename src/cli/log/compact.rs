@@ -11,16 +11,17 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
 const HELP: &str = "\
-Removes the files of conversations that were replaced or that a crash has left, and writes the index of the log anew, which grows \
-beyond what it holds. No event, episode or search result is lost or changed. The daemon works on meanwhile and does this by itself \
-when the index has grown to three times what it holds.
+Removes the files of conversations that were replaced or left behind by a crash, and rewrites the index of the log, \
+which grows beyond its contents. No event, episode or search result is lost or changed. The daemon keeps working \
+meanwhile, and does this by itself when the index has grown to three times its contents.
 
-JSON: {\"position\",\"state_hash\",\"freed_bytes\",\"index\":{\"events\",\"bytes_before\",\"bytes_after\",\"pause_ms\"},\
+JSON: \
+{\"position\",\"state_hash\",\"freed_bytes\",\"index\":{\"events\",\"bytes_before\",\"bytes_after\",\"pause_ms\"},\
 \"conversations\":{\"sessions\",\"files\",\"bytes\",\"busy\",\"unreadable\"},\"seconds\"}
 
 Examples:
-  baton log compact                    give back what is not needed
-  baton status                         what everything takes, and how much of it is needed";
+  baton log compact                    free what is not needed
+  baton status                         how much space everything takes, and how much is needed";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -46,8 +47,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let Compact { freed_bytes, index, conversations, .. } = super::super::read(&compacted)?;
     match freed_bytes {
-        0 => output.line("Nothing to give back."),
-        freed => output.line(&format!("{} given back.", print::size(freed))),
+        0 => output.line("Nothing to free."),
+        freed => output.line(&format!("{} freed.", print::size(freed))),
     }
     output.line(&format!(
         "The index of {} events takes {}, and took {}.",

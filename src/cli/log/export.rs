@@ -20,13 +20,14 @@ use crate::environment::Environment;
 use crate::print::{self, Progress};
 
 const HELP: &str = "\
-Writes JSON Lines that every later version reads: the events to the byte, then the conversations that the current episodes \
-name, and notes. `baton replay FILE` runs it again; `baton log import FILE` builds a home of a whole one. FILE is replaced at \
-once when everything is written, and stays as it was if anything goes wrong. A running daemon goes on meanwhile; without one \
-the home is read. A damaged log is exported up to the damage, and the command fails saying so.
+Writes JSON Lines that every later version can read: the events byte for byte, then the conversations of the current \
+episodes, and notes. `baton replay FILE` replays it; `baton log import FILE` builds a home from a whole export. FILE \
+is replaced in one step when everything is written, and stays as it was if anything fails. A running daemon keeps \
+working meanwhile; without one the home is read directly. A damaged log is exported up to the damage, and the command \
+then fails with a message.
 
-What looks like a secret by today's rules is redacted on the way out, and so is the group of a forgotten session. Such a file, \
-like one of --session, --since, --until or --no-conversations, is for reading and for `baton replay`, not for `baton log import`: \
+What looks like a secret by the current rules is redacted, and so is the group of a forgotten session. A redacted \
+file, like one made with --session, --since, --until or --no-conversations, can be read and replayed but not imported: \
 its first line says \"whole\":false. --unredacted keeps every byte, for a file that stays on this machine.
 
 Examples:
@@ -46,10 +47,10 @@ pub(super) struct Typed {
     /// Only events up to this position
     #[arg(long, value_name = "POS", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
-    /// Leave conversations and notes out
+    /// Leave out conversations and notes
     #[arg(long)]
     no_conversations: bool,
-    /// Keep every byte, also what looks like a secret: for a file that stays on this machine
+    /// Keep every byte, even what looks like a secret, for a file that stays on this machine
     #[arg(long)]
     unredacted: bool,
     /// Write to this file instead of standard output
@@ -61,7 +62,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if let (Some(since), Some(until)) = (typed.since, typed.until)
         && since > until
     {
-        return Err(Error::Usage(format!("--since {since} lies behind --until {until}")));
+        return Err(Error::Usage(format!("--since {since} is after --until {until}")));
     }
     let wanted = Wanted {
         session: typed.session.as_deref().map(super::super::session),
@@ -109,7 +110,7 @@ fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
         let redacted = match exported.redacted {
             0 => String::new(),
             count => format!(
-                "; {} redacted, so it is for reading and `baton replay`, not for `baton log import`",
+                "; {} redacted, so it can be read and replayed, but not imported",
                 print::counted(count, "line")
             ),
         };
@@ -126,18 +127,18 @@ fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
     }
     if exported.missing > 0 {
         print::error(&format!(
-            "{} conversations or notes could not be read and are named as missing in the export; if a daemon was writing, run \
-             the command again, else `baton log verify` tells what is gone",
+            "{} conversations or notes could not be read and are marked as missing in the export; if a daemon was writing, run \
+             the command again, otherwise `baton log verify` shows what is gone",
             exported.missing
         ));
     }
     if let Some(broken) = broken {
         let import = match exported.whole {
-            true => ": `baton log import` builds a new home of it",
-            false => "; it is not for `baton log import`, which a whole one of `--unredacted` is",
+            true => ": `baton log import` builds a new home from it",
+            false => "; it cannot be imported, but a whole one made with `--unredacted` can",
         };
         print::error(&format!(
-            "{}; the export ends before that, with everything good in it that was asked for{import}",
+            "{}; the export ends before that and has everything intact that was asked for{import}",
             redact(broken)
         ));
     }

@@ -17,13 +17,13 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
 const HELP: &str = "\
-Builds the home of a whole export: the same events at the same positions, the same chain and states, and every conversation. All \
-of it is checked against the hashes in the file, and read back; if anything is wrong the home stays as empty as it was. The \
-searchable memory is made by the first daemon.
+Builds a home from a whole export: the same events at the same positions, the same chain and states, and every \
+conversation. Everything is checked against the hashes in the file and read back; if anything is wrong, the home stays \
+empty. The first daemon builds the searchable memory.
 
-The home must have no events, and no daemon may run in it: set BATON_HOME to a new folder. Directories that clients of the other \
-home had named are not read in this one, and sessions whose transcripts lie in no directory that is read here stay as they came: \
-found by searches, never read, closed or indexed.
+The home must have no events, and no daemon may run in it: set BATON_HOME to a new folder. Directories named by \
+clients of the other home are not read in this one, and sessions whose transcripts are in no directory that is read \
+here stay as imported: searches find them, but they are never read, closed or indexed.
 
 Examples:
   BATON_HOME=~/copy baton log import home.jsonl
@@ -53,7 +53,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         .map_err(|source| Error::Output { path: environment.home.clone(), source })?;
     if Client::connect(environment)?.is_some() {
         return Err(Error::Usage(format!(
-            "a daemon serves {}; run `baton stop` first, or set BATON_HOME to a folder that is new",
+            "a daemon is running in {}; run `baton stop` first, or set BATON_HOME to a new folder",
             environment.home.display()
         )));
     }
@@ -88,10 +88,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         )));
     }
     if built.missing > 0 {
-        print::note(&format!("{} conversations or notes were missing in the file already", built.missing));
+        print::note(&format!("{} conversations or notes were already missing in the file", built.missing));
     }
     if built.unknown > 0 {
-        print::note(&format!("{} lines of kinds that this version does not know were passed over", built.unknown));
+        print::note(&format!("{} lines of kinds that this version does not know were skipped", built.unknown));
     }
     Ok(ExitCode::SUCCESS)
 }

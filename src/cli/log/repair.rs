@@ -16,13 +16,15 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Style, Waiting};
 
 const HELP: &str = "\
-Without --cut-at it says what is damaged, where the log would have to be cut, and what that would cost; nothing is changed.
+Without --cut-at it says what is damaged, where the log would have to be cut, and what that would lose; nothing is \
+changed.
 
-With it the log ends right before that position; what was recorded together with it goes with it. What is cut off is kept in `log/cut-<time>/` of Baton's home: the bytes of the log, \
-and the conversations that only those events name. The index is kept there too. Index and memory are built anew by the next start. Transcripts that are \
-still there are read on from where the log ends, so that their sessions are found again; what comes of it has the same episodes.
+With it the log ends right before that position; events recorded together with it are cut off too. What is cut off is \
+kept in `log/cut-<time>/` of Baton's home: the bytes of the log, the conversations that only those events name, and \
+the index. The next start rebuilds index and memory. Transcripts that still exist are read on from where the log ends, \
+so their sessions are found again, with the same episodes.
 
-No daemon may run: `baton stop` ends it. What was cut off is never removed by itself.
+No daemon may run: `baton stop` ends it. What was cut off is never removed automatically.
 
 JSON: {\"cut\",\"position\",\"chain\",\"damage\":{\"what\",\"place\",\"fix\"}|null,\"cut_at\",\"lost\":{\"events\",\
 \"unreadable_bytes\",\"segments\",\"sessions\",\"sessions_set_back\",\"episodes\",\"conversation_files\",\"conversations_missing\"},\
@@ -30,8 +32,8 @@ JSON: {\"cut\",\"position\",\"chain\",\"damage\":{\"what\",\"place\",\"fix\"}|nu
 
 Examples:
   baton log repair                     what is damaged, and what to do about it
-  baton log repair --cut-at 1200       have the log end with position 1199; asks before it does
-  baton log export --until 1199 -o whole.jsonl    write out what is whole, before";
+  baton log repair --cut-at 1200       let the log end with position 1199; asks first
+  baton log export --until 1199 -o whole.jsonl    write out the intact part first";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -53,8 +55,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         Reached::Daemon(client) => {
             let pid = client.welcome().pid;
             let what = format!(
-                "a daemon (process {pid}) has the log open, so it is not damaged beyond use; `baton stop` ends it, \
-                                `baton log verify` asks it what is wrong"
+                "a daemon (process {pid}) has the log open, so the log is usable; `baton stop` ends the daemon, \
+                `baton log verify` asks it what is wrong"
             );
             return Err(Error::Repair(what));
         }
@@ -88,9 +90,9 @@ fn cut(environment: &Environment, lock: &HomeLock, at: Position, agreed: bool) -
     if !agreed {
         let foreseen = repair::foresee(&environment.home, lock, at).map_err(failed)?;
         let at = foreseen.cut_at.unwrap_or(at.0);
-        print::note(&format!("Cutting at position {at} takes away {}.", lost(&foreseen.lost)));
+        print::note(&format!("Cutting at position {at} removes {}.", lost(&foreseen.lost)));
         if !io::stdin().is_terminal() {
-            return Err(Error::Usage("say --yes to cut without being asked".to_owned()));
+            return Err(Error::Usage("use --yes to cut without being asked".to_owned()));
         }
         if !agrees("Cut? What is cut off is kept. [y/N] ") {
             return Ok(None);
@@ -116,13 +118,15 @@ fn lost(lost: &Lost) -> String {
         }
     };
     add(lost.unreadable_bytes, "bytes that cannot");
-    add(lost.sessions, "sessions that are known only from there on");
+    add(lost.sessions, "sessions that are recorded only from there on");
     add(lost.episodes, "episodes");
-    add(lost.conversation_files, "files of conversations");
+    add(lost.conversation_files, "conversation files");
     let back = format!("{} sessions go back to an earlier state", lost.sessions_set_back);
     let missing = match lost.conversations_missing {
         0 => String::new(),
-        count => format!("; of {count} the conversation of then is gone, and is read again if the transcript is there"),
+        count => format!(
+            "; the earlier conversations of {count} of them are gone, and are read again if the transcripts exist"
+        ),
     };
     format!("{}; {back}{missing}", told.join(", "))
 }
@@ -144,11 +148,11 @@ fn tell(output: &Output, told: &Repair) {
         }
         (false, Some(at)) => {
             output.line(&format!("It is whole up to {ends}."));
-            output.line(&format!("`baton log repair --cut-at {at}` would take away {}.", lost(&told.lost)));
+            output.line(&format!("`baton log repair --cut-at {at}` would remove {}.", lost(&told.lost)));
         }
         (false, None) if told.damage.is_some() => {
-            output.line(&format!("It is whole up to {ends}; nothing is to be cut."));
+            output.line(&format!("It is whole up to {ends}; nothing needs to be cut."));
         }
-        (false, None) => output.line(&format!("The log is whole. It ends at {ends}; nothing is to be repaired.")),
+        (false, None) => output.line(&format!("The log is whole. It ends at {ends}; nothing needs repair.")),
     }
 }

@@ -14,9 +14,9 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Style, Waiting};
 
 const HELP: &str = "\
-Prints the position of the last event, the hash of the chain that binds all events to it, and the hash of the state of all \
-sessions, which depends on the events alone: `baton replay` of an export ends with the same. Then what lies on disk. A running \
-daemon is asked; where none runs the log is read from its segments (and is told as far as it can be read if it is damaged).
+Shows the position of the last event, the chain hash over all events, and the hash of the state of all sessions, which \
+depends only on the events: `baton replay` of an export ends with the same. Then the disk usage. A running daemon is \
+asked; if none runs, the log is read from its segments, as far as it can be read if it is damaged.
 
 Examples:
   baton log stats                      how much is recorded

@@ -31,11 +31,11 @@ const PAGE: u32 = 512;
 const LAST_MAX: u32 = 1_000_000;
 
 const HELP: &str = "\
-Prints the last events, oldest first: time, position, session, what happened and why. No text of a conversation is in any event. \
-With -f it goes on with events as the daemon records them, also over its restarts, until Ctrl-C. A daemon is asked where one \
-runs; none is started.
+Prints the last events, oldest first: time, position, session, what happened and why. No event holds text of a \
+conversation. With -f it keeps printing events as the daemon records them, across restarts, until Ctrl-C. A running \
+daemon is asked; none is started.
 
-With --json each event is one JSON object on a line of its own.
+With --json each event is one JSON object per line.
 
 Examples:
   baton log tail -f                    what happens now
@@ -44,7 +44,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Go on with events as they are recorded, until Ctrl-C
+    /// Keep printing events as they are recorded, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
     /// How many events, from the end: a number or `all`; at most the last 1,000,000
@@ -62,7 +62,7 @@ fn count(text: &str) -> Result<u32, String> {
     match text {
         "all" => Ok(LAST_MAX),
         number => {
-            number.parse().map(|count: u32| count.min(LAST_MAX)).map_err(|_| "a number or `all` is wanted".to_owned())
+            number.parse().map(|count: u32| count.min(LAST_MAX)).map_err(|_| "expected a number or `all`".to_owned())
         }
     }
 }

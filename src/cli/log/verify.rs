@@ -15,12 +15,13 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
 
 const HELP: &str = "\
-Reads every event and compares: the chain that binds them, holes, every session's history; the index with the segments, both \
-ways; the table with what the events come to; every conversation and note that is still named with its hash; and the memory with \
-one that is built anew beside it. Nothing is changed. A running daemon is asked and works on meanwhile; where none runs, or none \
-can start, the files are read, which takes as much room again as the log and the memory have.
+Reads every event and checks the chain that links them, gaps, and every session's history. Compares the index with the \
+segments, both ways; the session table with the events; every conversation and note in use with its hash; and the \
+memory with a freshly built one. Nothing is changed. A running daemon is asked and keeps working meanwhile; if none \
+runs, or none can start, the files are read directly, which takes as much disk space again as the log and the memory.
 
-JSON: {\"clean\",\"complete\",\"position\",\"chain\",\"state_hash\",\"checked\":{…},\"findings\":[{\"what\",\"place\",\"fix\"}],\
+JSON: \
+{\"clean\",\"complete\",\"position\",\"chain\",\"state_hash\",\"checked\":{…},\"findings\":[{\"what\",\"place\",\"fix\"}],\
 \"found\",\"left_out\":[…],\"seconds\",\"bytes_per_second\"}
 
 Exit code 0 only if nothing is wrong.
@@ -98,7 +99,7 @@ fn tell(output: &Output, told: &Verify) {
     }
     output.line("");
     for left_out in &told.left_out {
-        output.line(&print::plain(&format!("Not looked at: {left_out}.")));
+        output.line(&print::plain(&format!("Not checked: {left_out}.")));
     }
     let verdict = match told.clean {
         true => output.styled(Style::Good, "Nothing is wrong."),

@@ -8,7 +8,7 @@ fn what_hooks_did_is_told_with_and_without_a_daemon() {
     let world = World::new();
     patient(&world);
     let human = world.ok(&["hook-stats"]);
-    assert!(human.out.contains("No hook has told anything yet"), "{}", human.out);
+    assert!(human.out.contains("No hook has run yet"), "{}", human.out);
     assert_eq!(world.daemon(), None, "it starts none");
     call(&world, "Stop", &event(&world, "Stop", &id(9)));
     assert_eq!(world.json(&["hook-stats"])["spooled"], 1);
