@@ -26,15 +26,15 @@ const WAIT: Duration = Duration::from_secs(60);
 pub enum Error {
     /// This system has no supported service manager.
     #[error(
-        "services are written for systemd and launchd; on this system let the task scheduler run `baton daemon` at login, \
-         or leave it: every command starts a daemon when there is none"
+        "services are supported with systemd and launchd; on this system let the task scheduler run `baton daemon` at login, \
+         or do without: every command starts a daemon if none runs"
     )]
     Unknown,
     /// The user has no home directory.
-    #[error("this user has no home directory, and no place for a service")]
+    #[error("this user has no home directory, so there is no place for a service")]
     NoHome,
     /// This program's path is unknown.
-    #[error("this program's own path cannot be found out: {0}")]
+    #[error("cannot find this program's own path: {0}")]
     Own(#[source] std::io::Error),
     /// The definition's file could not be read or written.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum Error {
     #[error(transparent)]
     Client(#[from] client::Error),
     /// The service manager failed.
-    #[error("{command}: {reason}; {} is written, run it yourself", file.display())]
+    #[error("`{command}` failed: {reason}; {} is written, run the command yourself", file.display())]
     Manager {
         /// The command that was run.
         command: String,
@@ -117,10 +117,10 @@ impl Service {
         }
         if let Some(client) = Client::connect(environment)? {
             client.stop(environment)?;
-            done.done.push("the daemon that ran has stopped; the service takes over".to_owned());
+            done.done.push("the running daemon was stopped; the service takes over".to_owned());
         }
         self.call(manager, self.definition.start())?;
-        done.done.push("the service runs, now and from login on".to_owned());
+        done.done.push("the service runs, now and from each login on".to_owned());
         Ok(done)
     }
 

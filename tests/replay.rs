@@ -195,7 +195,7 @@ fn what_differs_is_shown() {
     let (line, _) = changed.lines().enumerate().find(|(_, line)| line.contains("-> sleeping")).expect("the change");
     assert_eq!(compared.status.code(), Some(1));
     let said = told(&compared);
-    assert!(said.contains(&format!("in line {}: - was expected, + came", line + 1)), "{said}");
+    assert!(said.contains(&format!("in line {}: - is expected, + is the result", line + 1)), "{said}");
     assert!(said.contains("-> sleeping\n+") && said.lines().any(|line| line.starts_with("  @")), "{said}");
     fs::write(temp.path().join("longer.txt"), format!("{expected}more\n")).expect("written");
     let compared = replay(temp.path(), &[log, "--against", "longer.txt"]);
@@ -231,9 +231,9 @@ fn a_file_that_is_not_what_it_says_ends_with_1() {
         }
     }
     for (arguments, code, expected) in [
-        (&["none.jsonl"][..], 1, "name what `baton log export -o FILE` has written"),
+        (&["none.jsonl"][..], 1, "name a file written by `baton log export -o FILE`"),
         (&["."], 1, "it is a directory"),
-        (&["log.jsonl", "--step"], 2, "standard input is none"),
+        (&["log.jsonl", "--step"], 2, "needs a terminal as standard input"),
         (&["log.jsonl", "--until", "soon"], 2, "a position, or a time such as"),
     ] {
         let ran = replay(temp.path(), arguments);

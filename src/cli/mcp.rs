@@ -10,14 +10,16 @@ use crate::environment::Environment;
 use crate::mcp;
 
 const HELP: &str = "\
-An agent starts it by itself once it is registered. It greets the agent at once, starts the daemon in the background, and \
-forwards the agent's calls. It ends when its input does; until then the daemon knows that the agent is there. The agent's own \
-session is the one of CLAUDE_CODE_SESSION_ID and what followed it, else the only open one of CLAUDE_PROJECT_DIR or of its \
-directory. Standard output carries the protocol only; with BATON_LOG set, standard error tells what it does.
+Agents start it by themselves once it is registered. It answers the agent at once, starts the daemon in the \
+background, and forwards the agent's calls. It ends when its input does; until then the daemon knows that the agent is \
+there. The agent's own session is the one in CLAUDE_CODE_SESSION_ID or one that followed it, otherwise the only open \
+one of CLAUDE_PROJECT_DIR or of its directory. Standard output carries only the protocol; with BATON_LOG set, standard \
+error has a log.
 
-What it lists costs every session of the agent some of its context, so it lists what agents need most (core): recall, the \
-searches, what the last session left, and the tracking of sessions. --tools graphiti lists the tools of Graphiti's server, \
---tools all every one, and names with commas between them just these. What is not listed can be called all the same.
+Each listed tool takes some context in every session of the agent, so only the tools that agents need most (core) are \
+listed: recall, the searches, the handoff, and session tracking. --tools graphiti lists the tools of Graphiti's \
+server, --tools all lists every tool, and names separated by commas list just those. Tools that are not listed can be \
+called as well.
 
 Examples:
   claude mcp add --scope user baton -- baton mcp               register it in Claude Code, for all projects
@@ -26,7 +28,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Which tools are listed: all, core, graphiti, or names with commas between them
+    /// Tools to list: all, core, graphiti, or names separated by commas
     #[arg(long, value_name = "TOOLS", default_value = "core")]
     tools: String,
 }

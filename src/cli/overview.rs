@@ -26,7 +26,7 @@ const JSON: &str = "\
 With --json one object goes to standard output, an error to standard error as {\"error\":{\"code\",\"message\"}}.";
 
 const ENVIRONMENT: &str = "\
-Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; `baton --help` tells more";
+Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; see `baton --help`";
 
 /// The names of all commands.
 pub(super) fn commands() -> impl Iterator<Item = &'static str> {

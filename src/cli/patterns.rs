@@ -13,10 +13,12 @@ use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 Shows which tools and programs follow each other and how often the last one succeeds, which commands fail more often \
-than not, and what was tried at least three times in a row and failed, over the newest 2,000 sessions. Nothing is told that \
-was seen less than three times, and a rate is of the runs whose end is known: what stands before a pipe is not. Without --project this directory's project answers if anything is known of it, else all.
+than not, and what failed at least three times in a row, over the newest 2,000 sessions. Nothing is shown that was \
+seen fewer than three times. Rates count only runs with a known outcome; a command before a pipe has none. Without \
+--project it covers this directory's project if anything is known about it, otherwise all projects.
 
-JSON: {\"message\",\"project\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
+JSON: \
+{\"message\",\"project\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
 \"mostly_failing\":[{\"command\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_failure\"}], \
 \"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"more\",\"diagram\",\"freshness\"}
 
@@ -28,9 +30,9 @@ Examples:
 /// Format of the diagram of sequences.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// A flowchart of Mermaid
+    /// A Mermaid flowchart
     Mermaid,
-    /// A digraph of Graphviz
+    /// A Graphviz digraph
     Dot,
 }
 
@@ -100,7 +102,7 @@ fn show(output: &Output, patterns: &Patterns) {
         }
     }
     if !patterns.retry_loops.is_empty() {
-        output.line(&format!("\n{}", output.styled(Style::Warning, "Tried again and again:")));
+        output.line(&format!("\n{}", output.styled(Style::Warning, "Retried again and again:")));
     }
     for retry in &patterns.retry_loops {
         let loops = print::counted(u64::from(retry.loops), "loop");
@@ -119,6 +121,6 @@ fn show(output: &Output, patterns: &Patterns) {
     }
     if patterns.more_sessions > 0 {
         let more = print::counted(u64::from(patterns.more_sessions), "older session");
-        print::note(&format!("\n{more} not looked at."));
+        print::note(&format!("\n{more} not checked."));
     }
 }

@@ -15,7 +15,7 @@ use crate::print::{self, Output, Progress, Style};
 /// Options of every such command.
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Only this project: a directory, or the last part of just one
+    /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
     /// Answer at once, without waiting until all history is read
@@ -114,6 +114,6 @@ pub(super) fn rate(runs: &Runs) -> String {
         None if known > 0 => format!("{count}, {} of {known}{of} succeeded", runs.ok),
         None if runs.denied == runs.count => format!("{count}, refused"),
         None if runs.interrupted == runs.count => format!("{count}, interrupted"),
-        None => format!("{count}, how they ended is not known"),
+        None => format!("{count}, outcome unknown"),
     }
 }

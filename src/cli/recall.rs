@@ -12,19 +12,20 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-One answer for an agent that needs to know: the sessions that fit best, a line each, and of them what tells most: passages, \
-decisions, errors with what mended them, facts, notes. What was decided otherwise later comes last, with the day. Never more \
-tokens than the budget, whole entries only, best first; it says how many were left out. Each names its session and line, for \
-`baton show ID --line N`.
+Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts \
+of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
+the day. The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left \
+out. Each entry names its session and line, for `baton show ID --line N`.
 
-Some questions are known by their words, and they get what they ask for and nothing else: what was worked on last time (or \
-yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which approach \
-failed, how an error was solved, which files belong to a work. Where nothing of it is known, that is said, above passages that \
-have its words. Where such a question is about nothing in particular, the latest sessions answer it, those of this directory's \
-project if it has any. A project that is named (in ledger-api, in this project) narrows it. The question may use the language \
-of `baton search`.
+Some questions are recognised by their words and get just what they ask for: what was worked on last time (or \
+yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
+approach failed, how an error was solved, which files belong to a piece of work. If none of that is known, the answer \
+says so, above passages with the question's words. If such a question names no subject, the latest sessions answer it, \
+those of this directory's project if it has any. A project named in the question (in ledger-api, in this project) \
+narrows it. The question may use the query language of `baton search`.
 
-JSON: {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
+JSON: \
+{\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
 \"session\"|\"done\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
 \"uuid\",\"ended\",\"said_by\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
@@ -41,10 +42,10 @@ pub(super) struct Typed {
     /// What you want to know
     #[arg(required = true)]
     query: Vec<String>,
-    /// How many sessions to look into
+    /// How many sessions to use
     #[arg(long, short = 'n', value_name = "N", default_value_t = RECALL_SESSIONS, value_parser = clap::value_parser!(u32).range(1..=20))]
     limit: u32,
-    /// How many tokens the answer may have
+    /// Most tokens in the answer
     #[arg(long, value_name = "TOKENS", default_value_t = RECALL_TOKENS, value_parser = clap::value_parser!(u32).range(200..=20_000))]
     budget: u32,
     #[command(flatten)]
@@ -77,7 +78,7 @@ fn show(output: &Output, recall: &Recall) {
     for entry in &recall.entries {
         let text = print::one_line(&entry.text, usize::MAX);
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
-        let until = entry.ended.as_deref().map_or_else(String::new, |day| format!(" (not any more since {day})"));
+        let until = entry.ended.as_deref().map_or_else(String::new, |day| format!("  (no longer valid since {day})"));
         output.line(&format!(
             "{kind} {text}{}{}  {}",
             if entry.said_by.is_some() { MODEL_MARK } else { "" },
@@ -96,10 +97,10 @@ fn show(output: &Output, recall: &Recall) {
     }
     super::search::tell_vectors(recall.freshness.vectors.as_deref());
     if recall.freshness.left_out_asking {
-        print::note("\nWhat this session itself said last was left out; name its id to look into it too.");
+        print::note("\nThe latest messages of this session itself were left out; name its id to include them.");
     }
     if recall.freshness.asking_last {
-        print::note("\nWhat this session itself said before was looked into last.");
+        print::note("\nEarlier messages of this session itself come last.");
     }
     if recall.freshness.pending > 0 {
         let pending = print::counted(recall.freshness.pending, "session");

@@ -14,19 +14,19 @@ use crate::print::{self, Output, Progress};
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
 const HELP: &str = "\
-Reads the transcripts of the sessions again, from the start, by today's filter and rules of redaction, and replaces what was stored \
-before. Of a transcript that is gone, what is stored is redacted by today's rules. Calls no model; what a model made of a session \
-stays until something new is said in it. Closes nothing.
+Reads the transcripts of the sessions again, from the start, with the current filter and redaction rules, and replaces \
+what was stored before. If a transcript is gone, the stored conversation is redacted by the current rules. Calls no \
+model; a session's enrichment stays until the session has new messages. Closes nothing.
 
-Without an argument only those are chosen whose episode an older filter made: `baton status` tells how many there are. Nothing is \
-made anew by itself.
+Without an argument it takes the sessions whose episode was made by an older filter; `baton status` counts them. \
+Nothing is rebuilt automatically.
 
 JSON: {\"status\",\"sessions\",\"reindexed\",\"unchanged\",\"skipped\",\"failures\",\"failed\":[…],\"message\"}.
 
 Examples:
   baton reindex                  after an update: what an older filter made
   baton reindex a94e0d17         one session
-  baton reindex --all            everything, as after a change of the rules of redaction";
+  baton reindex --all            everything, as after a change of the redaction rules";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -37,7 +37,7 @@ pub(super) struct Typed {
     /// All sessions of a project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P", conflicts_with = "all")]
     project: Option<String>,
-    /// All sessions there are
+    /// All sessions
     #[arg(long)]
     all: bool,
     /// Print one JSON object

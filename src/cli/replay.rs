@@ -22,26 +22,28 @@ use crate::print::{self, Output};
 use crate::replay::{self, Comparison, Verdict};
 
 const HELP: &str = "\
-Runs what `baton log export` has written through the same rules as the daemon, with nothing else: no daemon, no home. For each \
-event it prints its position, time, stream and place in it, what happened and why, the session's state before and after, \
-every field that has changed, and what is owed then by the default timeouts. At the end stand the sessions, the position \
-and the state_hash, which `baton log stats` says too.
+Runs the output of `baton log export` through the same rules as the daemon, without a daemon or a home. For each event \
+it prints the position, time, stream and sequence, what happened and why, the session's state before and after, every \
+field that has changed, and what is owed then under the default timeouts. At the end it prints the sessions, the \
+position and the state_hash, which `baton log stats` prints too.
 
-A whole export is checked on the way: no record is missing, each follows from the one before it by its chain hash, and the \
-file's last line says what came out. Of a filtered one sessions may begin in the middle. Events of a newer version are shown \
-as such, counted, and not folded. Where the file contradicts itself the exit code is 1.
+A whole export is checked on the way: no record is missing, each is linked to the one before it by its chain hash, and \
+the result is the one in the file's last line. In a filtered export sessions may begin in the middle. Events of a \
+newer version are shown as such and counted, but not applied. If the file contradicts itself the exit code is 1.
 
-JSON: one object a line: for each event {\"position\",\"stream\",\"sequence\",\"at\",\"type\",\"v\",\"cause\",\"data\",\"told\",\"why\", \
-\"before\",\"after\",\"changed\":[{\"field\",\"before\",\"after\"}],\"owed\":[{\"what\",\"at\",\"why\"}]}, and last {\"summary\":{\"records\", \
+JSON: one object per line: for each event \
+{\"position\",\"stream\",\"sequence\",\"at\",\"type\",\"v\",\"cause\",\"data\",\"told\",\"why\", \
+\"before\",\"after\",\"changed\":[{\"field\",\"before\",\"after\"}],\"owed\":[{\"what\",\"at\",\"why\"}]}, and last \
+{\"summary\":{\"records\", \
 \"unreadable\",\"sessions\":[…],\"position\",\"chain\",\"state_hash\",\"notes\",\"differences\"}}.
 
 Examples:
   baton log export -o log.jsonl && baton replay log.jsonl
   baton replay log.jsonl --session a94e0d17 --step     one session, event by event
-  baton replay log.jsonl --until 2026-11-03T09:30:00Z  what was so then
-  baton log export | baton replay - --summary          only what it comes to
-  baton replay log.jsonl > expected.txt                keep it, and
-  baton replay log.jsonl --against expected.txt        see whether it still comes to the same";
+  baton replay log.jsonl --until 2026-11-03T09:30:00Z  the state at that time
+  baton log export | baton replay - --summary          only the result
+  baton replay log.jsonl > expected.txt                save it, and
+  baton replay log.jsonl --against expected.txt        check that the result is still the same";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -51,19 +53,19 @@ pub(super) struct Typed {
     /// Only this session: its id, or the beginning of it
     #[arg(long, short, value_name = "S")]
     session: Option<String>,
-    /// Only up to this position, or to what was recorded up to this time (RFC 3339)
+    /// Stop after this position, or after what was recorded up to this time (RFC 3339)
     #[arg(long, short, value_name = "POSITION|TIME", value_parser = until)]
     until: Option<Until>,
-    /// Wait after each event: Enter goes on, a position goes on to it, q ends
+    /// Pause after each event: Enter continues, a position continues up to it, q quits
     #[arg(long, conflicts_with_all = ["summary", "against"])]
     step: bool,
     /// Only the end: the sessions, the position and the state_hash
     #[arg(long, visible_alias = "quiet")]
     summary: bool,
-    /// Compare with what was printed before, and show the first difference
+    /// Compare with earlier output, and show the first difference
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     against: Option<PathBuf>,
-    /// Print an object a line
+    /// Print one JSON object per line
     #[arg(long, conflicts_with = "step")]
     json: bool,
 }
@@ -73,14 +75,13 @@ fn until(text: &str) -> Result<Until, String> {
         return Ok(Until::Position(Position(position)));
     }
     let moment = Timestamp::parse(text).map(Until::Time);
-    moment.ok_or_else(|| "a position, or a time such as 2026-11-03T09:30:00Z, is wanted".to_owned())
+    moment.ok_or_else(|| "expected a position, or a time such as 2026-11-03T09:30:00Z".to_owned())
 }
 
 pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     let is_stdin = typed.file == Path::new("-");
     if typed.step && (is_stdin || !io::stdin().is_terminal()) {
-        let message =
-            "`--step` waits for a person at a terminal, and standard input is none; leave it out to see all at once";
+        let message = "`--step` needs a terminal as standard input; leave it out to see all events at once";
         return Err(Error::Usage(message.to_owned()));
     }
     let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(&typed.file)?) };
@@ -110,7 +111,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
 }
 
 fn open(path: &Path) -> Result<File, Error> {
-    let next = "name what `baton log export -o FILE` has written, or `-` for standard input";
+    let next = "name a file written by `baton log export -o FILE`, or `-` for standard input";
     let failed = |reason: String| Error::File { path: path.display().to_string(), reason };
     let file = File::open(path).map_err(|error| failed(format!("{error}; {next}")))?;
     match file.metadata() {
@@ -151,7 +152,7 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
     let output = Output::new();
     match comparison.finish().map_err(failed)? {
         Verdict::Same(lines) => {
-            output.line(&format!("as in {}: {lines} lines", path.display()));
+            output.line(&format!("same as {}: {lines} lines", path.display()));
             Ok(ExitCode::SUCCESS)
         }
         Verdict::Different { line, context, expected, came } => {
@@ -159,7 +160,8 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
             context.iter().for_each(|line| shown(" ", line));
             shown("-", expected.as_deref().unwrap_or("(the end)"));
             shown("+", came.as_deref().unwrap_or("(the end)"));
-            let reason = format!("the replay differs from {} in line {line}: - was expected, + came", path.display());
+            let reason =
+                format!("the replay differs from {} in line {line}: - is expected, + is the result", path.display());
             Err(Error::Replay(reason))
         }
     }
@@ -178,7 +180,7 @@ impl Steps {
             return ControlFlow::Continue(());
         }
         loop {
-            print::note("Enter: next event; a position: on to it; q: end");
+            print::note("Enter: next event; a position: continue up to it; q: quit");
             let mut typed = String::new();
             match io::stdin().lock().read_line(&mut typed) {
                 Ok(0) | Err(_) => return ControlFlow::Break(()),

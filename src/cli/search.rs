@@ -17,32 +17,34 @@ use crate::environment::{self, Environment};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
-const WHAT_TO_TYPE: &str = "say words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
+const WHAT_TO_TYPE: &str = "type words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
 
 /// Most terminal lines of one passage.
 const SNIPPET_LINES: usize = 2;
 
 const HELP: &str = "\
-Reads first whatever is new in any transcript, and on the first run all history, the newest first, with progress \
-(--no-wait answers from what is there and says what may be missing). Finds every session in which some of the words \
-occur, those with all of them and the rarest first; forms of a word, parts of names (`refresh_token`, `parseFile`), \
-paths and error codes are found too. Any text is a question; these say more:
+First reads whatever is new in any transcript, and on the first run all history, newest first, with progress \
+(--no-wait answers from what is already read and says what may be missing). Finds every session that has some of the \
+words; those with all of them and with the rarest come first. Forms of a word, parts of names (`refresh_token`, \
+`parseFile`), paths and error codes are found too. Any text is a query; for more control use:
   \"refresh token\"     the words in this order, in one passage
-  migrat*             every word that begins so, in any of its forms, up to 50; src/au* every name
+  migrat*             every word that begins like this, in any form, up to 50; src/au* every such name
   -tokio              no passage with this word; -\"thread pool\" likewise
-  file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern as *.toml
-  tool:Bash           sessions that used it; branch:main sessions that worked on it; where none is called so, by a part of it
-  project:shop  agent:codex       sessions of these; file, tool and branch can be named twice: any of them
-  state:active        sessions whose end has not come, read or not; state:indexed, state:failed, … as `baton sessions` shows
-  after:7d  before:2026-03-14                   what was said then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
-A dash before a filter leaves out what fits (-after:7d is what is older); a value with spaces stands in quotes. Filters alone \
-list sessions, the latest first. Nothing fits a filter whose value there is not, and that is said; \"state:x\" in quotes is \
-looked for. A name before a colon that is no filter is a word, and is said to be.
+  file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern such as *.toml
+  tool:Bash           sessions that used it; branch:main sessions that worked on it; a part of the name if none matches
+  project:shop  agent:codex       sessions of these; file, tool and branch may be repeated: any of them matches
+  state:active        sessions that have not ended, read or not; state:indexed, state:failed, … as `baton sessions` shows
+  after:7d  before:2026-03-14                   by time: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+A dash before a filter excludes what matches (-after:7d: only what is older); put a value with spaces in quotes. \
+Filters alone list sessions, the latest first. A filter with an unknown value matches nothing, and a note says so; \
+\"state:x\" in quotes is searched for as text. A name before a colon that is no filter is searched for as a word, and \
+a note says so.
 
-Prints the sessions by rank: title, project, day, id; below each up to three passages with line of the transcript and \
-speaker, which `baton show ID --line N` opens. Nothing found is no failure.
+Prints the sessions by rank: title, project, day, id; below each up to three passages with transcript line and \
+speaker; `baton show ID --line N` opens one. Nothing found is not a failure.
 
-JSON: {\"hits\":[{\"rank\",\"score\",\"kind\":\"episode\"|\"turn\",\"session_id\",\"episode_uuid\",\"project\",\"title\", \
+JSON: \
+{\"hits\":[{\"rank\",\"score\",\"kind\":\"episode\"|\"turn\",\"session_id\",\"episode_uuid\",\"project\",\"title\", \
 \"snippet\",\"line\",\"timestamp\",\"matched\":[\"text\"|\"phrase\"|\"file\"|\"error\"|\"context\"|\"title\"|\"episode\"|\"entity\"| \
 \"vector\"],\"said_by\"}],\"freshness\":{\"indexed_now\",\"pending\",\"position\"},\"notes\":[…]}
 
@@ -51,10 +53,10 @@ Examples:
   baton search E0382 --project .       in this directory's project only
   baton search advisory lock -n 3      three sessions
   baton search '\"lock file\" after:7d'  a phrase, said in the last week
-  baton search file:Cargo.toml         the latest sessions that had to do with it
+  baton search file:Cargo.toml         the latest sessions that read or changed it
   baton search lock -sqlite -\"thread pool\"   without this word, without this phrase
   baton search -- --no-verify -n       flags as words
-  baton show ID --line N               what was said at one of the places";
+  baton show ID --line N               what was said at one of these places";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -124,13 +126,13 @@ fn nothing(query: &str, found: &Search) -> String {
         return "Nothing found in what is read so far.".to_owned();
     }
     if found.freshness.position == 0 && found.freshness.note.is_none() {
-        return "Nothing found: no session was ever read. `baton status` tells where transcripts are looked for."
+        return "Nothing found: no session has been read yet. `baton status` shows where transcripts are looked for."
             .to_owned();
     }
     let asked = query::parse(query, Timestamp(0));
     match query.contains(char::is_alphanumeric) {
         true if asked.is_filters_only() && asked.is_restricted() => {
-            "No session fits. `baton sessions` lists what is there.".to_owned()
+            "No session matches. `baton sessions` lists all of them.".to_owned()
         }
         true => "Nothing found. Fewer or other words may help; `baton sessions` lists what is there.".to_owned(),
         false => format!("Nothing found: there is no word in {query:?}; {WHAT_TO_TYPE}."),
@@ -183,7 +185,7 @@ fn show(output: &Output, query: &str, found: &Search) {
     }
     tell_vectors(fresh.vectors.as_deref());
     if fresh.left_out_asking {
-        print::note("\nWhat this session itself said last was left out; name its id to search it too.");
+        print::note("\nThe latest messages of this session itself were left out; name its id to search them too.");
     }
     if !fresh.failed.is_empty() {
         let failed = fresh.failed.join(", ");
@@ -273,11 +275,11 @@ mod tests {
         for (query, position, expected) in [
             ("refresh token", 7, "other words"),
             ("東京", 7, "other words"),
-            ("after:2099", 7, "No session fits."),
+            ("after:2099", 7, "No session matches."),
             ("file:a.rs x", 7, "other words"),
-            ("*", 7, "no word in \"*\"; say words"),
+            ("*", 7, "no word in \"*\"; type words"),
             ("** ?", 7, "no word in \"** ?\""),
-            ("*", 0, "no session was ever read"),
+            ("*", 0, "no session has been read yet"),
         ] {
             let told = nothing(query, &found(position));
             assert!(told.contains(expected), "{query}: {told}");

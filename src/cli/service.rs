@@ -17,14 +17,15 @@ pub(super) struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Write the definition of the service and start it
+    /// Write the service's definition and start the service
     ///
-    /// A systemd user unit, or a launch agent on macOS. BATON_HOME and CLAUDE_CONFIG_DIR go with it where they are set.
-    /// Nothing needs it: every command starts a daemon when there is none. With it sessions are indexed that no hook tells of.
+    /// A systemd user unit, or a launch agent on macOS. It gets BATON_HOME and CLAUDE_CONFIG_DIR if they
+    /// are set. It is optional: every command starts a daemon if none runs. With it, sessions that no hook reports are
+    /// indexed too.
     Install,
-    /// Stop the service and take its definition away
+    /// Stop the service and remove its definition
     Uninstall,
-    /// Say whether it is there and runs
+    /// Show whether it is installed and running
     Status {
         /// Print one JSON object
         #[arg(long)]
@@ -58,9 +59,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             fact(
                 "file",
                 &match (status.installed, status.current) {
-                    (false, _) => format!("{file}, not there"),
+                    (false, _) => format!("{file}, not installed"),
                     (true, true) => file.to_string(),
-                    (true, false) => format!("{file}, not as this version writes it: `baton service install`"),
+                    (true, false) => format!("{file}, outdated: run `baton service install`"),
                 },
             );
             fact("at login", answer(status.enabled));
@@ -75,7 +76,7 @@ fn told(done: &Done, output: &Output) {
         output.line(&print::plain(line));
     }
     if !done.by_hand.is_empty() {
-        output.line("The service manager is not on the path; where it is, run:");
+        output.line("The service manager is not on the path; run these commands where it is:");
         done.by_hand.iter().for_each(|line| output.line(&format!("  {}", print::plain(line))));
     }
 }

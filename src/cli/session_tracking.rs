@@ -21,7 +21,7 @@ pub(super) struct Typed {
 enum Action {
     /// Read and index sessions again; what grew meanwhile is found by the next search
     Enable(Options),
-    /// Read and index nothing more; episodes that are there stay searchable
+    /// Stop reading and indexing; existing episodes stay searchable
     Disable(Options),
     /// Show the switches and the open sessions that are tracked
     Status(Options),

@@ -21,26 +21,27 @@ const AGENT_COLUMN: usize = 5;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 const HELP: &str = "\
-Looks for new transcripts and prints the sessions, the last active first; those in which nothing was said (a transcript \
-of snapshots only, say) come last. Before the id stands whether the session is open (●) or over (○); then its state, or \
-why it is not indexed; how long ago something was said in it; how many messages it has; the agent, where there are several; its project. On a terminal lines \
-fit it, as far as they can; into a pipe or a file they go whole.
+Looks for new transcripts and lists the sessions, last active first; those without messages (only snapshots, for \
+example) come last. Each line shows whether the session is open (●) or over (○); its id; its state, or why it is not \
+indexed; the age of its last message; how many messages it has; the agent, if there are several; and its project. On a \
+terminal lines are cut to fit if possible; in a pipe or a file they are whole.
 
-States: active (somebody works in it; --state active also finds those that a search has indexed already and whose end has \
-not come), inactive (silent for a while), indexing, indexed (its episode is stored), failed \
-(tried again by itself), unindexed, forgotten. Unindexed ones are shown with the reason: timeout_disabled, empty (nothing \
-was said), gone (the transcript vanished before it was read), untracked (stopped by hand).
+States: active (in use; --state active also finds open sessions that a search has already indexed), inactive (silent \
+for a while), indexing, indexed (its episode is stored), failed (retried automatically), unindexed, forgotten. \
+Unindexed ones are shown with the reason: timeout_disabled, empty (no messages), gone (the transcript vanished before \
+it was read), untracked (stopped by hand).
 
-JSON: {\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
+JSON: \
+{\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
 \"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",\"records_by_type\",\"unknown_types\", \
-\"malformed_lines\",\"oversize_lines\",…}], \"reading\":{\"done\",\"total\"}}, the last only while there are transcripts that were never \
-read. A copy that needs no \
-daemon to read is `session_states.json` in BATON_HOME, at most 10 s old.
+\"malformed_lines\",\"oversize_lines\",…}], \"reading\":{\"done\",\"total\"}}; \"reading\" only while there are \
+transcripts that were never read. `session_states.json` in BATON_HOME is a copy, at most 10 s old, that can be read \
+without a daemon.
 
 Examples:
-  baton sessions                       all of them, without subagents'
-  baton sessions --state active        which are open
-  baton sessions --state empty         in which nothing was said
+  baton sessions                       all of them, without subagents
+  baton sessions --state active        the open ones
+  baton sessions --state empty         those without messages
   baton sessions --project .           those of this directory's project";
 
 #[derive(Debug, Args)]
@@ -55,7 +56,7 @@ pub(super) struct Typed {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
-    /// Subagents' sessions too
+    /// Include subagents' sessions
     #[arg(long)]
     subagents: bool,
     /// Print one JSON object
@@ -78,19 +79,19 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let found: Sessions = super::read(&result)?;
     if let Some(Reading { done, total }) = found.reading {
         print::note(&format!(
-            "Still reading history: {done} of {total} transcripts. `baton status` tells how far it is."
+            "Still reading history: {done} of {total} transcripts. `baton status` shows the progress."
         ));
     }
     if found.sessions.is_empty() {
         output.line(match typed.state.is_some() || typed.project.is_some() {
             true => "No such sessions. `baton sessions` lists all.",
-            false => "No sessions. `baton status` tells where transcripts are looked for.",
+            false => "No sessions. `baton status` shows where transcripts are looked for.",
         });
         return Ok(ExitCode::SUCCESS);
     }
     table(&output, &found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
     if typed.project.is_some() && found.sessions.iter().all(|row| row.state == "forgotten") {
-        print::note("\nNone of this project is left: all are forgotten. `baton forget --undo` takes that back.");
+        print::note("\nAll sessions of this project are forgotten. `baton forget --undo` reverses that.");
     }
     Ok(ExitCode::SUCCESS)
 }

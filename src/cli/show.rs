@@ -21,17 +21,18 @@ const TYPES_SHOWN: usize = 12;
 const RELATIONS_SHOWN: usize = 8;
 
 const HELP: &str = "\
-Prints where the session stands, what its transcript holds, what it took of its models and which sessions it has to do \
-with, then its episode. With --messages: what was said, message by message, each call with its result; what somebody \
-went back to before is marked as given up. With --line: the place that a search has found, also when the transcript is gone.
+Prints the session's state, the contents of its transcript, the usage of its models and the related sessions, then its \
+episode. With --messages: what was said, message by message, each call with its result; what was abandoned by going \
+back is marked as given up. With --line: the place that a search has found, even if the transcript is gone.
 
-JSON: the fields of `baton sessions --json`, \"episode\", \"usage\":{\"models\",\"total\",\"cost_usd\",\"copied\",\"subagents\"}, \
-\"relations\":[{\"name\",\"session_id\"}]. With --messages: {\"session_id\",\"episode_uuid\",\"total\",\"messages\":[{\"role\",\"line\", \
-\"at\",\"message_id\",\"abandoned\",\"sidechain\",\"parts\":[{\"kind\",\"line\",\"text\",\"tool\"}]}],\"next\"}; give `next` as --from to \
-go on, until it is null. With --line also \"focus\": which of the messages it is.
+JSON: the fields of `baton sessions --json`, \"episode\", \
+\"usage\":{\"models\",\"total\",\"cost_usd\",\"copied\",\"subagents\"}, \"relations\":[{\"name\",\"session_id\"}]. \
+With --messages: {\"session_id\",\"episode_uuid\",\"total\",\"messages\":[{\"role\",\"line\", \
+\"at\",\"message_id\",\"abandoned\",\"sidechain\",\"parts\":[{\"kind\",\"line\",\"text\",\"tool\"}]}],\"next\"}; pass \
+`next` as --from to continue, until it is null. With --line also \"focus\": the index of that message.
 
 Examples:
-  baton show a94e0d17                  what a session came to
+  baton show a94e0d17                  a session and its episode
   baton show a94e0d17 --messages       what was said in it
   baton show a94e0d17 --messages --from 812 --limit 20
   baton show a94e0d17 --line 812 -C 5  what was said there, with five messages on either side";
@@ -41,19 +42,19 @@ Examples:
 pub(super) struct Typed {
     /// The id of a session or of a note, or the beginning of one
     session: String,
-    /// What was said, message by message
+    /// Print what was said, message by message
     #[arg(long)]
     messages: bool,
-    /// Only from this line of the transcript on
+    /// Start at this line of the transcript
     #[arg(long, value_name = "LINE", requires = "messages")]
     from: Option<u64>,
-    /// The message in this line of the transcript, with those around it
+    /// Print the message at this line of the transcript, with those around it
     #[arg(long, value_name = "LINE", conflicts_with_all = ["messages", "from", "limit"])]
     line: Option<u64>,
     /// With --line: how many messages on either side
     #[arg(long, short = 'C', value_name = "K", requires = "line", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=50))]
     context: u32,
-    /// How many messages
+    /// How many messages to print
     #[arg(long, short = 'n', value_name = "N", requires = "messages", value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: Option<u32>,
     /// Print one JSON object
@@ -92,8 +93,8 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         None if shown.row.why.as_deref() == Some("empty") => output.line("Nothing was said in it."),
         None if shown.row.state == "forgotten" => {}
         None if shown.row.episode_deleted => output.line(&print::plain(&format!(
-            "Its episode was deleted, or cleared with its group: it is not found until it says something else. `baton forget \
-             --undo {}` has it found again; `baton explain` tells when it was deleted.",
+            "Its episode was deleted, or cleared with its group: it is hidden until the session has new messages. `baton forget \
+             --undo {}` shows it again; `baton explain` says when it was deleted.",
             shown.row.session_id
         ))),
         None => output.line("No episode yet: `baton close` or any search indexes it."),
@@ -150,10 +151,10 @@ fn enrichment(told: &SessionEnrichment) -> String {
     let by = told.model.as_ref().map(|model| format!(" by {model}"));
     let at = told.at.as_ref().map(|at| format!(", {at}"));
     let dropped = (told.dropped_claims > 0).then(|| {
-        format!("; {} dropped, of lines that are not there", print::counted(told.dropped_claims.into(), "claim"))
+        format!("; {} dropped, because their lines do not exist", print::counted(told.dropped_claims.into(), "claim"))
     });
-    let unseen = (told.unseen > 0)
-        .then(|| format!("; {} between beginning and end not sent", print::counted(told.unseen, "message")));
+    let unseen =
+        (told.unseen > 0).then(|| format!("; {} in the middle not sent", print::counted(told.unseen, "message")));
     let asked = told.again.as_ref().map(|again| format!("; asked again: {again}"));
     let why = told.why.as_ref().map(|why| format!(" ({why})"));
     let again = told.retry_at.as_ref().map(|at| format!(", again at {at}"));
@@ -268,7 +269,7 @@ mod tests {
         for (told, line) in [
             (
                 &enriched,
-                "enriched by m, 2026-03-14T09:26:53Z; 1 message between beginning and end not sent; asked again: given_up \
+                "enriched by m, 2026-03-14T09:26:53Z; 1 message in the middle not sent; asked again: given_up \
                  (cut_off); do this",
             ),
             (&owed, "owed (timed_out), again at then"),

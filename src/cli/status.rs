@@ -65,11 +65,11 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         let (done, total, changed) = (redacting.done, redacting.total, redacting.changed);
         fact(
             "redacting",
-            format!("{done} of {total} stored sessions looked at by the rules of this version, {changed} changed"),
+            format!("{done} of {total} stored sessions checked by the rules of this version, {changed} changed"),
         );
     }
     if let Some(count) = status.hidden.filter(|count| *count > 0) {
-        fact("deleted", format!("{count} deleted or cleared, and found again by `baton forget --undo`"));
+        fact("deleted", format!("{count} deleted or cleared; `baton forget --undo` shows them again"));
     }
     fact(
         "files",
@@ -140,7 +140,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 format!("none counted, the last recorded at {at}{}", told.collect::<String>())
             }
             (Some(at), true) => format!("{} calls, the last at {at}{}", hooks.calls, told.collect::<String>()),
-            (None, true) => format!("none has come{}", told.collect::<String>()),
+            (None, true) => format!("none has run yet{}", told.collect::<String>()),
         },
     );
     for problem in &status.problems {
@@ -183,7 +183,7 @@ fn told(states: &BTreeMap<String, u64>) -> String {
 fn older_filter(count: u64) -> String {
     let (sessions, them) =
         if count == 1 { ("1 session was".to_owned(), "it") } else { (format!("{count} sessions were"), "them") };
-    format!("{sessions} made by an older filter; `baton reindex` makes {them} anew")
+    format!("{sessions} made by an older filter; `baton reindex` rebuilds {them}")
 }
 
 fn megabytes(bytes: u64) -> u64 {

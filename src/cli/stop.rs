@@ -10,15 +10,14 @@ use crate::environment::Environment;
 use crate::print::{Output, Waiting};
 
 const HELP: &str = "\
-Lets sessions finish what they have begun, up to some seconds; what is not done by then is done after the next start. \
-Returns when the process is gone. The next command that needs a daemon starts a new one. That none was running is no \
-failure.
+Lets sessions finish what they have begun, for some seconds; the rest is done after the next start. Returns when the \
+process has exited. The next command that needs a daemon starts a new one. If none was running that is not a failure.
 
 JSON: {\"stopped\":true|false,\"pid\"}
 
 Examples:
-  baton stop                           before a backup, or to have changed variables taken over
-  baton stop && baton daemon           a fresh one";
+  baton stop                           before a backup, or so that changed variables take effect
+  baton stop && baton daemon           restart it";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
@@ -33,7 +32,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let client = Client::connect_to_holder(environment, client::GREET)?;
     let pid = client.as_ref().map(|client| client.welcome().pid);
     if let Some(client) = client {
-        let _waiting = Waiting::new("sessions finish what they have begun");
+        let _waiting = Waiting::new("sessions are finishing their work");
         client.stop(environment)?;
     }
     let output = Output::new();

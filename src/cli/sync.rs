@@ -25,7 +25,7 @@ pub(super) struct Typed {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
-    /// Look and count only; index nothing
+    /// Only count; index nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object
@@ -99,7 +99,7 @@ fn enriching(done: &Sync) -> Option<String> {
         // Small amounts get four decimals.
         Some(usd) if usd < 0.1 => format!("would cost ${usd:.4} at most (`baton enrich --all --max-usd N`)"),
         Some(usd) => format!("would cost ${usd:.2} at most (`baton enrich --all --max-usd N`)"),
-        None => "costs what nobody knows: set llm.prices in config.json".to_owned(),
+        None => "has an unknown cost: set llm.prices in config.json".to_owned(),
     };
     (done.would_enrich > 0).then(|| format!("Indexing costs nothing. Enriching {count} with {model} {cost}."))
 }

@@ -11,15 +11,15 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Sessions in a line each, by the day on which they were last heard of, the latest first: when, for how long, what for, how it \
-ended, how many files it changed, how many commits it made, and what it left open. Days and times are in UTC. Subagents' \
-sessions are not listed.
+Lists sessions, one line each, by the day of their last activity, the latest first: time, duration, goal, outcome, \
+numbers of changed files and commits, and open work. Days and times are in UTC. Subagents' sessions are not listed.
 
-How it ended: done, open (something was left), failed (the last failure was not seen to succeed later).
+Outcome: done, open (work was left), failed (the last failure was not followed by a success).
 
-JSON: {\"days\":[{\"day\",\"sessions\":[{\"session_id\",\"project\",\"agent\",\"state\",\"started_at\",\"ended_at\",\"duration_seconds\", \
-\"title\",\"outcome\",\"files_changed\",\"commits\",\"open\":[…],\"open_ends\"}]}],\"next_cursor\",\"freshness\"}; give next_cursor as \
---cursor to go on.
+JSON: \
+{\"days\":[{\"day\",\"sessions\":[{\"session_id\",\"project\",\"agent\",\"state\",\"started_at\",\"ended_at\",\"duration_seconds\", \
+\"title\",\"outcome\",\"files_changed\",\"commits\",\"open\":[…],\"open_ends\"}]}],\"next_cursor\",\"freshness\"}; \
+pass next_cursor as --cursor to continue.
 
 Examples:
   baton timeline                       the last twenty sessions
@@ -29,13 +29,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Only sessions at work since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+    /// Only sessions active since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
-    /// How many sessions
+    /// How many sessions to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: u32,
-    /// Where to go on: next_cursor of the answer before, with the same --project and --since
+    /// Continue here: next_cursor of the previous answer, with the same --project and --since
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     question::tell_freshness(&timeline.freshness);
     if let Some(cursor) = &timeline.next_cursor {
-        print::note(&format!("\nThere are more: --cursor {cursor} goes on."));
+        print::note(&format!("\nThere are more: --cursor {cursor} continues."));
     }
     Ok(ExitCode::SUCCESS)
 }

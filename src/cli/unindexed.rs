@@ -16,7 +16,7 @@ pub(super) struct Typed {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
-    /// Only sessions that somebody works in
+    /// Only active sessions
     #[arg(long)]
     active_only: bool,
     /// Print one JSON object
@@ -56,7 +56,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let (noun, verb) = if found.count == 1 { ("session", "is") } else { ("sessions", "are") };
     print::note(&format!(
-        "\n{} {noun} {verb} not indexed to the end; the next search or `baton sync` does it.",
+        "\n{} {noun} {verb} not fully indexed; the next search or `baton sync` does that.",
         found.count
     ));
     Ok(ExitCode::SUCCESS)

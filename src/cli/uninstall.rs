@@ -13,25 +13,25 @@ use crate::print::{self, Output};
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Typed {
-    /// Which agents; all that are found on this machine if none is named
+    /// The agents [default: all that are found on this machine]
     #[arg(value_enum, value_name = "AGENT")]
     agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Whose settings: yours, or those of the project of this directory
+    /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
 }
 
 const AFTER_HELP: &str = "\
-Takes Baton's hooks out of Claude Code's settings and Codex' hooks.json, then the MCP server, then the block in CLAUDE.md.
-Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and so does the daemon until
-`baton stop`; Codex keeps which hooks you trusted. A plugin is named and stays: only
-Claude Code takes it out. Do this before you remove the program: hooks that call one that is gone show a notice each time.";
+Removes Baton's hooks from Claude Code's settings and Codex' hooks.json, then the MCP server, then the block in \
+CLAUDE.md. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
+runs until `baton stop`; Codex keeps its list of trusted hooks. A plugin is named and stays: only Claude Code can \
+remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.";
 
 pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
     let installers = installers(environment, &typed.agents, typed.scope)?;
@@ -41,7 +41,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     if code == ExitCode::SUCCESS && !typed.dry_run && !plan.changes.is_empty() {
         let home = print::one_line_end(&environment.home.display().to_string(), 200);
         let trusted = match installers.iter().any(Installer::is_of_codex) {
-            true => ", what Codex notes of hooks that you trusted ([hooks.state] in its config.toml),",
+            true => ", Codex' list of trusted hooks ([hooks.state] in its config.toml)",
             false => "",
         };
         output.line(&format!("The memory in {home}{trusted} and the daemon stay; `baton stop` ends the daemon."));

@@ -25,13 +25,13 @@ pub(super) struct Typed {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Show where the notes lie, how many there are, what waits and what failed
+    /// Show where the notes are, how many there are, what is waiting and what failed
     Status(status::Typed),
-    /// Bring every session that is over into its note now
+    /// Write every finished session into its note now
     Sync(sync::Typed),
-    /// Move what long or old notes know into the notes of entities, and archive them
+    /// Move the knowledge of long or old notes into the notes of entities, and archive them
     Compact(compact::Typed),
-    /// Read every note and check links, heads and markers; nothing is changed
+    /// Check links, frontmatter and markers of every note, without changing any
     Verify(verify::Typed),
     /// Open the vault in Obsidian, or its folder
     Open(open::Typed),

@@ -424,7 +424,11 @@ fn a_person_takes_it_back() {
 
     forget(&world, &["--project=-work-one"]);
     let listed = world.ok(&["sessions", "--project=-work-one"]);
-    assert!(listed.out.contains("forgotten") && listed.err.contains("None of this project is left"), "{}", listed.err);
+    assert!(
+        listed.out.contains("forgotten") && listed.err.contains("All sessions of this project are forgotten"),
+        "{}",
+        listed.err
+    );
     assert_eq!(world.json(&["sessions", "--project=-work-one"])["sessions"][0]["state"], "forgotten");
     assert_eq!(world.run(&["search", "x", "--project=-work-one"]).code, 1, "searched is what is left");
     std::fs::remove_file(transcript.path()).unwrap();

@@ -100,7 +100,7 @@ fn what_was_decided_otherwise_later_is_told_last_and_marked() {
         "the facts went into them: {entries:#?}"
     );
     let human = world.ok(&["recall", "what was decided about the log?"]).out;
-    assert!(human.contains("(not any more since "), "{human}");
+    assert!(human.contains("(no longer valid since "), "{human}");
 }
 
 #[test]
@@ -415,8 +415,8 @@ fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
         assert!(!told["entries"].to_string().contains("bilby"), "{told}");
     }
     let human = world.ok(&["recall", "numbat", "ledger"]);
-    assert!(human.err.contains("What this session itself said last was left out"), "{}", human.err);
-    assert!(human.err.contains("looked into last"), "{}", human.err);
+    assert!(human.err.contains("The latest messages of this session itself were left out"), "{}", human.err);
+    assert!(human.err.contains("Earlier messages of this session itself come last"), "{}", human.err);
 }
 
 #[test]

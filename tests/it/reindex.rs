@@ -36,7 +36,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
     assert_eq!(of(&held, &me), before);
     let status = held.world.json(&["status"]);
     assert_eq!(status["older_filter"], 1, "of the other there is no transcript: {status}");
-    let told = "1 session was made by an older filter; `baton reindex` makes it anew";
+    let told = "1 session was made by an older filter; `baton reindex` rebuilds it";
     let human = held.world.ok(&["status"]).out;
     assert!(human.contains(told), "{human}");
 

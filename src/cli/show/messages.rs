@@ -45,12 +45,12 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     match shown.next {
         Some(line) if shown.focus.is_some() => {
-            let next = format!("--messages --from {line} goes on");
+            let next = format!("--messages --from {line} continues");
             output.line(&output.styled(Style::Faint, &next));
         }
         Some(line) => {
             let (shown_now, total) = (shown.messages.len(), shown.total);
-            let next = format!("{shown_now} of {total} messages; --from {line} goes on");
+            let next = format!("{shown_now} of {total} messages; --from {line} continues");
             output.line(&output.styled(Style::Faint, &next));
         }
         None if shown.messages.is_empty() => output.line("No messages from there on."),

@@ -12,12 +12,14 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
 
 const HELP: &str = "\
-A note is compacted when it has `vault.compact_lines` lines (500) or is `vault.compact_days` days old (3), whichever comes first: \
-its decisions, gotchas, patterns, preferences and references go as dated lines into the notes of entities, it is copied to \
-archive/sessions/ and read back, and stays where it is, marked as archived. The daemon does this at the end of each session and \
-once a day. With a SESSION its note is compacted whatever its size. Nothing is deleted.
+A note is compacted when it has `vault.compact_lines` lines (500) or is `vault.compact_days` days old (3), whichever \
+comes first: its decisions, gotchas, patterns, preferences and references go as dated lines into the notes of \
+entities, it is copied to archive/sessions/ and read back, and stays where it is, marked as archived. The daemon does \
+this at the end of each session and once a day. With a SESSION its note is compacted whatever its size. Nothing is \
+deleted.
 
-JSON: {\"status\",\"dry_run\",\"notes\":[{\"session_id\",\"note\",\"archive\",\"lines\",\"days\",\"reason\",\"updated\":[{\"note\",\"lines\"}],\
+JSON: \
+{\"status\",\"dry_run\",\"notes\":[{\"session_id\",\"note\",\"archive\",\"lines\",\"days\",\"reason\",\"updated\":[{\"note\",\"lines\"}],\
 \"error\",\"duration_ms\"}],\"below\",\"message\"}
 
 Examples:
@@ -30,7 +32,7 @@ pub(super) struct Typed {
     /// An id, or the beginning of one; without it every note that is over a threshold
     #[arg(value_name = "SESSION")]
     session: Option<String>,
-    /// Look and count only; change nothing
+    /// Only count; change nothing
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON object

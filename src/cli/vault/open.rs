@@ -16,8 +16,8 @@ use crate::program;
 const WAIT: Duration = Duration::from_secs(10);
 
 const HELP: &str = "\
-Prints the folder of the notes, and has the system open it: in Obsidian where that is set up for obsidian:// addresses and the \
-vault is one of its own, else as a folder. With --print it only prints it.
+Prints the folder of the notes and opens it: in Obsidian if that handles obsidian:// addresses and the vault is one of \
+its own, otherwise as a folder. With --print it only prints the folder.
 
 JSON: {\"path\",\"opened\"}
 
@@ -28,7 +28,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Typed {
-    /// Open nothing
+    /// Print the folder without opening it
     #[arg(long)]
     print: bool,
     /// Print one JSON object
@@ -46,7 +46,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             true => "no note is written yet; `baton vault status` says more",
             false => "notes are off; set vault.enabled to true in config.json",
         };
-        return Err(Error::File { path: shown, reason: format!("it is not there: {why}") });
+        return Err(Error::File { path: shown, reason: format!("it does not exist: {why}") });
     }
     let is_obsidian = std::path::Path::new(&vault.path).join(".obsidian").is_dir();
     let address = format!("obsidian://open?path={}", encoded(&shown));
@@ -57,7 +57,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         false => output.line(&print::plain(&shown)),
     }
     if !opened && !typed.print {
-        print::note("Nothing opens it here; the path above is where the notes lie.");
+        print::note("No program opened it; the notes are in the folder above.");
     }
     Ok(ExitCode::SUCCESS)
 }

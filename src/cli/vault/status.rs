@@ -11,11 +11,13 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-JSON: {\"enabled\",\"state\":\"off|ready|incomplete|writing|waiting\",\"path\",\"root\",\"notes\",\"active\",\"archived\",\"compaction_failed\",\
+JSON: \
+{\"enabled\",\"state\":\"off|ready|incomplete|writing|waiting\",\"path\",\"root\",\"notes\",\"active\",\"archived\",\"compaction_failed\",\
 \"behind\",\"pending\",\"to_remove\",\"conflicts\",\"left_alone\":[{\"note\",\"error\"}],\"failed\":[{\"note\",\"error\"}],\"promoted\",\
 \"last_end_ms\",\"swept_at\",\"problem\":{\"what\",\"fix\"}}
 
-Notes are written where `vault.enabled` is true in config.json; `vault.path` names a vault, else they lie in BATON_HOME/vault.";
+Notes are written if `vault.enabled` is true in config.json, into the vault at `vault.path`, or else into \
+BATON_HOME/vault.";
 
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP)]

@@ -12,14 +12,15 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
 const HELP: &str = "\
-The daemon does this by itself whenever a session ends. It is needed only to have it done now, to have notes written again that \
-somebody has removed, and to begin anew in a vault that was emptied. What people have written in notes stays.
+The daemon does this automatically whenever a session ends. Use it to do so now, to write notes again that were \
+removed, and to start over in a vault that was emptied. What people have written in notes stays.
 
-JSON: {\"status\",\"sessions\",\"written\",\"without_note\",\"files\",\"conflicts\",\"compacted\",\"pending\",\"failed\":[…],\"seconds\",\
+JSON: \
+{\"status\",\"sessions\",\"written\",\"without_note\",\"files\",\"conflicts\",\"compacted\",\"pending\",\"failed\":[…],\"seconds\",\
 \"message\"}
 
 Examples:
-  baton vault sync                     all sessions that are over
+  baton vault sync                     all finished sessions
   baton vault sync --project .         those of this directory's project";
 
 #[derive(Debug, Args)]

@@ -12,8 +12,8 @@ use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
 
 const HELP: &str = "\
-Checks that every head is YAML, every link leads to a note, every marker has its other half, and every name is safe on Windows and \
-macOS. Nothing is changed.
+Checks that all frontmatter is valid YAML, every link leads to a note, every marker has its counterpart, and every \
+name is safe on Windows and macOS. Nothing is changed.
 
 JSON: {\"clean\",\"notes\",\"bytes\",\"findings\":[{\"file\",\"line\",\"what\",\"fix\"}],\"found\",\"seconds\"}
 

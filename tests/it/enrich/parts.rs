@@ -105,7 +105,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     let shown = world.show(&id(1));
     assert_eq!(shown["enrichment"]["unseen"], unseen, "{shown}");
     assert!(text(&shown["enrichment"]["next_step"]).contains("llm.context_tokens"), "{shown}");
-    assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages between beginning and end not sent")));
+    assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages in the middle not sent")));
     // As long as no more would be told it is not asked about again; with a larger context it is told all.
     let (before, again) = (talks(&endpoint), world.json(&["enrich", &id(1)]));
     let told = (&again["unchanged"], &again["unseen"], talks(&endpoint));
