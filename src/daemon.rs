@@ -100,7 +100,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
     tokio::select! {
         () = system.stop_asked() => {}
         () = signals.received() => tracing::info!("signal received"),
-        () = end_of_input(mode) => tracing::info!("whoever started this daemon is gone"),
+        () = end_of_input(mode) => tracing::info!("the process that started this daemon is gone"),
         reason = system.lost() => {
             tracing::error!(%reason, "the daemon ends at once; the next command starts a new one");
             // An orderly shutdown would write to a home that another daemon may hold by now.

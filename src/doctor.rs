@@ -76,7 +76,7 @@ pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report
     findings.extend(home::look(environment));
     let (seen, from) = (environment.clone(), directory.to_owned());
     findings.extend(within(AGENTS, move || agent::look(&seen, &from)).unwrap_or_else(|| {
-        let what = "the directories of the agents do not answer, so what they have of Baton cannot be told";
+        let what = "the agents' directories do not answer, so their settings cannot be checked";
         vec![Finding::unknown("agents", what)]
     }));
     findings.extend(daemon::look(environment));

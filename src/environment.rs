@@ -62,8 +62,8 @@ pub enum Error {
     NoHome,
     /// A variable holds a relative path, which would depend on the working directory.
     #[error(
-        "{variable} is {holds:?}, which is no absolute path and would be another directory in each folder; set {variable} \
-         to an absolute path{}",
+        "{variable} is {holds:?}, which is not an absolute path and would be a different directory in each folder; set \
+         {variable} to an absolute path{}",
         if *.variable == HOME { ", or set BATON_HOME, CLAUDE_CONFIG_DIR and CODEX_HOME" } else { ", or unset it" }
     )]
     Relative {

@@ -42,7 +42,7 @@ pub enum Error {
     #[error(transparent)]
     Target(#[from] target::Error),
     /// A file's content is not as required.
-    #[error("{}: {source}; nothing was written: mend it, or put the hooks in by hand (`baton install --print`)", path.display())]
+    #[error("{}: {source}; nothing was written: fix it, or add the hooks by hand (`baton install --print`)", path.display())]
     Content {
         /// Which file.
         path: PathBuf,
@@ -51,27 +51,27 @@ pub enum Error {
     },
     /// A plugin is enabled; hooks in settings would be called in addition.
     #[error(
-        "the plugin {0} is switched on in {path}, and brings the same hooks; both would be called: take it out first \
-         (`/plugin` in Claude Code), or leave everything to it",
+        "the plugin {0} is enabled in {path} and has the same hooks; both would be called: remove it first (`/plugin` in \
+         Claude Code), or use only the plugin",
         path = .1.display()
     )]
     Plugin(String, PathBuf),
     /// The settings contain hooks; a plugin's would be called in addition.
     #[error(
-        "{} has Baton's hooks already, and a plugin would bring them once more; run `baton uninstall{}` first",
+        "{} has Baton's hooks already, and a plugin would add them again; run `baton uninstall{}` first",
         .0.display(),
         if *.1 { " --scope project" } else { "" }
     )]
     Settings(PathBuf, bool),
     /// The MCP server is registered; a plugin's would be started in addition.
     #[error(
-        "Baton's MCP server is registered already{}, and a plugin would bring it once more; run `baton uninstall{}` first",
+        "Baton's MCP server is registered already{}, and a plugin would add it again; run `baton uninstall{}` first",
         if *.0 { " in the project's .mcp.json" } else { "" },
         if *.0 { " --scope project" } else { "" }
     )]
     Registered(bool),
     /// This program's path is unknown.
-    #[error("this program's own path cannot be found out: {0}")]
+    #[error("cannot find this program's own path: {0}")]
     Own(#[source] std::io::Error),
 }
 
@@ -154,7 +154,7 @@ impl Installer {
         }
         if !document.is_strict() {
             plan.remarks.push(format!(
-                "{} has comments or trailing commas, which stay; should {} not take the file{}, no hook runs",
+                "{} has comments or trailing commas, which stay; if {} does not accept the file{}, no hook runs",
                 target.path.display(),
                 self.host.title(),
                 if self.host == Host::Claude { " (`/doctor` there says so)" } else { "" }
@@ -286,7 +286,7 @@ impl Installer {
                 plan.changes.push(Change(Kind::Register { server: self.server.clone(), cli: cli.clone() }));
             }
             (_, None) => plan.remarks.push(format!(
-                "`{}` is not on the path; to register the MCP server run, where it is: {command}",
+                "`{}` is not on the path; to register the MCP server, run this where it is: {command}",
                 self.host.program()
             )),
         }
@@ -310,7 +310,7 @@ impl Installer {
         }
         if let Some(path) = self.registered_here_only() {
             plan.remarks.push(format!(
-                "the MCP server is registered for this project only, in {}; to take it away run here: {}",
+                "the MCP server is registered for this project only, in {}; to remove it, run here: {}",
                 path.display(),
                 server::command_line(self.host, &Server::remove_from_project())
             ));
@@ -319,7 +319,7 @@ impl Installer {
         match (self.registered()?, &self.cli) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
-                "`{}` is not on the path; to take the MCP server away run, where it is: {}",
+                "`{}` is not on the path; to remove the MCP server, run this where it is: {}",
                 self.host.program(),
                 self.server.remove_line()
             )),
@@ -420,19 +420,19 @@ impl Installer {
         let mut remarks = Vec::new();
         if self.programs.hook.is_none() {
             remarks.push(format!(
-                "there is no baton-hook beside {}: hooks will call `baton hook`, which does the same and takes longer",
+                "there is no baton-hook beside {}: hooks will call `baton hook`, which does the same but takes longer",
                 self.programs.baton.display()
             ));
         }
         if self.programs.are_built_here() {
             remarks.push(format!(
-                "{} lies in a build folder: hooks fail when that is cleaned; `cargo install --path .` puts it where it stays",
+                "{} is in a build folder: hooks fail when that is cleaned; `cargo install --path .` installs it for good",
                 self.caller.program()
             ));
         }
         if self.place.scope == Scope::Project {
             remarks.push(
-                "the paths are those of this machine: others of the project need the same, or their own set-up"
+                "the paths are those of this machine: other people in the project need the same ones, or their own setup"
                     .to_owned(),
             );
         }

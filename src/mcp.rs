@@ -35,7 +35,7 @@ pub enum Error {
     #[error("cannot serve on standard input and output: {0}")]
     Io(#[from] std::io::Error),
     /// The client does not speak MCP.
-    #[error("standard input did not begin as an MCP client does: {0}")]
+    #[error("standard input did not begin with an MCP greeting: {0}")]
     NotGreeted(String),
 }
 

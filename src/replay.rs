@@ -128,7 +128,7 @@ fn in_turn(mut outputs: Vec<Output>, feeder: JoinHandle<()>) -> impl Iterator<It
                 // too.
                 let broke =
                     |thread: &mut Option<JoinHandle<()>>| thread.take().is_some_and(|thread| thread.join().is_err());
-                (broke(reader) || broke(&mut feeder)).then(|| Err("reading the file broke".to_owned()))
+                (broke(reader) || broke(&mut feeder)).then(|| Err("reading the file failed".to_owned()))
             },
             Some,
         )

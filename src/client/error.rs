@@ -55,8 +55,8 @@ pub enum Error {
     Home(#[from] lock::LockError),
     /// A process holds the home's lock but does not answer.
     #[error(
-        "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command that is still at work; see \
-         `daemon.log`, and end that process if it stays so",
+        "{} holds this home and does not answer: a daemon that hangs, or a `baton log` command still at work; see `daemon.log`, \
+         and end that process if it stays like this",
         .0.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
     )]
     NotAnswering(Option<u32>),

@@ -45,7 +45,7 @@ fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
             Err(why) => findings.push(Finding::error(
                 "settings",
                 format!("{} cannot be read, so Claude Code runs none of its hooks: {why}", path.display()),
-                "mend the file; `/doctor` in Claude Code says where it is wrong",
+                "fix the file; `/doctor` in Claude Code says where it is wrong",
             )),
         }
     }
@@ -59,7 +59,10 @@ fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
         Some(what) => Finding::warn(
             "retention",
             what,
-            format!("set \"cleanupPeriodDays\" in {} to the days you want, as 365", user.settings.display()),
+            format!(
+                "set \"cleanupPeriodDays\" in {} to the number of days you want, such as 365",
+                user.settings.display()
+            ),
         ),
     });
     findings
@@ -81,19 +84,19 @@ fn codex(environment: &Environment) -> Vec<Finding> {
         Ok(value) => value.unwrap_or_default(),
         Err(why) => {
             let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", place.settings.display());
-            findings.push(Finding::error("codex", what, "mend the file, then run: baton install codex"));
+            findings.push(Finding::error("codex", what, "fix the file, then run: baton install codex"));
             Value::Null
         }
     };
     let config = server::codex_config(&place);
     if let Err(why) = &config {
-        findings.push(Finding::error("codex", why.to_string(), "mend the file, then run: baton install codex"));
+        findings.push(Finding::error("codex", why.to_string(), "fix the file, then run: baton install codex"));
     }
     let config = config.ok();
     let path = place.settings.as_path();
     let found: Vec<(&Path, Found)> = hooks::found(&value).into_iter().map(|found| (path, found)).collect();
     if found.is_empty() {
-        let what = "Codex calls no hook of Baton, so its sessions end by a close, a search or the timeout";
+        let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
         findings.push(Finding::warn("codex", what, FIX));
     } else {
         let faults = faults(&found, environment, FIX);
@@ -115,7 +118,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
 }
 
 /// Fix for a server registered with another home.
-const OTHER_HOME: &str = "set BATON_HOME to the one that is meant, then run: baton install";
+const OTHER_HOME: &str = "set BATON_HOME to the right one, then run: baton install";
 
 fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
@@ -127,12 +130,12 @@ fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
         }
         Registered::OtherHome(command) if is_there(Path::new(&command)) => Finding::warn(
             "codex",
-            "Codex starts the MCP server with another BATON_HOME than this one's: two memories",
+            "Codex starts the MCP server with another BATON_HOME, so there are two memories",
             OTHER_HOME,
         ),
         Registered::Otherwise(command) | Registered::OtherHome(command) => Finding::error(
             "codex",
-            format!("Codex starts {command} as MCP server, which is not there"),
+            format!("Codex starts {command} as MCP server, which does not exist"),
             format!("run: {} && {add}", server.remove_line()),
         ),
         Registered::Foreign(command) => Finding::error("codex", server::foreign(&command), format!("run: {add}")),
@@ -158,8 +161,8 @@ fn switched_off(settings: &Settings) -> Option<Finding> {
     let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings.value[*key] == true)?;
     Some(Finding::error(
         "hooks",
-        format!("{} says {key}: no hook of yours runs", settings.path.display()),
-        format!("take {key} away, if that is yours to decide; without hooks Baton still reads every session"),
+        format!("{} sets {key}: none of your hooks run", settings.path.display()),
+        format!("remove {key}, if you may decide that; without hooks Baton still reads every session"),
     ))
 }
 
@@ -170,8 +173,8 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
         .collect();
     let Some((path, _)) = found.first() else {
         return vec![match plugins.first() {
-            Some(plugin) => Finding::ok("hooks", format!("the plugin {plugin} brings them")),
-            None => Finding::warn("hooks", "Claude Code calls no hook of Baton", "baton install"),
+            Some(plugin) => Finding::ok("hooks", format!("they come with the plugin {plugin}")),
+            None => Finding::warn("hooks", "Claude Code calls none of Baton's hooks", "baton install"),
         }];
     };
     let mut findings = Vec::new();
@@ -179,7 +182,7 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
         findings.push(Finding::error(
             "hooks",
             format!("they are called twice: by {} and by the plugin {plugin}", path.display()),
-            "baton uninstall, or take the plugin out with `/plugin` in Claude Code",
+            "baton uninstall, or remove the plugin with `/plugin` in Claude Code",
         ));
     }
     findings.extend(faults(&found, environment, "baton install"));
@@ -209,7 +212,7 @@ fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec
         // Claude Code runs an identical line from several files once.
         if lines.len() > 1 {
             let lines = lines.join(" and ");
-            findings.push(Finding::warn("hooks", format!("{event} is told twice, by {lines}"), fix));
+            findings.push(Finding::warn("hooks", format!("{event} is reported twice, by {lines}"), fix));
         }
     }
     findings
@@ -221,17 +224,17 @@ fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Op
     if !is_there(program) {
         return Some(Finding::error(
             "hooks",
-            format!("{event} in {shown} calls {}, which is not there", program.display()),
+            format!("{event} in {shown} calls {}, which does not exist", program.display()),
             fix,
         ));
     }
     if !found.is_sound() {
         let what = match &found.timeout {
             Some(timeout) if timeout.as_u64().is_none_or(|seconds| seconds > hooks::TIMEOUT_S_MAX) => {
-                format!("waits {timeout} seconds: a timeout is in seconds")
+                format!("has a timeout of {timeout} seconds: it is in seconds, not in milliseconds")
             }
-            Some(_) if event == "SessionEnd" => "has a timeout, which an exit may wait for".to_owned(),
-            _ => "is not called each time, or not waited for".to_owned(),
+            Some(_) if event == "SessionEnd" => "has a timeout, which may delay an exit".to_owned(),
+            _ => "is not always called, or not waited for".to_owned(),
         };
         return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), fix));
     }
@@ -243,14 +246,18 @@ fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Op
     (home != environment.home).then(|| {
         Finding::warn(
             "hooks",
-            format!("{event} in {shown} speaks to {}, and this home is {}", home.display(), environment.home.display()),
-            format!("set BATON_HOME to the one that is meant, then run: {fix}"),
+            format!(
+                "{event} in {shown} uses the home {}, and this one is {}",
+                home.display(),
+                environment.home.display()
+            ),
+            format!("set BATON_HOME to the right one, then run: {fix}"),
         )
     })
 }
 
 fn server(environment: &Environment, directory: &Path, project: &Place, plugins: &[String]) -> Finding {
-    let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "this program's own path is not known") };
+    let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "cannot find this program's own path") };
     let server = Server::new(Host::Claude, &programs, environment);
     let files = place::registries(environment).into_iter().chain(project.servers.clone());
     let files: Vec<(PathBuf, Value)> =
@@ -266,7 +273,7 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
         }
         (Some((path, Registered::OtherHome(command), whose)), _) if is_there(Path::new(&command)) => Finding::warn(
             "mcp",
-            format!("{}{whose} starts it with another BATON_HOME than this one's: two memories", path.display()),
+            format!("{}{whose} starts it with another BATON_HOME, so there are two memories", path.display()),
             OTHER_HOME,
         ),
         (Some((path, Registered::Otherwise(command) | Registered::OtherHome(command), whose)), _) => {
@@ -275,7 +282,7 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
                 true => Finding::ok("mcp", format!("registered in {}{whose} as {command}", path.display())),
                 false => Finding::error(
                     "mcp",
-                    format!("{} names {command}{whose}, which is not there", path.display()),
+                    format!("{} names {command}{whose}, which does not exist", path.display()),
                     format!("run: {} && {add}", server::command_line(Host::Claude, &remove)),
                 ),
             }
@@ -283,7 +290,7 @@ fn server(environment: &Environment, directory: &Path, project: &Place, plugins:
         (Some((_, Registered::Foreign(command), _)), _) => {
             Finding::error("mcp", server::foreign(&command), format!("run: {add}"))
         }
-        (_, Some(plugin)) => Finding::ok("mcp", format!("the plugin {plugin} brings the server")),
+        (_, Some(plugin)) => Finding::ok("mcp", format!("it comes with the plugin {plugin}")),
         _ => Finding::warn("mcp", "Claude Code does not know the MCP server", format!("run: {add}")),
     }
 }

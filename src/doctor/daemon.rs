@@ -31,7 +31,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
             let on_disk = if is_all { on_disk.to_string() } else { format!("at least {on_disk}") };
             let first = if on_disk == "0" { "; Claude Code and Codex write them when they are used" } else { "" };
             return vec![
-                Finding::unknown("daemon", "none runs; any command but this one starts it"),
+                Finding::unknown("daemon", "none is running; any other command starts one"),
                 Finding::unknown("transcripts", format!("{on_disk} on disk{first}")),
             ];
         }
@@ -78,7 +78,7 @@ fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
     let and_subagents = if subagents > 0 { format!(" and {subagents} of subagents") } else { String::new() };
     let counts = [&status.sessions, &status.subagents];
     let indexed: u64 = counts.iter().filter_map(|counts| counts.get("indexed")).sum();
-    let open = unindexed.map_or(String::new(), |count| format!(", {count} that a search would index first"));
+    let open = unindexed.map_or(String::new(), |count| format!(", {count} not fully indexed"));
     let what = format!("{on_disk} on disk, {known} sessions{and_subagents} known, {indexed} indexed{open}");
     let missing: Vec<&str> = status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str()).collect();
     let failed = status.sessions.get("failed").copied().unwrap_or(0);
@@ -87,7 +87,7 @@ fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
             "transcripts",
             match missing.is_empty() {
                 true => "none found".to_owned(),
-                false => format!("none found; {} is not there", missing.join(", ")),
+                false => format!("none found; {} does not exist", missing.join(", ")),
             },
             "use Claude Code or Codex, or set CLAUDE_CONFIG_DIR or CODEX_HOME to its directory",
         ),
@@ -122,7 +122,7 @@ fn log(status: &Status) -> Finding {
 /// Failures of the embedding model are listed among the daemon's problems.
 fn vectors(vectors: &Vectors) -> Finding {
     let Vectors { state, model: Some(model), base_url: Some(url), .. } = vectors else {
-        let what = "off: searches go by words, and nothing is sent anywhere";
+        let what = "off: searches use words only, and nothing is sent anywhere";
         return Finding::ok("vectors", what);
     };
     let url = BaseUrl::new(url).ok();
@@ -136,8 +136,8 @@ fn vectors(vectors: &Vectors) -> Finding {
     match url.filter(|url| !url.is_local()) {
         Some(url) if !url.is_encrypted() => Finding::warn(
             "vectors",
-            format!("{what}; texts of conversations travel there in the clear"),
-            "use https, or an endpoint on this machine; or leave it so in a network that you trust",
+            format!("{what}; texts of conversations are sent there unencrypted"),
+            "use https or an endpoint on this machine, or accept it in a network that you trust",
         ),
         Some(_) if vectors.api_key_env.is_none() => Finding::warn(
             "vectors",
@@ -157,8 +157,8 @@ fn vault(vault: Option<&Vault>) -> Finding {
     let what = format!("{}: {notes} in {}/{}", vault.state, vault.path, vault.root);
     match (vault.left_alone.len(), vault.conflicts) {
         (0, 0) => Finding::ok("vault", what),
-        (0, 1) => Finding::ok("vault", format!("{what}; 1 block is people's")),
-        (0, edited) => Finding::ok("vault", format!("{what}; {edited} blocks are people's")),
+        (0, 1) => Finding::ok("vault", format!("{what}; 1 block was changed by people")),
+        (0, edited) => Finding::ok("vault", format!("{what}; {edited} blocks were changed by people")),
         (left, _) => Finding::warn(
             "vault",
             format!(
@@ -178,11 +178,9 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
         .collect();
     let mut findings = vec![match (came.is_empty(), &stats.last_recorded_at) {
         (true, recorded) => {
-            let before = recorded.as_ref().map_or_else(String::new, |at| format!("; the last one recorded is of {at}"));
-            Finding::unknown(
-                "signals",
-                format!("no hook has called since {}, when counting began{before}", stats.since),
-            )
+            let before =
+                recorded.as_ref().map_or_else(String::new, |at| format!("; the last recorded one is from {at}"));
+            Finding::unknown("signals", format!("no hook has run since {}, when counting began{before}", stats.since))
         }
         (false, _) => Finding::ok("signals", format!("last: {}", came.join(", "))),
     }];
@@ -197,7 +195,7 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
     let lost = (stats.dropped > 0).then(|| hook::lost(stats.dropped));
     let unreadable = (stats.unreadable > 0).then(|| unreadable(stats.unreadable));
     for what in lost.into_iter().chain(unreadable) {
-        let fix = "`baton logs` says more; what was lost is mended by the next search";
+        let fix = "`baton logs` says more; the next search makes up for what was lost";
         findings.push(Finding::warn("signals", what, fix));
     }
     if !stats.ignored.is_empty() {

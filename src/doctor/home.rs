@@ -18,7 +18,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     let configured = environment.endpoint();
     let elsewhere = client::elsewhere(environment, &configured);
     if let Err(SocketError::Exposed { folder, why, fix }) = configured.check(&environment.home) {
-        let what = format!("hooks.socket_path lies in {}, which {why}: no daemon listens there", folder.display());
+        let what = format!("hooks.socket_path is in {}, which {why}: no daemon listens there", folder.display());
         findings.push(Finding::error("socket", what, fix));
     }
     let socket_of = |endpoint: &Endpoint| socket(endpoint.path());
@@ -29,7 +29,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
         let file = environment.home.join("config.json");
         findings.push(Finding::warn(
             "hooks",
-            format!("hooks.enabled is false in {}: what hooks say is ignored", file.display()),
+            format!("hooks.enabled is false in {}: hooks are ignored", file.display()),
             "set it to true, or run `baton uninstall`",
         ));
     }
@@ -39,21 +39,25 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
 fn home(home: &Path) -> Finding {
     let shown = home.display();
     if !home.exists() {
-        return Finding::ok("home", format!("{shown} is not there yet; the first command makes it"));
+        return Finding::ok("home", format!("{shown} does not exist yet; the first command creates it"));
     }
     if !home.is_dir() {
-        return Finding::error("home", format!("{shown} is no folder"), "move it away, or set BATON_HOME to a folder");
+        return Finding::error(
+            "home",
+            format!("{shown} is not a folder"),
+            "move it away, or set BATON_HOME to a folder",
+        );
     }
     match lock::check_home(home) {
         Err(LockError::Exposed { .. }) => Finding::error(
             "home",
-            format!("{shown} can be written by others, so what it holds is not known to be yours"),
+            format!("others can write to {shown}, so its contents cannot be trusted"),
             format!("chmod 700 {}", quoted(&home.display().to_string())),
         ),
         Err(error) => Finding::error("home", error.to_string(), "set BATON_HOME to a folder of your own"),
         Ok(()) if is_open(home, 0o055) => Finding::warn(
             "home",
-            format!("{shown} can be read by others; it holds your conversations"),
+            format!("others can read {shown}; it holds your conversations"),
             format!("chmod 700 {}", quoted(&home.display().to_string())),
         ),
         Ok(()) => Finding::ok("home", format!("{shown} is yours alone")),
@@ -67,11 +71,9 @@ fn socket(socket: &Path) -> Option<Finding> {
     }
     let shown = socket.display();
     Some(match is_open(socket, 0o077) {
-        true => Finding::error(
-            "socket",
-            format!("{shown} can be used by others"),
-            "`baton stop`: the next daemon makes it anew",
-        ),
+        true => {
+            Finding::error("socket", format!("others can use {shown}"), "`baton stop`; the next daemon creates it anew")
+        }
         false => Finding::ok("socket", format!("{shown} is yours alone")),
     })
 }
@@ -81,8 +83,10 @@ fn spool(folder: &Path) -> Finding {
         let shown = folder.display();
         return Finding::error(
             "spool",
-            format!("{shown} is no folder of its own: hooks leave nothing there, and no daemon takes anything from it"),
-            format!("rm {}; the next hook makes a folder", quoted(&shown.to_string())),
+            format!(
+                "{shown} is not a folder of its own: hooks leave nothing there, and no daemon takes anything from it"
+            ),
+            format!("rm {}; the next hook creates the folder", quoted(&shown.to_string())),
         );
     }
     let count = std::fs::read_dir(folder).map_or(0, |entries| {
@@ -98,11 +102,11 @@ fn spool(folder: &Path) -> Finding {
         (_, 1..) => Finding::warn(
             "spool",
             format!("{}; {count} in the spool", hook::lost(dropped)),
-            format!("{start}; what was lost is mended by the next search"),
+            format!("{start}; the next search makes up for what was lost"),
         ),
-        (0, 0) => Finding::ok("spool", "no signal of a hook waits"),
-        (1, 0) => Finding::warn("spool", "1 signal of a hook waits for a daemon", start),
-        (count, 0) => Finding::warn("spool", format!("{count} signals of hooks wait for a daemon"), start),
+        (0, 0) => Finding::ok("spool", "no signal of a hook is waiting"),
+        (1, 0) => Finding::warn("spool", "1 signal of a hook is waiting for a daemon", start),
+        (count, 0) => Finding::warn("spool", format!("{count} signals of hooks are waiting for a daemon"), start),
     }
 }
 
@@ -112,7 +116,7 @@ fn variables() -> Finding {
         return Finding::warn(
             "environment",
             format!("{OWN_CHILD} is set: hooks that see it do nothing"),
-            format!("unset {OWN_CHILD}; Baton sets it for what it starts itself"),
+            format!("unset {OWN_CHILD}; Baton sets it for the programs that it starts"),
         );
     }
     let set: Vec<String> = ["BATON_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"]
@@ -121,7 +125,7 @@ fn variables() -> Finding {
         .map(|name| format!("{name}={}", std::env::var_os(name).unwrap_or_default().display()))
         .collect();
     match set.is_empty() {
-        true => Finding::ok("environment", "nothing is set: ~/.baton, ~/.claude and ~/.codex"),
+        true => Finding::ok("environment", "no variable is set: ~/.baton, ~/.claude and ~/.codex are used"),
         false => Finding::ok("environment", set.join(", ")),
     }
 }

@@ -25,8 +25,8 @@ pub(super) fn look(enrichment: &Enrichment) -> Finding {
     match BaseUrl::new(url).ok().filter(|url| !url.is_local()) {
         Some(url) if !url.is_encrypted() => Finding::warn(
             "model",
-            format!("{what}; conversations travel there in the clear"),
-            "use https, or an endpoint on this machine; or leave it so in a network that you trust",
+            format!("{what}; conversations are sent there unencrypted"),
+            "use https or an endpoint on this machine, or accept it in a network that you trust",
         ),
         _ => Finding::ok("model", what),
     }

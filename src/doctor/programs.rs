@@ -13,7 +13,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 pub(super) fn look() -> Vec<Finding> {
     let Ok(own) = Programs::own() else {
-        return vec![Finding::unknown("program", "this program's own path cannot be found out")];
+        return vec![Finding::unknown("program", "cannot find this program's own path")];
     };
     vec![on_path(&own), hook(&own)]
 }
@@ -25,7 +25,7 @@ fn on_path(own: &Programs) -> Finding {
         return Finding::warn(
             "program",
             format!("{shown} is version {VERSION}, and no `baton` is on the path"),
-            format!("add {folder} to PATH; hooks and MCP server are called by their whole path and need it not"),
+            format!("add {folder} to PATH; hooks and MCP server are called by their full path and do not need it"),
         );
     };
     let is_same = found.canonicalize().ok() == own.baton.canonicalize().ok();
@@ -53,7 +53,7 @@ fn hook(own: &Programs) -> Finding {
         return Finding::warn(
             "baton-hook",
             format!("there is no baton-hook beside {}", own.baton.display()),
-            "install both programs (`cargo install --path .`); `baton hook` does the same and takes longer",
+            "install both programs (`cargo install --path .`); `baton hook` does the same but takes longer",
         );
     };
     match version(hook) {

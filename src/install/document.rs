@@ -23,7 +23,7 @@ const INDENT: &str = "  ";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
     /// The text is not valid JSON.
-    #[error("it is no valid JSON: {0}")]
+    #[error("it is not valid JSON: {0}")]
     Invalid(String),
     /// A value has the wrong type; an object or a list is required.
     #[error("{place} is {found}, and must be {wanted}")]

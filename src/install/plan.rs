@@ -86,11 +86,11 @@ impl Change {
             Kind::Register { server, cli } => {
                 server.register(cli).map_err(Failed::Program)?;
                 let agent = server.host().title();
-                Ok(format!("{agent} knows the MCP server now; sessions that run see it after a restart or `/mcp`"))
+                Ok(format!("{agent} knows the MCP server now; running sessions see it after a restart or `/mcp`"))
             }
             Kind::Unregister { server, cli } => {
                 server.unregister(cli).map_err(Failed::Program)?;
-                Ok(format!("{} does not know the MCP server any more", server.host().title()))
+                Ok(format!("{} no longer knows the MCP server", server.host().title()))
             }
         }
     }

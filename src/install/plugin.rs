@@ -34,7 +34,7 @@ pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
     let read = |path: &Path| Document::read(&Target::read(path).ok()?.text?).ok()?.value().ok();
     let remark = |plugin: &String, path: &Path| {
         format!(
-            "the plugin {plugin} is switched on in {}, and brings hooks and the MCP server of its own; to take it out run: \
+            "the plugin {plugin} is enabled in {} and has its own hooks and MCP server; to remove it run: \
              claude plugin uninstall {plugin}",
             path.display()
         )
@@ -56,7 +56,7 @@ pub(crate) fn write(folder: &Path, caller: &Caller, server: &Server) -> Result<V
         Err(error) => return Err(io(error)),
     };
     if is_used && !is_ours(folder) {
-        return Err(unfit("holds something else: name a new folder, or an empty one"));
+        return Err(unfit("holds something else: name a new or an empty folder"));
     }
     let mut written = Vec::new();
     for (name, value) in files(caller, server) {

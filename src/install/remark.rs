@@ -15,12 +15,12 @@ pub(super) const RETENTION: &str = "cleanupPeriodDays";
 /// A remark if a setting keeps hooks from running.
 pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
     let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings[*key] == true)?;
-    Some(format!("{} says {key}: hooks do not run until that is taken away", path.display()))
+    Some(format!("{} sets {key}: hooks do not run until that is removed", path.display()))
 }
 
 /// A remark on how long transcripts are kept, unless they are kept long enough.
 pub(crate) fn retention(settings: &Value) -> Option<String> {
-    let kept = "what Baton has indexed stays, but can no longer be read anew";
+    let kept = "what Baton has indexed stays, but can no longer be read again";
     match settings.get(RETENTION) {
         None => Some(format!(
             "cleanupPeriodDays is not set: Claude Code deletes transcripts after {RETENTION_DAYS} days; {kept}"

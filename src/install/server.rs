@@ -241,7 +241,7 @@ pub(crate) fn codex_config(place: &Place) -> Result<Value, target::Error> {
         // The rest of the error quotes the file, which may hold keys.
         let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);
         target.unfit(&format!(
-            "is no valid TOML: line {line}: {}; mend it, Codex does not start with it",
+            "is not valid TOML: line {line}: {}; fix it, Codex does not start with it",
             error.message()
         ))
     })
@@ -256,7 +256,7 @@ fn of_user(host: Host) -> &'static [&'static str] {
 pub(crate) fn foreign(command: &str) -> String {
     let which = if command.is_empty() { "has no command".to_owned() } else { format!("runs {command}") };
     format!(
-        "an MCP server named `{NAME}` is registered that is not Baton (it {which}); it stays: rename it, and run the \
+        "an MCP server named `{NAME}` is registered that is not Baton (it {which}); it was not changed: rename it, and run the \
          command again"
     )
 }

@@ -35,7 +35,7 @@ pub enum Error {
     },
     /// The file system does not answer.
     #[error(
-        "{} does not answer: is its disk or network there? Nothing was written; run the command again when it answers",
+        "{} does not answer: is its disk or network available? Nothing was written; run the command again when it answers",
         folder.display()
     )]
     Hung {
@@ -118,7 +118,7 @@ impl Target {
             return Ok(());
         }
         Err(self.unfit(&format!(
-            "leads out of the project, to {}: put a file of the project in its place and run the command again",
+            "leads out of the project, to {}: replace it by a file of the project and run the command again",
             fs::canonicalize(&self.real).unwrap_or_else(|_| self.real.clone()).display()
         )))
     }
@@ -225,7 +225,7 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
         // Checked before opening: opening a pipe would wait for its writer.
-        Ok(metadata) if !metadata.is_file() => return Err(unfit("is no file")),
+        Ok(metadata) if !metadata.is_file() => return Err(unfit("is not a file")),
         Ok(_) => {}
     }
     let file = transcript_file::open(real).map_err(failed)?;
@@ -233,9 +233,9 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unfit("is larger than 8 MB, which no such file is"));
+        return Err(unfit("is larger than 8 MB, which is too large for such a file"));
     }
-    let text = String::from_utf8(bytes).map_err(|_| unfit("is not written in UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| unfit("is not UTF-8"))?;
     Ok(Some((text, metadata)))
 }
 

@@ -48,7 +48,7 @@ impl Daemon {
     pub(super) async fn call(&self, params: &ToolParams, told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
         let line = line_of(2, method::TOOL, params)?;
         if line.len() > limits::REQUEST_BYTES {
-            let message = format!("the call has {} bytes; at most {} are taken", line.len(), limits::REQUEST_BYTES);
+            let message = format!("the call has {} bytes; at most {} are accepted", line.len(), limits::REQUEST_BYTES);
             return Err(Error::Refused(protocol::Failure { code: code::TOO_MUCH, message }));
         }
         let since = Instant::now();
@@ -188,7 +188,7 @@ impl Link {
         let read = (&mut self.stream).take(LINE_BYTES).read_until(b'\n', &mut line).await.map_err(Error::Broken)?;
         match line.last() {
             Some(b'\n') => serde_json::from_slice(&line).map_err(|error| Error::Garbled(error.to_string())),
-            _ if read as u64 == LINE_BYTES => Err(Error::Garbled("a line without end".to_owned())),
+            _ if read as u64 == LINE_BYTES => Err(Error::Garbled("a line that is too long".to_owned())),
             // Truncated: the daemon has gone.
             _ => Err(Error::Broken(io::ErrorKind::UnexpectedEof.into())),
         }

@@ -9,7 +9,7 @@ pub(super) const INSTRUCTIONS: &str = "\
 Baton is the memory of coding sessions on this machine, yours and other agents': everything written until now is found.\n\
 \n\
 Call recall at the start of work, before you decide something that may have been decided already, and when an error comes up \
-that may have been mended before; get_handoff when you take over work. search_memory_facts and search_nodes look \
+that may have been fixed before; get_handoff when you take over work. search_memory_facts and search_nodes look \
 further, get_episodes reads the latest sessions whole, get_passage opens a place.\n\
 \n\
 Call session_tracking_close when a task is done, before /clear, before you hand over to another agent, and at the end of work: \
@@ -20,7 +20,7 @@ code before you rely on them.\n\
 \n\
 A group is a project's directory (its last part is enough where that fits one) unless track_session gave the session another; \
 without one all are searched, your own first. freshness.pending counts sessions still being read; wait=true waits for them. \
-Where an answer has next_cursor, give it as cursor to go on.";
+If an answer has next_cursor, pass it as cursor to go on.";
 
 /// Tools that Claude Code shows its model from the start, not only after a tool search: they are used before any work.
 const ALWAYS_LOADED: [ToolId; 2] = [ToolId::Recall, ToolId::GetHandoff];

@@ -63,7 +63,7 @@ impl Server {
         relay: &mut Relay,
     ) -> Result<CallToolResult, ErrorData> {
         let Ok(_taken) = self.taken.try_acquire() else {
-            return Ok(trouble(&format!("{TAKEN} calls wait for their answers already; wait for some of them")));
+            return Ok(trouble(&format!("{TAKEN} calls are already waiting for answers; wait for some of them")));
         };
         let Ok(_turn) = self.at_once.acquire().await else { return Ok(trouble("this server is ending")) };
         let arguments = asked.arguments.map(|arguments| serde_json::value::to_raw_value(&arguments)).transpose();

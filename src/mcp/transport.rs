@@ -135,7 +135,7 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
                 return Err(refusal(
                     Value::Null,
                     code::INVALID_REQUEST,
-                    &format!("a line may have {LINE_BYTES} bytes"),
+                    &format!("a line may have at most {LINE_BYTES} bytes"),
                 ));
             }
             false => parsed(&mut line)?,
@@ -270,7 +270,7 @@ fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value
         return Ok(None);
     }
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| refusal(Value::Null, code::PARSE, &format!("the line is no JSON: {error}")))?;
+        .map_err(|error| refusal(Value::Null, code::PARSE, &format!("the line is not JSON: {error}")))?;
     let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
     let invalid = |why: &str| {
         let message = format!("not a JSON-RPC 2.0 request: {why}");
@@ -343,7 +343,7 @@ fn wrong_params(method: &str, value: &Value) -> String {
         (_, arguments) if is_call && !(arguments.is_object() || arguments.is_null()) => {
             format!("{method}: arguments is {}; an object is expected", kind(arguments))
         }
-        _ => format!("{method}: params does not fit the method"),
+        _ => format!("{method}: params do not fit the method"),
     }
 }
 
@@ -386,7 +386,7 @@ mod tests {
             check(&call(params), Err((json!(7), code::INVALID_PARAMS, says)));
         }
         for broken in ["{", "}{", "nonsense", "\u{0}", r#"{"jsonrpc":"2.0","id":7,"method":"#] {
-            check(broken, Err((Value::Null, code::PARSE, "no JSON")));
+            check(broken, Err((Value::Null, code::PARSE, "not JSON")));
         }
         for odd in ["[]", "7", "{}", r#"{"id":{}}"#, r#""text""#] {
             check(odd, Err((Value::Null, code::INVALID_REQUEST, "not a JSON-RPC")));

@@ -43,10 +43,10 @@ fn where_nothing_is_set_up_it_says_how() {
     let world = without_claude();
     let findings = doctor(&world);
     found(&findings, "program", "warn", "no `baton` is on the path");
-    assert_eq!(found(&findings, "hooks", "warn", "no hook")["fix"], "baton install");
+    assert_eq!(found(&findings, "hooks", "warn", "calls none of")["fix"], "baton install");
     assert!(text(&found(&findings, "mcp", "warn", "does not know")["fix"]).contains("claude mcp add"));
-    found(&findings, "home", "ok", "not there yet");
-    found(&findings, "daemon", "unknown", "none runs");
+    found(&findings, "home", "ok", "does not exist yet");
+    found(&findings, "daemon", "unknown", "none is running");
     found(&findings, "retention", "warn", "30 days");
     assert!(!world.home().exists() && world.daemon().is_none(), "it only looks");
     let told = world.ok(&["doctor"]).out;
@@ -169,7 +169,11 @@ fn settings_that_do_not_work_are_named() {
     world.ok(&["install", "--yes"]);
     let installed = fs::read_to_string(settings(&world)).unwrap();
     for (changed, status, what) in [
-        (installed.replacen("\"timeout\": 5", "\"timeout\": 30000", 1), "warn", "a timeout is in seconds"),
+        (
+            installed.replacen("\"timeout\": 5", "\"timeout\": 30000", 1),
+            "warn",
+            "it is in seconds, not in milliseconds",
+        ),
         (installed.replacen("\"Stop\"", "\"Stopped\"", 1), "warn", "not called for Stop"),
         (installed.replacen('{', "{\"disableAllHooks\": true,", 1), "error", "disableAllHooks"),
         (installed.replacen('{', "{\"enabledPlugins\": {\"baton@x\": true},", 1), "error", "called twice"),
@@ -192,8 +196,7 @@ fn two_versions_are_told_apart() {
 #[test]
 fn a_home_that_others_can_write_to_is_an_error() {
     let world = without_claude();
-    for (mode, status, what) in [(0o770, "error", "can be written by others"), (0o755, "warn", "can be read by others")]
-    {
+    for (mode, status, what) in [(0o770, "error", "others can write to"), (0o755, "warn", "others can read")] {
         fs::create_dir_all(world.home()).unwrap();
         fs::set_permissions(world.home(), fs::Permissions::from_mode(mode)).unwrap();
         assert!(text(&found(&doctor(&world), "home", status, what)["fix"]).starts_with("chmod 700 "));
@@ -206,7 +209,7 @@ fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
     let spool = world.home().join("spool");
     fs::create_dir_all(&spool).unwrap();
     fs::write(spool.join("0000000000001-x.json"), "{}").unwrap();
-    found(&doctor(&world), "spool", "warn", "1 signal of a hook waits");
+    found(&doctor(&world), "spool", "warn", "1 signal of a hook is waiting");
     fs::write(spool.join("dropped"), "...").unwrap();
     found(&doctor(&world), "spool", "warn", "3 signals of hooks were lost");
     for number in 0..4_096 {
@@ -215,7 +218,7 @@ fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
     found(&doctor(&world), "spool", "error", "full");
     fs::rename(&spool, world.path("elsewhere")).unwrap();
     symlink(world.path("elsewhere"), &spool).unwrap();
-    assert!(text(&found(&doctor(&world), "spool", "error", "is no folder of its own")["fix"]).starts_with("rm "));
+    assert!(text(&found(&doctor(&world), "spool", "error", "is not a folder of its own")["fix"]).starts_with("rm "));
 }
 
 #[test]

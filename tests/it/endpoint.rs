@@ -82,7 +82,7 @@ fn a_key_is_named_and_never_shown() {
         (local, "", "ok", "on this machine, without a key"),
         ("https://api.example.com/v1", "WOMBAT_KEY", "ok", "with the key in WOMBAT_KEY"),
         ("https://api.example.com/v1", "", "warn", "without a key"),
-        ("http://192.0.2.1/v1", "WOMBAT_KEY", "warn", "in the clear"),
+        ("http://192.0.2.1/v1", "WOMBAT_KEY", "warn", "sent there unencrypted"),
     ] {
         let variable = if variable.is_empty() { Value::Null } else { variable.into() };
         configure(&world, &endpoint(url, variable));

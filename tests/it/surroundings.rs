@@ -33,7 +33,7 @@ fn a_relative_directory_is_refused_and_the_variable_is_named() {
         for arguments in [&["doctor"][..], &["search", "x"], &["status"], &["daemon"], &["mcp"], &["stop"]] {
             let ran = ran(&world, BATON, arguments, &variables);
             assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{variable} {arguments:?}: {}", ran.err);
-            let said = format!("{variable} is {holds:?}, which is no absolute path");
+            let said = format!("{variable} is {holds:?}, which is not an absolute path");
             assert!(ran.err.contains(&said), "{variable} {arguments:?}: {}", ran.err);
             assert!(ran.err.contains(&format!("set {variable} to an absolute path")), "{}", ran.err);
         }

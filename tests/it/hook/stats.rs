@@ -39,6 +39,6 @@ fn what_hooks_did_is_told_with_and_without_a_daemon() {
     assert!(status.contains("hooks     none counted, the last recorded at 20"), "{status}");
     let recorded = world.json(&["status"])["hooks"]["last_at"].as_str().unwrap().to_owned();
     let doctor = world.run(&["doctor"]).out;
-    let said = format!(", when counting began; the last one recorded is of {recorded}");
-    assert!(doctor.contains("no hook has called since 20") && doctor.contains(&said), "{doctor}");
+    let said = format!(", when counting began; the last recorded one is from {recorded}");
+    assert!(doctor.contains("no hook has run since 20") && doctor.contains(&said), "{doctor}");
 }

@@ -121,13 +121,13 @@ fn an_entry_that_somebody_wrote_by_hand_is_known() {
     for command in ["install", "uninstall"] {
         let refused = world.run(&[command, "codex", "--yes"]);
         assert_eq!(refused.code, 1);
-        assert!(refused.err.contains("config.toml is no valid TOML: line 2: "), "{}", refused.err);
+        assert!(refused.err.contains("config.toml is not valid TOML: line 2: "), "{}", refused.err);
     }
     assert!(!hooks(&world).exists() && calls(&world).is_empty());
     assert_eq!(fs::read_to_string(&config).unwrap(), broken);
     let found = of_codex(&world);
     let told: Vec<&String> = found.iter().filter(|(status, _)| status == "error").map(|(_, what)| what).collect();
-    assert!(matches!(told[..], [what] if what.contains("no valid TOML")), "{found:?}");
+    assert!(matches!(told[..], [what] if what.contains("not valid TOML")), "{found:?}");
 }
 
 #[test]

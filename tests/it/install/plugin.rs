@@ -53,7 +53,7 @@ fn never_both_ways_at_once() {
     for (path, text, expected) in [
         ("claude/.claude.json", server.as_str(), "run `baton uninstall` first"),
         ("work/.mcp.json", server.as_str(), "run `baton uninstall --scope project` first"),
-        ("claude/settings.json", "{\"hooks\": ", "no valid JSON"),
+        ("claude/settings.json", "{\"hooks\": ", "not valid JSON"),
     ] {
         fs::write(world.path(path), text).unwrap();
         let ran = world.run(&["install", "--plugin", "shelf"]);

@@ -89,7 +89,7 @@ fn a_foreign_server_without_a_command_is_named_without_empty_parentheses() {
     let servers = r#"{"mcpServers": {"baton": {"type": "http", "url": "https://wand.example/mcp"}}}"#;
     fs::write(world.path("user/.claude.json"), servers).unwrap();
     let said = world.ok(&["install", "--yes"]).out;
-    assert!(said.contains("that is not Baton (it has no command); it stays"), "{said}");
+    assert!(said.contains("that is not Baton (it has no command); it was not changed"), "{said}");
     assert_eq!(calls(&world), [""; 0]);
 }
 

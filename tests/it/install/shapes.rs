@@ -102,10 +102,10 @@ fn the_way_back_needs_no_copy_but_where_something_was_empty() {
 fn what_is_no_settings_file_is_refused_and_left_alone() {
     let huge = format!("{{\"a\": \"{}\"}}", "x".repeat(8 * 1024 * 1024));
     for (text, expected) in [
-        ("{", "no valid JSON"),
-        ("{'model': 'opus'}", "no valid JSON"),
-        ("{\"a\": 1 \"b\": 2}", "no valid JSON"),
-        ("<<<<<<< HEAD\n{}\n", "no valid JSON"),
+        ("{", "not valid JSON"),
+        ("{'model': 'opus'}", "not valid JSON"),
+        ("{\"a\": 1 \"b\": 2}", "not valid JSON"),
+        ("<<<<<<< HEAD\n{}\n", "not valid JSON"),
         ("[]", "is a list, and must be an object"),
         ("null", "is null"),
         ("{\"hooks\": []}", "hooks is a list, and must be an object"),
@@ -127,7 +127,7 @@ fn what_is_no_settings_file_is_refused_and_left_alone() {
     assert!(world.run(&["install", "--yes"]).err.contains("UTF-8"));
     fs::remove_file(settings(&world)).unwrap();
     fs::create_dir(settings(&world)).unwrap();
-    assert!(world.run(&["install", "--yes"]).err.contains("is no file"));
+    assert!(world.run(&["install", "--yes"]).err.contains("is not a file"));
 }
 
 #[test]
