@@ -196,11 +196,11 @@ const fn renamed(
 }
 
 const GROUPS: &str = "Projects or groups.";
-const WAIT: Argument = argument("wait", OFF, "Until all history is read.");
+const WAIT: Argument = argument("wait", OFF, "Wait until all history is read.");
 const CURSOR: Argument = argument("cursor", Kind::Text, "An answer's next_cursor.");
-const CENTER: &str = "Near it ranks first.";
-const SESSION: &str = "Without it your own.";
-const OF_PROJECT: &str = "Directory or name; without it your own.";
+const CENTER: &str = "Rank near it first.";
+const SESSION: &str = "Default: your own.";
+const OF_PROJECT: &str = "Directory or name; default: your own.";
 const PROJECT: &str = "Directory or name.";
 
 /// The tools by family, in listed order.

@@ -8,7 +8,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "fix",
         aliases: &[],
         title: "Fix an error",
-        description: "What made this error go away before, and what was tried in vain. Call it when something fails.",
+        description: "What fixed this error before, and what did not help. Call it when something fails.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
@@ -34,7 +34,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "blame",
         aliases: &[],
         title: "Blame a file",
-        description: "Which sessions changed a file, read it or decided about it, newest first.",
+        description: "Sessions that changed or read a file or decided about it, newest first.",
         effect: Effect::Reads,
         listed: false,
         arguments: &[
@@ -46,14 +46,14 @@ pub(super) const TOOLS: &[Tool] = &[
         id: ToolId::Patterns,
         name: "patterns",
         aliases: &[],
-        title: "See what is done again and again",
-        description: "What past sessions do again and again: sequences of tools with how they end, commands that mostly \
+        title: "See recurring patterns",
+        description: "Recurring patterns in past sessions: sequences of tools and how they end, commands that mostly \
                       fail, retry loops.",
         effect: Effect::Reads,
         listed: false,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
-            renamed("diagram", &["format"], Kind::Text, "Draw the sequences, too: mermaid or dot."),
+            renamed("diagram", &["format"], Kind::Text, "Also draw the sequences: mermaid or dot."),
         ],
     },
 ];

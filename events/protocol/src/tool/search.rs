@@ -15,14 +15,14 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "recall",
         aliases: &[],
         title: "Recall",
-        description: "What past sessions know of a question, with session and line. Call it first: what was done \
-                      last, why, how an error was solved, what is open.",
+        description: "What past sessions know about a question, with session and line. Call it first: what was done last, why, \
+                      how an error was solved, what is open.",
         effect: Effect::Reads,
         listed: true,
         arguments: &[
             argument("query", Kind::Needed, QUESTION),
             argument("project", Kind::Text, PROJECT),
-            argument("limit", Kind::Count { default: RECALL_SESSIONS, least: 1, most: 20 }, "Sessions to look into."),
+            argument("limit", Kind::Count { default: RECALL_SESSIONS, least: 1, most: 20 }, "Sessions to use."),
             argument(
                 "budget_tokens",
                 Kind::Count { default: RECALL_TOKENS, least: 200, most: 20_000 },
@@ -124,13 +124,12 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "timeline",
         aliases: &[],
         title: "Timeline",
-        description: "Sessions by day, the latest first, a line each: when, how long, what for, how it ended, files, commits, \
-                      what it left open.",
+        description: "Sessions by day, latest first, one line each: time, duration, goal, outcome, files, commits, open work.",
         effect: Effect::Reads,
         listed: false,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
-            argument("since", Kind::Text, "A date as 2026-03-14 or 2026-03, or 7d, or yesterday."),
+            argument("since", Kind::Text, "A date such as 2026-03-14 or 2026-03, or 7d, or yesterday."),
             argument("limit", Kind::Count { default: 20, least: 1, most: 100 }, "How many sessions."),
             CURSOR,
         ],

@@ -27,7 +27,7 @@ pub(super) const TOOLS: &[Tool] = &[
         listed: true,
         arguments: &[
             renamed("project_namespace", &["project"], Kind::Text, PROJECT),
-            argument("include_inactive", ON, "Also those that nobody works in."),
+            argument("include_inactive", ON, "Also inactive ones."),
         ],
     },
     Tool {
@@ -46,7 +46,7 @@ pub(super) const TOOLS: &[Tool] = &[
                 Kind::Count { default: 100, least: 0, most: 1_000_000 },
                 "Most, newest first; 0: all.",
             ),
-            argument("dry_run", ON, "Only look and count."),
+            argument("dry_run", ON, "Only count."),
         ],
     },
     Tool {
@@ -57,7 +57,7 @@ pub(super) const TOOLS: &[Tool] = &[
         description: "Whether sessions are tracked and which are open; with an id, all of that session.",
         effect: Effect::Reads,
         listed: true,
-        arguments: &[argument("session_id", Kind::Text, "Without it all open ones.")],
+        arguments: &[argument("session_id", Kind::Text, "Default: all open ones.")],
     },
     Tool {
         id: ToolId::Track,
@@ -88,8 +88,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "explain",
         aliases: &[],
         title: "Explain a session's state",
-        description: "Why a session is as it is: what was noticed or asked for and when, what it made of the session, what is \
-                      owed to it.",
+        description: "Why a session is in its state: what happened and when, what effect it had, and what is still to be done.",
         effect: Effect::Reads,
         listed: false,
         arguments: &[argument("session_id", Kind::Text, SESSION)],

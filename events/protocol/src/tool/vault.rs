@@ -8,7 +8,7 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "vault_status",
         aliases: &[],
         title: "Vault status",
-        description: "Whether sessions become notes in an Obsidian vault, where it is, how many there are, what waits and \
+        description: "Whether sessions become notes in an Obsidian vault, where it is, how many there are, what is waiting and \
                       what people have changed.",
         effect: Effect::Reads,
         listed: false,
@@ -19,9 +19,9 @@ pub(super) const TOOLS: &[Tool] = &[
         name: "vault_read",
         aliases: &[],
         title: "Read a note",
-        description: "One note of the vault, as Markdown; vault_status says where they lie.",
+        description: "One note of the vault, as Markdown; vault_status says where they are.",
         effect: Effect::Reads,
         listed: false,
-        arguments: &[argument("path", Kind::Needed, "Of the note, as `projects/web/entities/Cache.md`.")],
+        arguments: &[argument("path", Kind::Needed, "The note's path, such as `projects/web/entities/Cache.md`.")],
     },
 ];
