@@ -95,79 +95,79 @@ Environment:
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Search everything that was said and done; new sessions are read first
-    Search(search::Typed),
+    Search(search::Args),
     /// Answer a question from past sessions, within a token budget
-    Recall(recall::Typed),
+    Recall(recall::Args),
     /// Show one session and its episode, or a place in it
-    Show(show::Typed),
+    Show(show::Args),
     /// Close a session now and index it
-    Close(close::Typed),
+    Close(close::Args),
     /// Show what the last session of a project leaves to the next
-    Handoff(handoff::Typed),
+    Handoff(handoff::Args),
     /// List sessions by day, one line each: goal, outcome, open work
-    Timeline(timeline::Typed),
+    Timeline(timeline::Args),
     /// List sessions and their states
-    Sessions(sessions::Typed),
+    Sessions(sessions::Args),
     /// List sessions that are not fully indexed yet
-    Unindexed(unindexed::Typed),
+    Unindexed(unindexed::Args),
     /// Index a range of history now, or count what it would index
-    Sync(sync::Typed),
+    Sync(sync::Args),
     /// Find the sessions that changed or read a file, or made decisions about it
-    Blame(blame::Typed),
+    Blame(blame::Args),
     /// Find what fixed an error before, and what did not help
-    Fix(fix::Typed),
+    Fix(fix::Args),
     /// Show how a command is really run here, and how often it succeeds
-    How(how::Typed),
+    How(how::Args),
     /// Show recurring sequences, commands that mostly fail, and retries
-    Patterns(patterns::Typed),
+    Patterns(patterns::Args),
     /// Manage the Markdown notes written for people
-    Vault(vault::Typed),
+    Vault(vault::Args),
     /// Forget sessions: delete what is stored about them and never read them again
-    Forget(forget::Typed),
+    Forget(forget::Args),
     /// Rebuild what is stored, with the current filter and redaction rules
-    Reindex(reindex::Typed),
+    Reindex(reindex::Args),
     /// Have a model enrich stored sessions now
-    Enrich(enrich::Typed),
+    Enrich(enrich::Args),
     /// Show what model calls have cost, by day, session, project or model
-    Costs(costs::Typed),
+    Costs(costs::Args),
     /// Explain why a session is in its state: each event with its effect, and what comes next
-    Explain(explain::Typed),
+    Explain(explain::Args),
     /// Replay an exported log, event by event
-    Replay(replay::Typed),
+    Replay(replay::Args),
     /// Show the state of the daemon, the log and the memory
-    Status(status::Typed),
+    Status(status::Args),
     /// Inspect, export, import and repair the event log
-    Log(log::Typed),
+    Log(log::Args),
     /// Show how fast hooks are answered, and which failed
-    HookStats(hook_stats::Typed),
+    HookStats(hook_stats::Args),
     /// Show the daemon's log
-    Logs(logs::Typed),
+    Logs(logs::Args),
     /// Print long help on a topic, or list the topics
-    Help(help::Typed),
+    Help(help::Args),
     /// Print a completion script for a shell
-    Completions(completions::Typed),
+    Completions(completions::Args),
     /// Set Baton up in Claude Code and Codex: hooks, MCP server, guidance
-    Install(install::Typed),
+    Install(install::Args),
     /// Remove what `baton install` added to Claude Code and Codex
-    Uninstall(uninstall::Typed),
+    Uninstall(uninstall::Args),
     /// Check that everything is installed and works together, with a fix for each problem
-    Doctor(doctor::Typed),
+    Doctor(doctor::Args),
     /// Run the daemon as a user service that starts at login
-    Service(service::Typed),
+    Service(service::Args),
     /// Switch session tracking on or off, for all projects or for one
-    SessionTracking(session_tracking::Typed),
+    SessionTracking(session_tracking::Args),
     /// Show the configuration and where each value comes from, or import a graphiti.config.json
-    Config(config::Typed),
+    Config(config::Args),
     /// Start the daemon (other commands do this automatically)
-    Daemon(daemon::Typed),
+    Daemon(daemon::Args),
     /// Stop the daemon and wait until its process has exited
-    Stop(stop::Typed),
+    Stop(stop::Args),
     /// Run the MCP server for agents on standard input and output
-    Mcp(mcp::Typed),
+    Mcp(mcp::Args),
     /// Report an agent's event to the daemon, as baton-hook does
-    Hook(hook::Typed),
+    Hook(hook::Args),
     /// Measure how fast Baton is on this machine
-    Bench(bench::Typed),
+    Bench(bench::Args),
 }
 
 impl Command {
@@ -286,70 +286,70 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Tell
         matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
     };
     // The endings of all help texts are built only when one is shown.
-    let typed = parsed(Cli::command()).or_else(|_| parsed(command()));
-    typed.map(|typed| (typed, telling)).map_err(|error| telling.misunderstood(&error))
+    let cli = parsed(Cli::command()).or_else(|_| parsed(command()));
+    cli.map(|cli| (cli, telling)).map_err(|error| telling.misunderstood(&error))
 }
 
 /// Runs the command.
-pub fn run(typed: Cli) -> Result<ExitCode, Error> {
-    if typed.examples && !typed.command.answers_from_examples() {
+pub fn run(cli: Cli) -> Result<ExitCode, Error> {
+    if cli.examples && !cli.command.answers_from_examples() {
         let why = "--examples works only with commands that query sessions";
         return Err(Error::Usage(why.to_owned()));
     }
-    let environment = match &typed.command {
+    let environment = match &cli.command {
         // Needs no environment; a package build has none.
-        Command::Completions(typed) => return Ok(completions::run(typed)),
+        Command::Completions(args) => return Ok(completions::run(args)),
         // Help is compiled into the program.
-        Command::Help(typed) => return help::run(typed),
+        Command::Help(args) => return help::run(args),
         // Needs only a file.
-        Command::Replay(typed) => return replay::run(typed),
+        Command::Replay(args) => return replay::run(args),
         // Must succeed in any environment.
-        Command::Hook(typed) => return Ok(hook::run(typed)),
+        Command::Hook(args) => return Ok(hook::run(args)),
         // Runs another program.
-        Command::Bench(typed) => return Ok(bench::run(typed)?),
+        Command::Bench(args) => return Ok(bench::run(args)?),
         _ => Environment::read()?,
     };
     // Lives until the command has ended.
-    let throwaway = typed.examples.then(throwaway).transpose()?;
+    let throwaway = cli.examples.then(throwaway).transpose()?;
     let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
-    match typed.command {
-        Command::Search(typed) => search::run(&environment, &typed),
-        Command::Blame(typed) => blame::run(&environment, &typed),
-        Command::Fix(typed) => fix::run(&environment, &typed),
-        Command::How(typed) => how::run(&environment, &typed),
-        Command::Patterns(typed) => patterns::run(&environment, &typed),
-        Command::Recall(typed) => recall::run(&environment, &typed),
-        Command::Timeline(typed) => timeline::run(&environment, &typed),
-        Command::Show(typed) => show::run(&environment, &typed),
-        Command::Close(typed) => close::run(&environment, &typed),
-        Command::Handoff(typed) => handoff::run(&environment, &typed),
-        Command::Sessions(typed) => sessions::run(&environment, &typed),
-        Command::Unindexed(typed) => unindexed::run(&environment, &typed),
-        Command::Sync(typed) => sync::run(&environment, &typed),
-        Command::Vault(typed) => vault::run(&environment, &typed),
-        Command::Forget(typed) => forget::run(&environment, &typed),
-        Command::Reindex(typed) => reindex::run(&environment, &typed),
-        Command::Enrich(typed) => enrich::run(&environment, &typed),
-        Command::Costs(typed) => costs::run(&environment, &typed),
-        Command::Status(typed) => status::run(&environment, &typed),
-        Command::Log(typed) => log::run(&environment, &typed),
-        Command::HookStats(typed) => hook_stats::run(&environment, &typed),
-        Command::Logs(typed) => logs::run(&environment, &typed),
-        Command::Help(typed) => help::run(&typed),
-        Command::Completions(typed) => Ok(completions::run(&typed)),
-        Command::Explain(typed) => explain::run(&environment, &typed),
-        Command::Replay(typed) => replay::run(&typed),
-        Command::Install(typed) => install::run(&environment, &typed),
-        Command::Uninstall(typed) => uninstall::run(&environment, &typed),
-        Command::Doctor(typed) => doctor::run(&environment, &typed),
-        Command::Service(typed) => service::run(&environment, &typed),
-        Command::SessionTracking(typed) => session_tracking::run(&environment, &typed),
-        Command::Config(typed) => config::run(&environment, &typed),
-        Command::Daemon(typed) => daemon::run(&environment, &typed),
-        Command::Stop(typed) => stop::run(&environment, &typed),
-        Command::Mcp(typed) => mcp::run(&environment, &typed),
-        Command::Hook(typed) => Ok(hook::run(&typed)),
-        Command::Bench(typed) => Ok(bench::run(&typed)?),
+    match cli.command {
+        Command::Search(args) => search::run(&environment, &args),
+        Command::Blame(args) => blame::run(&environment, &args),
+        Command::Fix(args) => fix::run(&environment, &args),
+        Command::How(args) => how::run(&environment, &args),
+        Command::Patterns(args) => patterns::run(&environment, &args),
+        Command::Recall(args) => recall::run(&environment, &args),
+        Command::Timeline(args) => timeline::run(&environment, &args),
+        Command::Show(args) => show::run(&environment, &args),
+        Command::Close(args) => close::run(&environment, &args),
+        Command::Handoff(args) => handoff::run(&environment, &args),
+        Command::Sessions(args) => sessions::run(&environment, &args),
+        Command::Unindexed(args) => unindexed::run(&environment, &args),
+        Command::Sync(args) => sync::run(&environment, &args),
+        Command::Vault(args) => vault::run(&environment, &args),
+        Command::Forget(args) => forget::run(&environment, &args),
+        Command::Reindex(args) => reindex::run(&environment, &args),
+        Command::Enrich(args) => enrich::run(&environment, &args),
+        Command::Costs(args) => costs::run(&environment, &args),
+        Command::Status(args) => status::run(&environment, &args),
+        Command::Log(args) => log::run(&environment, &args),
+        Command::HookStats(args) => hook_stats::run(&environment, &args),
+        Command::Logs(args) => logs::run(&environment, &args),
+        Command::Help(args) => help::run(&args),
+        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Explain(args) => explain::run(&environment, &args),
+        Command::Replay(args) => replay::run(&args),
+        Command::Install(args) => install::run(&environment, &args),
+        Command::Uninstall(args) => uninstall::run(&environment, &args),
+        Command::Doctor(args) => doctor::run(&environment, &args),
+        Command::Service(args) => service::run(&environment, &args),
+        Command::SessionTracking(args) => session_tracking::run(&environment, &args),
+        Command::Config(args) => config::run(&environment, &args),
+        Command::Daemon(args) => daemon::run(&environment, &args),
+        Command::Stop(args) => stop::run(&environment, &args),
+        Command::Mcp(args) => mcp::run(&environment, &args),
+        Command::Hook(args) => Ok(hook::run(&args)),
+        Command::Bench(args) => Ok(bench::run(&args)?),
     }
 }
 

@@ -5,8 +5,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::Args;
-
 const HELP: &str = "\
 Runs the program `baton-bench` beside this one with all arguments: `baton bench --help` prints its help. `cargo build \
 --release -p baton-bench` builds it in a checkout.
@@ -15,9 +13,9 @@ Examples:
   baton bench all
   baton bench crash --kills 1000";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP, disable_help_flag = true)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Arguments of baton-bench
     #[arg(value_name = "ARGUMENT", allow_hyphen_values = true, trailing_var_arg = true)]
     arguments: Vec<OsString>,
@@ -39,7 +37,7 @@ pub enum Error {
     },
 }
 
-pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let failed = |program: &Path| {
         let program = program.to_owned();
         |source| Error::Run { program, source }
@@ -49,7 +47,7 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
     if !program.is_file() {
         return Err(Error::Missing(program));
     }
-    become_program(Command::new(&program).args(&typed.arguments)).map_err(failed(&program))
+    become_program(Command::new(&program).args(&args.arguments)).map_err(failed(&program))
 }
 
 /// Replaces this process, so that signals and the exit code need no forwarding.

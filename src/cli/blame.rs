@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Blame;
 use baton_protocol::{BlameParams, method};
-use clap::Args;
 
 use super::question::{heading, place, row};
 use super::{Error, question};
@@ -27,9 +26,9 @@ Examples:
   baton blame src/auth                  of all files in a directory
   baton blame auth.rs -p ledger-api     in another project";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A path, or the end of one
     path: String,
     /// Only this project: a directory, or a name that fits one project
@@ -46,16 +45,16 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = BlameParams {
-        path: typed.path.clone(),
-        project: typed.project.as_deref().map(super::project),
-        limit: typed.limit,
-        wait: !typed.no_wait,
+        path: args.path.clone(),
+        project: args.project.as_deref().map(super::project),
+        limit: args.limit,
+        wait: !args.no_wait,
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::BLAME, &params, typed.json)?;
-    if typed.json {
+    let (result, output) = question::answered(environment, method::BLAME, &params, args.json)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

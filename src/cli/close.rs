@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use baton_protocol::answer::Close;
 use baton_protocol::{CloseParams, method};
-use clap::Args;
 use uuid::Uuid;
 
 use super::Error;
@@ -29,9 +28,9 @@ Examples:
   baton close --reason \"story done\"    with a note that `baton show` repeats
   baton close --wait 0                 request it without waiting";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A session's id, or the beginning of one [default: the open session of this directory]
     session: Option<String>,
     /// Reason, in your own words
@@ -45,24 +44,24 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = CloseParams {
-        session: typed.session.as_deref().map(super::session),
+        session: args.session.as_deref().map(super::session),
         caller: environment::caller(),
-        reason: typed.reason.clone(),
+        reason: args.reason.clone(),
         // The id makes a repeated call the same close.
         command_id: Some(Uuid::new_v4().to_string()),
-        deadline_ms: typed.wait * 1000,
+        deadline_ms: args.wait * 1000,
     };
     let result = super::ask(environment, |client| {
         let _waiting = Waiting::new("reading and indexing the session");
-        client.be_patient(Duration::from_secs(typed.wait + 60));
+        client.be_patient(Duration::from_secs(args.wait + 60));
         client.call_raw(method::CLOSE, &params, |_| {})
     })?;
     let closed: Close = super::read(&result)?;
     let output = Output::new();
     let success = closed.status == "success";
-    match (typed.json, success) {
+    match (args.json, success) {
         (true, _) => {
             output.json(&result);
             if !success {

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
 use clap_complete::Shell;
 
 use crate::print::Output;
@@ -17,16 +16,16 @@ Examples:
   powershell  baton completions powershell >> $PROFILE
   elvish      baton completions elvish >> ~/.config/elvish/rc.elv";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The shell
     shell: Shell,
 }
 
-pub(super) fn run(typed: &Typed) -> ExitCode {
+pub(super) fn run(args: &Args) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(typed.shell, &mut super::help::completed(super::command()), "baton", &mut script);
+    clap_complete::generate(args.shell, &mut super::help::completed(super::command()), "baton", &mut script);
     Output::new().line(String::from_utf8_lossy(&script).trim_end());
     ExitCode::SUCCESS
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use baton_config::configuration::described;
 use baton_protocol::answer::Config;
 use baton_protocol::{ConfigParams, method};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Error;
 use crate::environment::Environment;
@@ -17,9 +17,9 @@ use crate::print::{self, Output, Style};
 /// Largest file that can be imported; a configuration is a few kilobytes.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("Keys of config.json, their defaults, and the values they take:\n{}", described()))]
-pub(super) struct Typed {
+pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
     /// Print one JSON object
@@ -42,8 +42,8 @@ enum Action {
     },
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let params = match &typed.action {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let params = match &args.action {
         None => ConfigParams::default(),
         Some(Action::Import { file, force, dry_run }) => {
             ConfigParams { import: Some(read(file)?), force: *force, dry_run: *dry_run }
@@ -51,7 +51,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     };
     let result = super::ask(environment, |client| client.call_raw(method::CONFIG, &params, |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

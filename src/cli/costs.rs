@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Cost, Costs};
 use baton_protocol::{CostsParams, method};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::Error;
 use crate::environment::Environment;
@@ -33,9 +33,9 @@ enum By {
     Day,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only calls of the last N days, today included [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
@@ -47,17 +47,17 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let by = match typed.by {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let by = match args.by {
         By::Session => "session",
         By::Project => "project",
         By::Model => "model",
         By::Day => "day",
     };
-    let params = CostsParams { days: typed.days, by: Some(by.to_owned()) };
+    let params = CostsParams { days: args.days, by: Some(by.to_owned()) };
     let result = super::ask(environment, |client| client.call_raw(method::COSTS, &params, |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

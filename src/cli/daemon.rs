@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-
 use super::Error;
 use crate::client::{self, Client};
 use crate::daemon::{self, Mode};
@@ -19,9 +17,9 @@ Examples:
   baton daemon --foreground            watch it work; Ctrl-C ends it
   BATON_LOG=debug baton daemon         with a more detailed log";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Stay in this terminal, with the log on standard error, until Ctrl-C
     #[arg(long)]
     foreground: bool,
@@ -36,8 +34,8 @@ pub(super) struct Typed {
     leashed: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let mode = match (typed.foreground, typed.detached, typed.throwaway, typed.leashed) {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let mode = match (args.foreground, args.detached, args.throwaway, args.leashed) {
         (true, ..) => Mode::Foreground,
         (_, true, ..) => Mode::Detached,
         (.., true, _) => Mode::Throwaway,

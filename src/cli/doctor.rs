@@ -2,16 +2,14 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-
 use super::Error;
 use crate::doctor::{self, Health};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -23,11 +21,11 @@ starts nothing. Each problem comes with a fix. Exit code 1 if something does not
 
 JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let report = doctor::examine(environment, &super::install::here()?);
     let output = Output::new();
     let code = if report.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    if typed.json {
+    if args.json {
         let text = serde_json::to_string(&report).map_err(|error| crate::client::Error::Garbled(error.to_string()))?;
         output.data(&text);
         return Ok(code);

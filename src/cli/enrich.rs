@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Enrich, EnrichFailure};
 use baton_protocol::{EnrichParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::environment::{self, Environment};
@@ -35,9 +34,9 @@ Examples:
   baton enrich a94e0d17                this one
   baton enrich --all --max-usd 2       everything that is not enriched, for two dollars at most";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A session's id, or the beginning of one [default: the open session of this directory]
     #[arg(value_name = "SESSION", conflicts_with = "all")]
     session: Option<String>,
@@ -57,11 +56,11 @@ fn usd(typed: &str) -> Result<f64, String> {
     amount.filter(|usd| (0.0..=1e6).contains(usd)).ok_or_else(|| "a number of US dollars from 0 to 1000000".to_owned())
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = EnrichParams {
-        session: typed.session.as_deref().map(super::session),
-        all: typed.all,
-        max_usd: typed.max_usd,
+        session: args.session.as_deref().map(super::session),
+        all: args.all,
+        max_usd: args.max_usd,
         caller: environment::caller(),
     };
     let progress = Progress::new();
@@ -73,13 +72,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let done: Enrich = super::read(&result)?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
     } else {
         output.line(&print::plain(&done.message));
         by_reason(&done.failed).iter().for_each(|told| print::note(told));
     }
-    let is_done = done.failures == 0 && (typed.all || done.over_budget == 0);
+    let is_done = done.failures == 0 && (args.all || done.over_budget == 0);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

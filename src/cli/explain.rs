@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Explain, HistoryEvent, Row};
 use baton_protocol::{ExplainParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
@@ -23,9 +22,9 @@ Examples:
   baton explain a94e0d17               why it was closed, why it is not indexed, when it is tried again
   baton explain a94e0d17 --json        the same as JSON";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A session's id, or the beginning of one
     session: String,
     /// Print one JSON object
@@ -33,10 +32,10 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let explained = whole(environment, &super::session(&typed.session))?;
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let explained = whole(environment, &super::session(&args.session))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         // Strings and numbers always have a JSON form.
         output.data(&serde_json::to_string(&explained).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Fix, FixMatch};
 use baton_protocol::{FixParams, method};
-use clap::Args;
 
 use super::question::{heading, place, row};
 use super::{Error, question};
@@ -31,9 +30,9 @@ Examples:
   baton fix connect ECONNREFUSED         by its words; quote only what the shell would interpret
   cargo test 2>&1 | baton fix -          the whole output";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The error, or - to read it from standard input
     #[arg(required = true)]
     error: Vec<String>,
@@ -51,20 +50,20 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let error = match typed.error.join(" ") {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let error = match args.error.join(" ") {
         text if text == "-" => input()?,
         text => text,
     };
     let params = FixParams {
         error,
-        project: typed.project.as_deref().map(super::project),
-        limit: typed.limit,
-        wait: !typed.no_wait,
+        project: args.project.as_deref().map(super::project),
+        limit: args.limit,
+        wait: !args.no_wait,
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::FIX, &params, typed.json)?;
-    if typed.json {
+    let (result, output) = question::answered(environment, method::FIX, &params, args.json)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Forget, ForgetRow};
 use baton_protocol::{ForgetParams, method};
-use clap::Args;
 use uuid::Uuid;
 
 use super::{Error, install};
@@ -47,9 +46,9 @@ Examples:
   baton forget --undo --project ledger        show again what was cleared of a project
   baton forget 6ba71b0e                       a note, by its uuid";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Ids of sessions or notes, or the beginnings of them
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "before", "all"], required_unless_present_any = ["project", "before", "all"])]
     sessions: Vec<String>,
@@ -79,30 +78,30 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = ForgetParams {
-        sessions: typed.sessions.iter().map(|session| super::session(session)).collect(),
-        project: typed.project.as_deref().map(super::project),
-        before: typed.before,
-        only: typed.only,
+        sessions: args.sessions.iter().map(|session| super::session(session)).collect(),
+        project: args.project.as_deref().map(super::project),
+        before: args.before,
+        only: args.only,
         dry_run: true,
-        undo: typed.undo,
-        all: typed.all,
+        undo: args.undo,
+        all: args.all,
         notes_of: None,
         command_id: Some(Uuid::new_v4().to_string()),
     };
     // An undo can itself be undone, so it asks nothing.
-    let is_agreed = typed.yes || typed.undo;
-    let can_ask = install::is_terminal() && !typed.json;
-    if typed.dry_run || !is_agreed {
+    let is_agreed = args.yes || args.undo;
+    let can_ask = install::is_terminal() && !args.json;
+    if args.dry_run || !is_agreed {
         // Report first what does not exist: `--yes` would not help there.
-        let (result, output) = call(environment, &params, typed.json)?;
+        let (result, output) = call(environment, &params, args.json)?;
         let would: Forget = super::read(&result)?;
-        let is_all = typed.dry_run || (would.sessions.is_empty() && would.notes == 0);
+        let is_all = args.dry_run || (would.sessions.is_empty() && would.notes == 0);
         if !is_all && !can_ask {
             return Err(Error::NotAgreed);
         }
-        if typed.json {
+        if args.json {
             output.json(&result);
             return Ok(ExitCode::SUCCESS);
         }
@@ -129,18 +128,18 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 ForgetParams { sessions: shown, notes_of, before, project: None, dry_run: false, ..params }
             }
         };
-        return finish(environment, &agreed, typed, &would.later);
+        return finish(environment, &agreed, args, &would.later);
     }
-    finish(environment, &ForgetParams { dry_run: false, ..params }, typed, "")
+    finish(environment, &ForgetParams { dry_run: false, ..params }, args, "")
 }
 
 /// Carries out the request. `later` is the remark about later sessions from the preceding dry run.
-fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, later: &str) -> Result<ExitCode, Error> {
+fn finish(environment: &Environment, params: &ForgetParams, args: &Args, later: &str) -> Result<ExitCode, Error> {
     // The message names no session, and forgotten sessions are not listed again, so short ids are not needed.
     let (result, output) = call(environment, params, true)?;
     let done: Forget = super::read(&result)?;
     let code = if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(code);
     }
@@ -149,7 +148,7 @@ fn finish(environment: &Environment, params: &ForgetParams, typed: &Typed, later
         "success" => output.line(&message),
         _ => print::note(&message),
     }
-    if !typed.undo && !done.sessions.is_empty() {
+    if !args.undo && !done.sessions.is_empty() {
         print::note(&format!("\nStill there: {}.", print::plain(&done.kept_elsewhere)));
         for path in done.transcripts.iter().take(LISTED) {
             print::note(&format!("  {}", print::plain(path)));

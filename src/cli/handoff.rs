@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_episode::handoff::MAX_BYTES;
 use baton_protocol::answer::Handoff;
 use baton_protocol::{HandoffParams, method};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::Error;
 use crate::environment::{self, Environment};
@@ -41,9 +41,9 @@ enum Reader {
     Markdown,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The project: a directory, or a name that fits one project [default: this directory's]
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
@@ -55,21 +55,21 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let params = HandoffParams { project: typed.project.as_deref().map(super::project), caller: environment::caller() };
-    let (result, output) = super::ask_shown(environment, typed.json, |client| {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let params = HandoffParams { project: args.project.as_deref().map(super::project), caller: environment::caller() };
+    let (result, output) = super::ask_shown(environment, args.json, |client| {
         let progress = Progress::new();
         let result = client.call_raw(method::HANDOFF, &params, |told| progress.show(&told));
         progress.end();
         result
     })?;
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
     let handoff: Handoff = super::read(&result)?;
-    match typed.reader {
-        _ if handoff.session_id.is_none() && typed.reader.is_some() => print::note(&print::plain(&handoff.message)),
+    match args.reader {
+        _ if handoff.session_id.is_none() && args.reader.is_some() => print::note(&print::plain(&handoff.message)),
         _ if handoff.session_id.is_none() => output.line(&format!("{}.", print::plain(&handoff.message))),
         None => show(&output, &handoff),
         Some(Reader::Claude) => output.data(&for_claude(&handoff.text)),

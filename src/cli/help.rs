@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use clap::Command;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, Command};
 use serde_json::json;
 
 use super::{Error, overview};
@@ -23,9 +23,9 @@ Examples:
   baton help configuration   every key of config.json
   baton help log tail        the options of a command";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A topic, or a command with its subcommand
     topic: Vec<String>,
     /// Print one JSON object
@@ -33,10 +33,10 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
     let output = Output::new();
-    if typed.topic.is_empty() {
-        match typed.json {
+    if args.topic.is_empty() {
+        match args.json {
             true => {
                 let topics = TOPICS.iter().map(|topic| json!({ "topic": topic.name, "about": topic.about() }));
                 output.data(&json!({ "topics": topics.collect::<Vec<_>>() }).to_string());
@@ -45,17 +45,17 @@ pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let name = typed.topic.join(" ");
+    let name = args.topic.join(" ");
     let command = super::command();
     let text = match Topic::named(&name) {
         Some(topic) => of_topic(topic, &command),
-        None => match (of_command(&command, &typed.topic), Topic::find(&name)) {
+        None => match (of_command(&command, &args.topic), Topic::find(&name)) {
             (Some(help), _) => help,
             (None, Some(topic)) => of_topic(topic, &command),
             (None, None) => return Err(Error::Usage(unknown(&name, &command))),
         },
     };
-    match typed.json {
+    match args.json {
         true => output.data(&json!({ "topic": name, "text": text }).to_string()),
         false => print::paged(&text),
     }

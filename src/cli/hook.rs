@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Args;
-
 use crate::hook;
 
 const HELP: &str = "\
@@ -17,15 +15,15 @@ EVENT` does the same and starts faster; `baton install` registers that.
 Examples:
   baton hook session-start < event.json";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The event, such as SessionStart or session-start [default: the object's hook_event_name]
     #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
     event: Vec<OsString>,
 }
 
-pub(super) fn run(typed: &Typed) -> ExitCode {
-    hook::run(typed.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
+pub(super) fn run(args: &Args) -> ExitCode {
+    hook::run(args.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
     ExitCode::SUCCESS
 }

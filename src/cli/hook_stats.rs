@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use baton_base::transcript_file;
 use baton_protocol::answer::{HookEventStats, HookStats};
 use baton_protocol::{SPOOL, method};
-use clap::Args;
 
 use super::Error;
 use super::sessions::{ago, now};
@@ -35,20 +34,20 @@ Examples:
   baton hook-stats
   baton hook-stats --json";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let output = Output::new();
     let stats: HookStats = match Client::connect(environment)? {
         Some(mut client) => {
             let result = client.call_raw(method::HOOK_STATS, &(), |_| {})?;
-            if typed.json {
+            if args.json {
                 output.json(&result);
                 return Ok(ExitCode::SUCCESS);
             }
@@ -56,7 +55,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         }
         None => kept(&environment.home),
     };
-    if typed.json {
+    if args.json {
         let text = serde_json::to_string(&stats).map_err(|error| Error::Usage(error.to_string()))?;
         output.data(&text);
         return Ok(ExitCode::SUCCESS);

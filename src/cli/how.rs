@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::How;
 use baton_protocol::{HowParams, method};
-use clap::Args;
 
 use super::question::{heading, place, rate, row};
 use super::{Error, question};
@@ -31,9 +30,9 @@ Examples:
   baton how npm test --watch           only lines with this flag
   baton how \"cargo test\" -p ledger    in another project: after a quoted line -p is Baton's option";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// A program, with or without a subcommand, or a whole line; flags after it belong to it
     #[arg(required = true)]
     command: Vec<String>,
@@ -51,16 +50,16 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = HowParams {
-        command: typed.command.join(" "),
-        project: typed.project.as_deref().map(super::project),
-        limit: typed.limit,
-        wait: !typed.no_wait,
+        command: args.command.join(" "),
+        project: args.project.as_deref().map(super::project),
+        limit: args.limit,
+        wait: !args.no_wait,
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::HOW, &params, typed.json)?;
-    if typed.json {
+    let (result, output) = question::answered(environment, method::HOW, &params, args.json)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

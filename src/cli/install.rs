@@ -4,16 +4,14 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
-
 use super::Error;
 use crate::environment::Environment;
 use crate::install::{Change, Host, Installer, Plan, Scope};
 use crate::print::{self, Output, Style};
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The agents [default: all that are found on this machine]
     #[arg(value_enum, value_name = "AGENT")]
     agents: Vec<Host>,
@@ -52,25 +50,25 @@ Examples:
   baton install --scope project   for this project: .claude/settings.json and .mcp.json of Claude Code
   baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let directory = here()?;
     let output = Output::new();
-    if let Some(folder) = &typed.plugin {
-        let installer = Installer::new(Host::Claude, typed.scope, environment, &directory)?;
+    if let Some(folder) = &args.plugin {
+        let installer = Installer::new(Host::Claude, args.scope, environment, &directory)?;
         return plugin(&installer, &directory.join(folder), &output);
     }
-    let installers = installers(environment, &typed.agents, typed.scope)?;
-    if typed.print {
+    let installers = installers(environment, &args.agents, args.scope)?;
+    if args.print {
         installers.iter().for_each(|installer| print_by_hand(installer, &output));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut plan = plan_all(&installers, typed.dry_run, Installer::plan)?;
+    let mut plan = plan_all(&installers, args.dry_run, Installer::plan)?;
     let guidance = installers.iter().find_map(|installer| installer.plan_guidance().transpose()).transpose();
     // Guidance that cannot be added is not offered.
-    let (wanted, offered) = if typed.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
+    let (wanted, offered) = if args.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
     plan.changes.extend(wanted);
-    let is_asked = !typed.yes && !typed.dry_run;
-    let done = carry_out(&plan, typed.dry_run, typed.yes, &output)?;
+    let is_asked = !args.yes && !args.dry_run;
+    let done = carry_out(&plan, args.dry_run, args.yes, &output)?;
     match offered {
         Some(change) if is_asked && done == ExitCode::SUCCESS && is_terminal() => {
             output.line("");
@@ -79,7 +77,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 output.line(&change.make().map_err(Error::Install)?);
             }
         }
-        Some(_) if !typed.dry_run && done == ExitCode::SUCCESS => {
+        Some(_) if !args.dry_run && done == ExitCode::SUCCESS => {
             output.line("CLAUDE.md: --claude-md adds a block that tells agents when to close a session");
         }
         _ => {}

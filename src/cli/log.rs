@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use baton_base::lock::{HomeLock, LockError};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Error;
 use crate::client::{self, Client};
@@ -26,8 +26,8 @@ const STARTING: Duration = Duration::from_secs(30);
 /// Interval between two tries.
 const LOOK: Duration = Duration::from_millis(50);
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -35,30 +35,30 @@ pub(super) struct Typed {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Show how much is recorded: position, hashes, bytes
-    Stats(stats::Typed),
+    Stats(stats::Args),
     /// Write the log and the conversations as one file
-    Export(export::Typed),
+    Export(export::Args),
     /// Build a new home from a whole export
-    Import(import::Typed),
+    Import(import::Args),
     /// Show the last events, and follow new ones
-    Tail(tail::Typed),
+    Tail(tail::Args),
     /// Read and compare everything that is stored, without changing it
-    Verify(verify::Typed),
+    Verify(verify::Args),
     /// Free disk space that nothing needs
-    Compact(compact::Typed),
+    Compact(compact::Args),
     /// Cut a damaged log off after its intact part; what is cut off is kept
-    Repair(repair::Typed),
+    Repair(repair::Args),
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    match &typed.action {
-        Action::Stats(typed) => stats::run(environment, typed),
-        Action::Export(typed) => export::run(environment, typed),
-        Action::Import(typed) => import::run(environment, typed),
-        Action::Tail(typed) => tail::run(environment, typed),
-        Action::Verify(typed) => verify::run(environment, typed),
-        Action::Compact(typed) => compact::run(environment, typed),
-        Action::Repair(typed) => repair::run(environment, typed),
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    match &args.action {
+        Action::Stats(args) => stats::run(environment, args),
+        Action::Export(args) => export::run(environment, args),
+        Action::Import(args) => import::run(environment, args),
+        Action::Tail(args) => tail::run(environment, args),
+        Action::Verify(args) => verify::run(environment, args),
+        Action::Compact(args) => compact::run(environment, args),
+        Action::Repair(args) => repair::run(environment, args),
     }
 }
 

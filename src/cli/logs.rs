@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::Error;
 use crate::environment::Environment;
@@ -29,9 +29,9 @@ Examples:
   baton logs -n all --level warn       everything that went wrong
   baton logs -n all | grep a94e0d17    what became of one session";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Keep printing new lines, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
@@ -116,30 +116,30 @@ impl Sieve {
     }
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let path = environment.log_file();
     let failed = |source: io::Error| Error::Log { path: path.clone(), source };
     let output = Output::new();
     let mut follower = Follower::new(path.clone());
     if !follower.is_there() {
-        let next = if typed.follow { "waiting for one" } else { "any other command starts one" };
+        let next = if args.follow { "waiting for one" } else { "any other command starts one" };
         print::note(&format!("There is no log at {} yet: no daemon ever ran in this home; {next}.", path.display()));
-        if !typed.follow {
+        if !args.follow {
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let mut sieve = Sieve { wanted: typed.level, last: None };
+    let mut sieve = Sieve { wanted: args.level, last: None };
     let mut last = VecDeque::new();
     let mut keep = |line: &str| {
-        if sieve.lets_pass(line) && typed.lines.0 > 0 {
-            if last.len() == typed.lines.0 {
+        if sieve.lets_pass(line) && args.lines.0 > 0 {
+            if last.len() == args.lines.0 {
                 last.pop_front();
             }
             last.push_back(line.to_owned());
         }
     };
     follower.read(&mut keep).map_err(failed)?;
-    if !typed.follow {
+    if !args.follow {
         follower.finish(&mut keep);
         last.iter().for_each(|line| show(&output, line));
         return Ok(ExitCode::SUCCESS);

@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use baton_protocol::tool;
-use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
@@ -25,16 +24,16 @@ Examples:
   claude mcp add --scope user baton -- baton mcp               register it in Claude Code, for all projects
   claude mcp add baton -- baton mcp --tools core,timeline      with one more tool listed";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Tools to list: all, core, graphiti, or names separated by commas
     #[arg(long, value_name = "TOOLS", default_value = "core")]
     tools: String,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let tools = tool::selected(&typed.tools).map_err(Error::Usage)?;
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let tools = tool::selected(&args.tools).map_err(Error::Usage)?;
     mcp::run(environment, tools)?;
     Ok(ExitCode::SUCCESS)
 }

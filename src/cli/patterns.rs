@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Patterns;
 use baton_protocol::{PatternsParams, method};
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::question::{heading, place, rate, row};
 use super::{Error, question};
@@ -36,9 +36,9 @@ enum Format {
     Dot,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
@@ -56,20 +56,20 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let format = typed.format.map(|format| match format {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let format = args.format.map(|format| match format {
         Format::Mermaid => "mermaid".to_owned(),
         Format::Dot => "dot".to_owned(),
     });
     let params = PatternsParams {
         format,
-        project: typed.project.as_deref().map(super::project),
-        limit: typed.limit,
-        wait: !typed.no_wait,
+        project: args.project.as_deref().map(super::project),
+        limit: args.limit,
+        wait: !args.no_wait,
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::PATTERNS, &params, typed.json)?;
-    if typed.json {
+    let (result, output) = question::answered(environment, method::PATTERNS, &params, args.json)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

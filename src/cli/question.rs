@@ -2,7 +2,6 @@
 //! transcripts, and the output.
 
 use baton_protocol::answer::{Freshness, Runs};
-use clap::Args;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -13,7 +12,7 @@ use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
 /// Options of every such command.
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use baton_episode::digest::MODEL_MARK;
 use baton_protocol::answer::{Recall, RecallEntry};
 use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
-use clap::Args;
 
 use super::{Error, question};
 use crate::environment::{self, Environment};
@@ -36,9 +35,9 @@ Examples:
   baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// What you want to know
     #[arg(required = true)]
     query: Vec<String>,
@@ -52,21 +51,21 @@ pub(super) struct Typed {
     options: question::Options,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let query = super::worded::joined(&typed.query);
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let query = super::worded::joined(&args.query);
     if query.trim().is_empty() {
         return Err(Error::Usage("the question is empty; say what you want to know".to_owned()));
     }
     let params = RecallParams {
         query,
-        project: typed.options.project(),
-        limit: typed.limit,
-        budget_tokens: typed.budget,
-        wait: typed.options.waits(),
+        project: args.options.project(),
+        limit: args.limit,
+        budget_tokens: args.budget,
+        wait: args.options.waits(),
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::RECALL, &params, typed.options.json)?;
-    if typed.options.json {
+    let (result, output) = question::answered(environment, method::RECALL, &params, args.options.json)?;
+    if args.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Reindex;
 use baton_protocol::{ReindexParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
@@ -28,9 +27,9 @@ Examples:
   baton reindex a94e0d17         one session
   baton reindex --all            everything, as after a change of the redaction rules";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Ids of sessions, or the beginnings of them
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     sessions: Vec<String>,
@@ -45,11 +44,11 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = ReindexParams {
-        sessions: typed.sessions.iter().map(|session| super::session(session)).collect(),
-        project: typed.project.as_deref().map(super::project),
-        all: typed.all,
+        sessions: args.sessions.iter().map(|session| super::session(session)).collect(),
+        project: args.project.as_deref().map(super::project),
+        all: args.all,
     };
     let progress = Progress::new();
     let result = super::ask(environment, |client| {
@@ -60,7 +59,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let done: Reindex = super::read(&result)?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
     } else {
         output.line(&print::plain(&done.message));

@@ -15,7 +15,6 @@ use baton_conversation::record::{Position, Timestamp};
 use baton_events::replay::{Options, Until};
 use baton_events::session::Policy;
 use baton_protocol::answer::{HistoryEvent, Replayed};
-use clap::Args;
 
 use super::Error;
 use crate::print::{self, Output};
@@ -45,9 +44,9 @@ Examples:
   baton replay log.jsonl > expected.txt                save it, and
   baton replay log.jsonl --against expected.txt        check that the result is still the same";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The export; `-` reads standard input
     file: PathBuf,
     /// Only this session: its id, or the beginning of it
@@ -78,36 +77,36 @@ fn until(text: &str) -> Result<Until, String> {
     moment.ok_or_else(|| "expected a position, or a time such as 2026-11-03T09:30:00Z".to_owned())
 }
 
-pub(super) fn run(typed: &Typed) -> Result<ExitCode, Error> {
-    let is_stdin = typed.file == Path::new("-");
-    if typed.step && (is_stdin || !io::stdin().is_terminal()) {
+pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
+    let is_stdin = args.file == Path::new("-");
+    if args.step && (is_stdin || !io::stdin().is_terminal()) {
         let message = "`--step` needs a terminal as standard input; leave it out to see all events at once";
         return Err(Error::Usage(message.to_owned()));
     }
-    let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(&typed.file)?) };
+    let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(&args.file)?) };
     let options = Options {
-        session: typed.session.as_deref().map(super::session),
-        until: typed.until.unwrap_or_default(),
+        session: args.session.as_deref().map(super::session),
+        until: args.until.unwrap_or_default(),
         policy: Policy::default(),
-        tell: !typed.summary,
+        tell: !args.summary,
     };
-    if let Some(path) = &typed.against {
+    if let Some(path) = &args.against {
         return compare(source, options, path);
     }
     let output = Output::new();
-    let mut steps = typed.step.then(Steps::default);
+    let mut steps = args.step.then(Steps::default);
     let replayed = replay::run(source, options, |happened| {
-        match typed.json {
+        match args.json {
             true => output.data(&json(happened)),
             false => output.line(&replay::event(happened)),
         }
         steps.as_mut().map_or(ControlFlow::Continue(()), |steps| steps.after(happened))
     });
-    match typed.json {
+    match args.json {
         true => output.data(&json(&serde_json::json!({ "summary": replayed }))),
         false => output.line(&replay::summary(&replayed)),
     }
-    verdict(&typed.file, &replayed)
+    verdict(&args.file, &replayed)
 }
 
 fn open(path: &Path) -> Result<File, Error> {

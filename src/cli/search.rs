@@ -8,7 +8,6 @@ use baton_conversation::record::Timestamp;
 use baton_episode::digest::MODEL_MARK;
 use baton_protocol::answer::{Hit, Search};
 use baton_protocol::{SearchParams, method};
-use clap::Args;
 use serde_json::value::RawValue;
 
 use super::{Error, question};
@@ -58,9 +57,9 @@ Examples:
   baton search -- --no-verify -n       flags as words
   baton show ID --line N               what was said at one of these places";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// What to look for: words, names, paths, error codes
     #[arg(required = true)]
     query: Vec<String>,
@@ -71,13 +70,13 @@ pub(super) struct Typed {
     options: question::Options,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = SearchParams {
-        query: words(&typed.query)?,
-        project: typed.options.project(),
-        limit: typed.limit,
+        query: words(&args.query)?,
+        project: args.options.project(),
+        limit: args.limit,
         turns: None,
-        wait: typed.options.waits(),
+        wait: args.options.waits(),
         caller: environment::caller(),
     };
     let (result, output) = match examples::stand_in(environment) {
@@ -90,12 +89,12 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             let throwaway = Throwaway::start(&folder)?;
             let mut client = throwaway.client()?;
             let result = call(&mut client, &params)?;
-            let output = super::ask::shown(&mut client, typed.options.json, &result);
+            let output = super::ask::shown(&mut client, args.options.json, &result);
             (result, output)
         }
         None => {
             let mut told = false;
-            super::ask_shown(environment, typed.options.json, |client| {
+            super::ask_shown(environment, args.options.json, |client| {
                 if !std::mem::replace(&mut told, true) {
                     tell_roots(environment, client);
                 }
@@ -103,7 +102,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             })?
         }
     };
-    if typed.options.json {
+    if args.options.json {
         output.json(&result);
     } else {
         show(&output, &params.query, &super::read(&result)?);

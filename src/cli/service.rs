@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Error;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 use crate::service::{Done, Service};
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     #[command(subcommand)]
     what: What,
 }
@@ -33,10 +33,10 @@ enum What {
     },
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let service = Service::new(environment)?;
     let output = Output::new();
-    match typed.what {
+    match args.what {
         What::Install => told(&service.install(environment)?, &output),
         What::Uninstall => told(&service.uninstall()?, &output),
         What::Status { json } => {

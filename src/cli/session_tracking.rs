@@ -4,15 +4,15 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Tracking;
 use baton_protocol::{TrackingParams, method};
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Error;
 use crate::client::Client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -27,7 +27,7 @@ enum Action {
     Status(Options),
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 struct Options {
     /// Only this project: a directory, a name that fits one project, or a glob
     #[arg(long, short, value_name = "P")]
@@ -37,8 +37,8 @@ struct Options {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let (enabled, options) = match &typed.action {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let (enabled, options) = match &args.action {
         Action::Enable(options) => (Some(true), options),
         Action::Disable(options) => (Some(false), options),
         Action::Status(options) => (None, options),

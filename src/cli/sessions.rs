@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Reading, Row, Sessions};
 use baton_protocol::{SessionsParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::client::Client;
@@ -44,9 +43,9 @@ Examples:
   baton sessions --state empty         those without messages
   baton sessions --project .           those of this directory's project";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only sessions in this state, or not indexed for this reason
     #[arg(long, short, value_name = "S", ignore_case = true, value_parser = [
         "active", "inactive", "unindexed", "indexing", "indexed", "failed", "forgotten",
@@ -64,15 +63,15 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = SessionsParams {
-        state: typed.state.as_deref().map(str::to_ascii_lowercase),
-        project: typed.project.as_deref().map(super::project),
-        subagents: typed.subagents,
+        state: args.state.as_deref().map(str::to_ascii_lowercase),
+        project: args.project.as_deref().map(super::project),
+        subagents: args.subagents,
     };
     let call = |client: &mut Client| client.call_raw(method::SESSIONS, &params, |_| {});
-    let (result, output) = super::ask_shown(environment, typed.json, call)?;
-    if typed.json {
+    let (result, output) = super::ask_shown(environment, args.json, call)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
@@ -83,14 +82,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         ));
     }
     if found.sessions.is_empty() {
-        output.line(match typed.state.is_some() || typed.project.is_some() {
+        output.line(match args.state.is_some() || args.project.is_some() {
             true => "No such sessions. `baton sessions` lists all.",
             false => "No sessions. `baton status` shows where transcripts are looked for.",
         });
         return Ok(ExitCode::SUCCESS);
     }
     table(&output, &found.sessions, now()).lines(&output).iter().for_each(|line| output.line(line));
-    if typed.project.is_some() && found.sessions.iter().all(|row| row.state == "forgotten") {
+    if args.project.is_some() && found.sessions.iter().all(|row| row.state == "forgotten") {
         print::note("\nAll sessions of this project are forgotten. `baton forget --undo` reverses that.");
     }
     Ok(ExitCode::SUCCESS)

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 use baton_conversation::transcript::named_lines;
 use baton_protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
 use baton_protocol::{ShowParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::environment::Environment;
@@ -37,9 +36,9 @@ Examples:
   baton show a94e0d17 --messages --from 812 --limit 20
   baton show a94e0d17 --line 812 -C 5  what was said there, with five messages on either side";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The id of a session or of a note, or the beginning of one
     session: String,
     /// Print what was said, message by message
@@ -62,14 +61,14 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    if typed.messages || typed.line.is_some() {
-        return messages::run(environment, typed);
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    if args.messages || args.line.is_some() {
+        return messages::run(environment, args);
     }
-    let params = ShowParams { session: super::session(&typed.session) };
+    let params = ShowParams { session: super::session(&args.session) };
     let result = super::ask(environment, |client| client.call_raw(method::SHOW, &params, |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -5,24 +5,23 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Enrichment, Status};
 use baton_protocol::method;
-use clap::Args;
 
 use super::Error;
 use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let result = super::ask(environment, |client| client.call_raw(method::STATUS, &(), |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-
 use super::Error;
 use crate::client::{self, Client};
 use crate::environment::Environment;
@@ -19,15 +17,15 @@ Examples:
   baton stop                           before a backup, or so that changed variables take effect
   baton stop && baton daemon           restart it";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     // Waits for a process that holds the home: "none was running" must be true.
     let client = Client::connect_to_holder(environment, client::GREET)?;
     let pid = client.as_ref().map(|client| client.welcome().pid);
@@ -36,7 +34,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         client.stop(environment)?;
     }
     let output = Output::new();
-    match (typed.json, pid) {
+    match (args.json, pid) {
         (true, pid) => output.data(&serde_json::json!({ "stopped": pid.is_some(), "pid": pid }).to_string()),
         (false, Some(pid)) => output.line(&format!("The daemon (process {pid}) has stopped.")),
         (false, None) => output.line("No daemon was running."),

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Sync;
 use baton_protocol::{SyncParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::client::{self, Client};
@@ -14,8 +13,8 @@ use crate::print::{self, Output, Progress};
 /// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     /// Only sessions with activity in the last N days [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
@@ -33,12 +32,12 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = SyncParams {
-        project: typed.project.as_deref().map(super::project),
-        days: typed.days,
-        max_sessions: typed.max_sessions,
-        dry_run: typed.dry_run,
+        project: args.project.as_deref().map(super::project),
+        days: args.days,
+        max_sessions: args.max_sessions,
+        dry_run: args.dry_run,
     };
     let mut client = Client::connect_or_start(environment)?;
     client.be_patient(SILENT);
@@ -48,10 +47,10 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let output = Output::new();
     let done: Sync = serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
-    if typed.json {
+    if args.json {
         output.json(&result);
     } else {
-        tell(&output, &done, typed.dry_run);
+        tell(&output, &done, args.dry_run);
         done.note.iter().for_each(|note| print::note(&print::plain(note)));
     }
     Ok(if done.failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })

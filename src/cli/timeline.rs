@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{Timeline, TimelineSession};
 use baton_protocol::{TimelineParams, method};
-use clap::Args;
 
 use super::{Error, question};
 use crate::environment::{self, Environment};
@@ -26,9 +25,9 @@ Examples:
   baton timeline --project . --since 7d
   baton timeline --since 2026-03 --limit 100";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only sessions active since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
@@ -42,17 +41,17 @@ pub(super) struct Typed {
     options: question::Options,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params = TimelineParams {
-        project: typed.options.project(),
-        since: typed.since.clone(),
-        limit: typed.limit,
-        wait: typed.options.waits(),
-        cursor: typed.cursor.clone(),
+        project: args.options.project(),
+        since: args.since.clone(),
+        limit: args.limit,
+        wait: args.options.waits(),
+        cursor: args.cursor.clone(),
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::TIMELINE, &params, typed.options.json)?;
-    if typed.options.json {
+    let (result, output) = question::answered(environment, method::TIMELINE, &params, args.options.json)?;
+    if args.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

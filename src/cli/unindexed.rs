@@ -4,15 +4,14 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Unindexed;
 use baton_protocol::{UnindexedParams, method};
-use clap::Args;
 
 use super::Error;
 use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{self, Style};
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
@@ -24,12 +23,12 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let params =
-        UnindexedParams { project: typed.project.as_deref().map(super::project), include_inactive: !typed.active_only };
+        UnindexedParams { project: args.project.as_deref().map(super::project), include_inactive: !args.active_only };
     let call = |client: &mut Client| client.call_raw(method::UNINDEXED, &params, |_| {});
-    let (result, output) = super::ask_shown(environment, typed.json, call)?;
-    if typed.json {
+    let (result, output) = super::ask_shown(environment, args.json, call)?;
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -2,17 +2,15 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-
 use super::Error;
 use super::install::{carry_out, installers, plan_all};
 use crate::environment::Environment;
 use crate::install::{Host, Installer, Scope};
 use crate::print::{self, Output};
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The agents [default: all that are found on this machine]
     #[arg(value_enum, value_name = "AGENT")]
     agents: Vec<Host>,
@@ -33,12 +31,12 @@ CLAUDE.md. Everything else in these files stays byte for byte. Memory and log in
 runs until `baton stop`; Codex keeps its list of trusted hooks. A plugin is named and stays: only Claude Code can \
 remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.";
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let installers = installers(environment, &typed.agents, typed.scope)?;
-    let plan = plan_all(&installers, typed.dry_run, Installer::plan_removal)?;
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let installers = installers(environment, &args.agents, args.scope)?;
+    let plan = plan_all(&installers, args.dry_run, Installer::plan_removal)?;
     let output = Output::new();
-    let code = carry_out(&plan, typed.dry_run, typed.yes, &output)?;
-    if code == ExitCode::SUCCESS && !typed.dry_run && !plan.changes.is_empty() {
+    let code = carry_out(&plan, args.dry_run, args.yes, &output)?;
+    if code == ExitCode::SUCCESS && !args.dry_run && !plan.changes.is_empty() {
         let home = print::one_line_end(&environment.home.display().to_string(), 200);
         let trusted = match installers.iter().any(Installer::is_of_codex) {
             true => ", Codex' list of trusted hooks ([hooks.state] in its config.toml)",

@@ -9,7 +9,7 @@ mod verify;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::Error;
 use crate::environment::Environment;
@@ -17,8 +17,8 @@ use crate::environment::Environment;
 /// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: Duration = Duration::from_secs(120);
 
-#[derive(Debug, Args)]
-pub(super) struct Typed {
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -26,23 +26,23 @@ pub(super) struct Typed {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Show where the notes are, how many there are, what is waiting and what failed
-    Status(status::Typed),
+    Status(status::Args),
     /// Write every finished session into its note now
-    Sync(sync::Typed),
+    Sync(sync::Args),
     /// Move the knowledge of long or old notes into the notes of entities, and archive them
-    Compact(compact::Typed),
+    Compact(compact::Args),
     /// Check links, frontmatter and markers of every note, without changing any
-    Verify(verify::Typed),
+    Verify(verify::Args),
     /// Open the vault in Obsidian, or its folder
-    Open(open::Typed),
+    Open(open::Args),
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    match &typed.action {
-        Action::Status(typed) => status::run(environment, typed),
-        Action::Sync(typed) => sync::run(environment, typed),
-        Action::Compact(typed) => compact::run(environment, typed),
-        Action::Verify(typed) => verify::run(environment, typed),
-        Action::Open(typed) => open::run(environment, typed),
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    match &args.action {
+        Action::Status(args) => status::run(environment, args),
+        Action::Sync(args) => sync::run(environment, args),
+        Action::Compact(args) => compact::run(environment, args),
+        Action::Verify(args) => verify::run(environment, args),
+        Action::Open(args) => open::run(environment, args),
     }
 }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Compact;
 use baton_protocol::method;
-use clap::Args;
 
 use super::super::{Error, ask};
 use crate::environment::Environment;
@@ -23,15 +22,15 @@ Examples:
   baton log compact                    free what is not needed
   baton status                         how much space everything takes, and how much is needed";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     if !environment.home.is_dir() {
         return Err(Error::NoHome { home: environment.home.clone() });
     }
@@ -41,7 +40,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     progress.end();
     let compacted = compacted?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&compacted);
         return Ok(ExitCode::SUCCESS);
     }

@@ -10,7 +10,6 @@ use baton_conversation::record::Position;
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;
-use clap::Args;
 
 use super::super::Error;
 use super::destination::Destination;
@@ -35,9 +34,9 @@ Examples:
   baton log export --session a94e0d17 | less  what was recorded of one session, and its conversation
   baton log export --no-conversations         events alone: ids, paths, hashes, counts, times; no text";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only this session: its id, or the beginning of it
     #[arg(long, short, value_name = "SESSION")]
     session: Option<String>,
@@ -58,22 +57,22 @@ pub(super) struct Typed {
     output: Option<PathBuf>,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    if let (Some(since), Some(until)) = (typed.since, typed.until)
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    if let (Some(since), Some(until)) = (args.since, args.until)
         && since > until
     {
         return Err(Error::Usage(format!("--since {since} is after --until {until}")));
     }
     let wanted = Wanted {
-        session: typed.session.as_deref().map(super::super::session),
-        since: typed.since.map(Position),
-        until: typed.until.map(Position),
-        conversations: !typed.no_conversations,
-        unredacted: typed.unredacted,
+        session: args.session.as_deref().map(super::super::session),
+        since: args.since.map(Position),
+        until: args.until.map(Position),
+        conversations: !args.no_conversations,
+        unredacted: args.unredacted,
     };
     let chunks = ChunkStore::in_folder(environment.home.join("blobs"));
     let remains = ForgottenSessions::open(&environment.home.join("log"));
-    let mut destination = Destination::open(typed.output.as_deref())?;
+    let mut destination = Destination::open(args.output.as_deref())?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
     let mut show = |told: &baton_protocol::Progress| progress.show(told);
@@ -93,20 +92,20 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     progress.end();
     let exported = match exported {
         // The reader has closed the pipe (`| head`).
-        Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && typed.output.is_none() => {
+        Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && args.output.is_none() => {
             return Ok(ExitCode::SUCCESS);
         }
         exported => exported?,
     };
     destination.finish()?;
     // Damage after the requested range does not make this export fail.
-    let broken = broken.filter(|_| typed.until.is_none_or(|until| until > exported.tail.position.0));
-    Ok(tell(typed, &exported, broken.as_deref()))
+    let broken = broken.filter(|_| args.until.is_none_or(|until| until > exported.tail.position.0));
+    Ok(tell(args, &exported, broken.as_deref()))
 }
 
-fn tell(typed: &Typed, exported: &Exported, broken: Option<&str>) -> ExitCode {
-    let name = typed.output.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
-    if typed.output.is_some() || exported.redacted > 0 {
+fn tell(args: &Args, exported: &Exported, broken: Option<&str>) -> ExitCode {
+    let name = args.output.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
+    if args.output.is_some() || exported.redacted > 0 {
         let redacted = match exported.redacted {
             0 => String::new(),
             count => format!(

@@ -8,7 +8,6 @@ use std::process::ExitCode;
 use baton_actors::queries::archive;
 use baton_base::durable;
 use baton_base::lock::HomeLock;
-use clap::Args;
 use serde_json::json;
 
 use super::super::Error;
@@ -29,9 +28,9 @@ Examples:
   BATON_HOME=~/copy baton log import home.jsonl
   ssh there baton log export | BATON_HOME=~/copy baton log import -";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The export; `-` reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -40,14 +39,14 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let unreadable = |error: io::Error| Error::File {
-        path: typed.file.display().to_string(),
+        path: args.file.display().to_string(),
         reason: format!("{error}; `baton log export -o FILE` writes one"),
     };
-    let mut input: Box<dyn BufRead> = match typed.file == Path::new("-") {
+    let mut input: Box<dyn BufRead> = match args.file == Path::new("-") {
         true => Box::new(io::stdin().lock()),
-        false => Box::new(BufReader::new(File::open(&typed.file).map_err(unreadable)?)),
+        false => Box::new(BufReader::new(File::open(&args.file).map_err(unreadable)?)),
     };
     durable::create_private_folder(&environment.home)
         .map_err(|source| Error::Output { path: environment.home.clone(), source })?;
@@ -64,7 +63,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     drop(lock);
     let built = built?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.line(
             &json!({
                 "position": built.tail.position.0,

@@ -8,7 +8,6 @@ use baton_base::clock::{Clock, SystemClock};
 use baton_base::lock::HomeLock;
 use baton_conversation::record::Position;
 use baton_protocol::answer::{Lost, Repair};
-use clap::Args;
 
 use super::super::Error;
 use super::{Reached, reach};
@@ -35,9 +34,9 @@ Examples:
   baton log repair --cut-at 1200       let the log end with position 1199; asks first
   baton log export --until 1199 -o whole.jsonl    write out the intact part first";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// The first position that is cut off
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
     cut_at: Option<u64>,
@@ -49,7 +48,7 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let lock = match reach(environment)? {
         Reached::Home(lock) => lock,
         Reached::Daemon(client) => {
@@ -61,9 +60,9 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             return Err(Error::Repair(what));
         }
     };
-    let told = match typed.cut_at {
+    let told = match args.cut_at {
         None => look(environment, &lock)?,
-        Some(at) => match cut(environment, &lock, Position(at), typed.yes)? {
+        Some(at) => match cut(environment, &lock, Position(at), args.yes)? {
             Some(told) => told,
             None => {
                 print::note("Nothing was cut.");
@@ -72,7 +71,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         },
     };
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
         false => tell(&output, &told),
     }

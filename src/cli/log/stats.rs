@@ -6,7 +6,6 @@ use baton_actors::queries::archive;
 use baton_protocol::answer::LogStats;
 use baton_protocol::method;
 use baton_redaction::redact;
-use clap::Args;
 
 use super::super::Error;
 use super::{Reached, reach};
@@ -22,15 +21,15 @@ Examples:
   baton log stats                      how much is recorded
   baton log stats --json | jq -r .state_hash";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let (told, broken) = match reach(environment)? {
         Reached::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
         Reached::Home(_lock) => {
@@ -41,7 +40,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
         }
     };
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
         false => tell(&output, &told),
     }

@@ -13,7 +13,6 @@ use baton_events::schema::session::hide_group;
 use baton_journal::Exact;
 use baton_protocol::answer::{HistoryEvent, LogRead};
 use baton_protocol::{LogReadParams, code, method};
-use clap::Args;
 
 use super::super::Error;
 use super::{Reached, reach, remote};
@@ -41,9 +40,9 @@ Examples:
   baton log tail -f                    what happens now
   baton log tail --session a94e0d17 -n all";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Keep printing events as they are recorded, until Ctrl-C
     #[arg(long, short)]
     follow: bool,
@@ -67,22 +66,22 @@ fn count(text: &str) -> Result<u32, String> {
     }
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let output = Output::new();
-    let session = typed.session.as_deref().map(super::super::session);
+    let session = args.session.as_deref().map(super::super::session);
     let mut asked =
-        LogReadParams { limit: PAGE, session, last: Some(typed.lines), forgotten: true, ..LogReadParams::default() };
+        LogReadParams { limit: PAGE, session, last: Some(args.lines), forgotten: true, ..LogReadParams::default() };
     let mut daemon = match reach(environment)? {
         Reached::Daemon(mut client) => {
-            show_last(&mut client, &mut asked, &output, typed)?;
+            show_last(&mut client, &mut asked, &output, args)?;
             Some(client)
         }
         Reached::Home(_lock) => {
-            show_offline(environment, &mut asked, &output, typed)?;
+            show_offline(environment, &mut asked, &output, args)?;
             None
         }
     };
-    if !typed.follow {
+    if !args.follow {
         return Ok(ExitCode::SUCCESS);
     }
     asked.wait_ms = WAIT_MS;
@@ -93,7 +92,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
             continue;
         };
         match client.call::<LogRead>(method::LOG_READ, &asked, |_| {}) {
-            Ok(read) => show(client, read, &mut asked, &output, typed)?,
+            Ok(read) => show(client, read, &mut asked, &output, args)?,
             // The daemon has stopped; another may start.
             Err(client::Error::Broken(_)) => daemon = None,
             Err(client::Error::Refused(failure)) if failure.code == code::STOPPING => daemon = None,
@@ -103,15 +102,15 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
 }
 
 /// Shows the last events page by page, up to the log's end at the time of the first call.
-fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, typed: &Typed) -> Result<(), Error> {
+fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, args: &Args) -> Result<(), Error> {
     let first: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
     let end = first.position;
-    show(client, first, asked, output, typed)?;
+    show(client, first, asked, output, args)?;
     loop {
         let read: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
         let is_end = read.records.is_empty();
         let goes_on = asked.session.is_some() || asked.from <= end;
-        show(client, read, asked, output, typed)?;
+        show(client, read, asked, output, args)?;
         if is_end || !goes_on {
             return Ok(());
         }
@@ -123,16 +122,16 @@ fn show(
     read: LogRead,
     asked: &mut LogReadParams,
     output: &Output,
-    typed: &Typed,
+    args: &Args,
 ) -> Result<(), Error> {
     (asked.from, asked.last) = (read.next, None);
     let forgotten = remote::ids(read.forgotten);
     let records = read.records.into_iter().map(remote::exact).collect::<Result<Vec<_>, _>>()?;
     let session = |exact: &Exact| decode(&exact.bytes).ok()?.stream.session_id();
-    let ids = if typed.json { BTreeSet::new() } else { records.iter().filter_map(session).collect() };
+    let ids = if args.json { BTreeSet::new() } else { records.iter().filter_map(session).collect() };
     let short = client.shorten(ids.iter().map(ToString::to_string).collect());
     let short_id = |id: &SessionId| short.get(id.as_str()).cloned().unwrap_or_else(|| id.to_string());
-    records.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, typed));
+    records.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, args));
     Ok(())
 }
 
@@ -140,13 +139,13 @@ fn show_offline(
     environment: &Environment,
     asked: &mut LogReadParams,
     output: &Output,
-    typed: &Typed,
+    args: &Args,
 ) -> Result<(), Error> {
     let mut source = Offline::open(&environment.home)?;
     let session = asked.session.as_deref().map(|text| source.session(text)).transpose()?;
-    let (end, wanted) = (source.tail()?.position, usize::try_from(typed.lines).unwrap_or(usize::MAX));
+    let (end, wanted) = (source.tail()?.position, usize::try_from(args.lines).unwrap_or(usize::MAX));
     let from = match session {
-        None => Position(end.0.saturating_sub(u64::from(typed.lines)) + 1),
+        None => Position(end.0.saturating_sub(u64::from(args.lines)) + 1),
         Some(_) => Position(1),
     };
     let (mut last, mut count) = (VecDeque::new(), 0);
@@ -163,7 +162,7 @@ fn show_offline(
     source.records(from, end, session.as_ref(), &mut keep)?;
     let forgotten = source.forgotten()?;
     let short_id = |id: &SessionId| source.short_id(id).to_owned();
-    last.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, typed));
+    last.iter().for_each(|exact| show_one(exact, &forgotten, &short_id, output, args));
     (asked.from, asked.last) = (if session.is_some() { count } else { end.0 } + 1, None);
     if let Some(broken) = source.broken() {
         print::error(&print::plain(&baton_redaction::redact(broken)));
@@ -176,7 +175,7 @@ fn show_one(
     forgotten: &BTreeSet<SessionId>,
     short_id: &dyn Fn(&SessionId) -> String,
     output: &Output,
-    typed: &Typed,
+    args: &Args,
 ) {
     // The reader has decoded it before, so this does not fail.
     let Ok(mut record) = decode(&exact.bytes) else { return };
@@ -184,8 +183,8 @@ fn show_one(
     if id.as_ref().is_some_and(|id| forgotten.contains(id)) {
         hide_group(&mut record);
     }
-    let told = Occurrence::decode(record, typed.json).describe();
-    if typed.json {
+    let told = Occurrence::decode(record, args.json).describe();
+    if args.json {
         output.data(&serde_json::to_string(&told).unwrap_or_default());
         return;
     }

@@ -7,7 +7,6 @@ use baton_base::clock::{Clock, SystemClock};
 use baton_protocol as protocol;
 use baton_protocol::answer::Verify;
 use baton_protocol::{VerifyParams, method};
-use clap::Args;
 
 use super::super::Error;
 use super::{Reached, reach};
@@ -30,9 +29,9 @@ Examples:
   baton log verify                     is everything as it was written?
   baton log verify --quick             without the memory, which takes longest";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Leave the memory out
     #[arg(long)]
     quick: bool,
@@ -41,11 +40,11 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let progress = Progress::new();
     let verified = match reach(environment)? {
         Reached::Daemon(mut client) => {
-            let params = VerifyParams { quick: typed.quick };
+            let params = VerifyParams { quick: args.quick };
             client.call(method::LOG_VERIFY, &params, |told| progress.show(&told)).map_err(Error::from)
         }
         Reached::Home(lock) => {
@@ -54,14 +53,14 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
                 true
             };
             let now = SystemClock::default().now();
-            let verified = verify::of_home(&environment.home, &lock, now, typed.quick, &mut show);
+            let verified = verify::of_home(&environment.home, &lock, now, args.quick, &mut show);
             verified.map_err(|source| Error::Log { path: environment.home.join("log"), source })
         }
     };
     progress.end();
     let verified = verified?;
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.data(&serde_json::to_string(&verified).unwrap_or_default()),
         false => tell(&output, &verified),
     }

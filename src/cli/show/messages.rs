@@ -5,22 +5,22 @@ use std::process::ExitCode;
 use baton_protocol::answer::{Message, MessagePart, Messages, ToolUse};
 use baton_protocol::{MessagesParams, method};
 
-use super::{Error, Typed};
+use super::{Args, Error};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let session = super::super::session(&typed.session);
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let session = super::super::session(&args.session);
     let params = MessagesParams {
         session,
-        from: typed.from.unwrap_or(0),
-        limit: typed.limit,
-        around: typed.line,
-        context: typed.context,
+        from: args.from.unwrap_or(0),
+        limit: args.limit,
+        around: args.line,
+        context: args.context,
     };
     let result = super::super::ask(environment, |client| client.call_raw(method::MESSAGES, &params, |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::{VaultCompact, VaultCompacted};
 use baton_protocol::{VaultCompactParams, method};
-use clap::Args;
 
 use super::super::{Error, ask, read, session};
 use super::SILENT;
@@ -26,9 +25,9 @@ Examples:
   baton vault compact --dry-run        what is over a threshold, and where it would go
   baton vault compact a94e0d17         one note now";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// An id, or the beginning of one; without it every note that is over a threshold
     #[arg(value_name = "SESSION")]
     session: Option<String>,
@@ -40,8 +39,8 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let params = VaultCompactParams { session: typed.session.as_deref().map(session), dry_run: typed.dry_run };
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let params = VaultCompactParams { session: args.session.as_deref().map(session), dry_run: args.dry_run };
     let progress = Progress::new();
     let result = ask(environment, |client| {
         client.be_patient(SILENT);
@@ -51,7 +50,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let done: VaultCompact = read(&result)?;
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.json(&result),
         false => {
             done.notes.iter().for_each(|note| tell(&output, note, done.dry_run));

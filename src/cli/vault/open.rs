@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use baton_protocol::answer::Vault;
 use baton_protocol::method;
-use clap::Args;
 
 use super::super::{Error, ask, read};
 use crate::environment::Environment;
@@ -25,9 +24,9 @@ Examples:
   baton vault open
   cd \"$(baton vault open --print)\"";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print the folder without opening it
     #[arg(long)]
     print: bool,
@@ -36,7 +35,7 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let result = ask(environment, |client| client.call_raw(method::VAULT_STATUS, &(), |_| {}))?;
     let vault: Vault = read(&result)?;
     let folder = std::path::Path::new(&vault.path).join(&vault.root);
@@ -50,13 +49,13 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     }
     let is_obsidian = std::path::Path::new(&vault.path).join(".obsidian").is_dir();
     let address = format!("obsidian://open?path={}", encoded(&shown));
-    let opened = !typed.print && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
+    let opened = !args.print && (is_obsidian.then_some(&address).into_iter().chain([&shown])).any(|what| open(what));
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.data(&serde_json::json!({ "path": shown, "opened": opened }).to_string()),
         false => output.line(&print::plain(&shown)),
     }
-    if !opened && !typed.print {
+    if !opened && !args.print {
         print::note("No program opened it; the notes are in the folder above.");
     }
     Ok(ExitCode::SUCCESS)

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::Vault;
 use baton_protocol::method;
-use clap::Args;
 
 use super::super::{Error, ask, read};
 use crate::environment::Environment;
@@ -19,18 +18,18 @@ JSON: \
 Notes are written if `vault.enabled` is true in config.json, into the vault at `vault.path`, or else into \
 BATON_HOME/vault.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let result = ask(environment, |client| client.call_raw(method::VAULT_STATUS, &(), |_| {}))?;
     let output = Output::new();
-    if typed.json {
+    if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }

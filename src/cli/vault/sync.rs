@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::VaultSync;
 use baton_protocol::{VaultSyncParams, method};
-use clap::Args;
 
 use super::super::{Error, ask, project, read};
 use super::SILENT;
@@ -23,9 +22,9 @@ Examples:
   baton vault sync                     all finished sessions
   baton vault sync --project .         those of this directory's project";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
@@ -34,8 +33,8 @@ pub(super) struct Typed {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
-    let params = VaultSyncParams { project: typed.project.as_deref().map(project) };
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let params = VaultSyncParams { project: args.project.as_deref().map(project) };
     let progress = Progress::new();
     let result = ask(environment, |client| {
         client.be_patient(SILENT);
@@ -45,7 +44,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let done: VaultSync = read(&result)?;
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.json(&result),
         false => {
             output.line(&print::plain(&done.message));

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::VaultVerify;
 use baton_protocol::method;
-use clap::Args;
 
 use super::super::{Error, ask, read};
 use super::SILENT;
@@ -19,15 +18,15 @@ JSON: {\"clean\",\"notes\",\"bytes\",\"findings\":[{\"file\",\"line\",\"what\",\
 
 Exit code 0 only if nothing is wrong.";
 
-#[derive(Debug, Args)]
+#[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
-pub(super) struct Typed {
+pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, Error> {
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let progress = Progress::new();
     let result = ask(environment, |client| {
         client.be_patient(SILENT);
@@ -37,7 +36,7 @@ pub(super) fn run(environment: &Environment, typed: &Typed) -> Result<ExitCode, 
     let result = result?;
     let told: VaultVerify = read(&result)?;
     let output = Output::new();
-    match typed.json {
+    match args.json {
         true => output.json(&result),
         false => tell(&output, &told),
     }
