@@ -41,7 +41,7 @@ mod timeline;
 mod unindexed;
 mod uninstall;
 mod vault;
-mod worded;
+mod word_args;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -53,8 +53,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::client;
 use crate::environment::{self, Environment, in_time};
 use crate::examples::{self, Throwaway};
-use ask::{ask, ask_shown, read};
-pub use failure::Telling;
+use ask::{ask, ask_shown, parse_result};
+pub use failure::ErrorFormat;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
 ///
@@ -278,16 +278,16 @@ fn command() -> clap::Command {
 
 /// Parses the command line and returns it with the way to report errors. If it was not understood, or asks for help,
 /// this has printed the text already and only the exit code is left.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, Telling), ExitCode> {
-    let arguments: Vec<OsString> = worded::sorted(arguments.into_iter().collect());
-    let telling = Telling::of(&arguments);
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, ErrorFormat), ExitCode> {
+    let arguments: Vec<OsString> = word_args::options_first(arguments.into_iter().collect());
+    let error_format = ErrorFormat::from_arguments(&arguments);
     let parsed = |command: clap::Command| {
         let matches = command.try_get_matches_from(&arguments);
         matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
     };
     // The endings of all help texts are built only when one is shown.
     let cli = parsed(Cli::command()).or_else(|_| parsed(command()));
-    cli.map(|cli| (cli, telling)).map_err(|error| telling.misunderstood(&error))
+    cli.map(|cli| (cli, error_format)).map_err(|error| error_format.print_usage_error(&error))
 }
 
 /// Runs the command.

@@ -6,7 +6,7 @@ use baton::cli;
 
 fn main() -> ExitCode {
     match cli::parse(std::env::args_os()) {
-        Ok((parsed, telling)) => cli::run(parsed).unwrap_or_else(|error| telling.failed(&error)),
+        Ok((parsed, error_format)) => cli::run(parsed).unwrap_or_else(|error| error_format.print_error(&error)),
         Err(code) => code,
     }
 }

@@ -64,6 +64,6 @@ fn is_gone(kind: ErrorKind) -> bool {
 }
 
 /// Parses a result to print it for a person.
-pub(super) fn read<T: DeserializeOwned>(result: &RawValue) -> Result<T, Error> {
+pub(super) fn parse_result<T: DeserializeOwned>(result: &RawValue) -> Result<T, Error> {
     serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
 }

@@ -58,7 +58,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let answer: Blame = super::read(&result)?;
+    let answer: Blame = super::parse_result(&result)?;
     show(&output, &answer);
     question::tell_freshness(&answer.freshness);
     Ok(ExitCode::SUCCESS)

@@ -58,7 +58,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         client.be_patient(Duration::from_secs(args.wait + 60));
         client.call_raw(method::CLOSE, &params, |_| {})
     })?;
-    let closed: Close = super::read(&result)?;
+    let closed: Close = super::parse_result(&result)?;
     let output = Output::new();
     let success = closed.status == "success";
     match (args.json, success) {

@@ -55,7 +55,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let told: Config = super::read(&result)?;
+    let told: Config = super::parse_result(&result)?;
     if params.import.is_some() {
         show_import(&output, &told, params.dry_run);
         return Ok(ExitCode::SUCCESS);

@@ -61,7 +61,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let costs: Costs = super::read(&result)?;
+    let costs: Costs = super::parse_result(&result)?;
     if costs.rows.is_empty() {
         output.line("No model was called.");
     } else {

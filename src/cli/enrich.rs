@@ -70,7 +70,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     });
     progress.end();
     let result = result?;
-    let done: Enrich = super::read(&result)?;
+    let done: Enrich = super::parse_result(&result)?;
     let output = Output::new();
     if args.json {
         output.json(&result);

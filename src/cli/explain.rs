@@ -58,7 +58,7 @@ fn whole(environment: &Environment, session: &str) -> Result<Explain, Error> {
     loop {
         let params = ExplainParams { session: session.clone(), after };
         let result = super::ask(environment, |client| client.call_raw(method::EXPLAIN, &params, |_| {}))?;
-        let mut part: Explain = super::read(&result)?;
+        let mut part: Explain = super::parse_result(&result)?;
         events.append(&mut part.events);
         match part.next.take() {
             Some(next) if next > after => after = next,

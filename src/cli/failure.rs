@@ -14,23 +14,23 @@ const FAILED: &str = "failed";
 
 /// Audience for errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling {
+pub enum ErrorFormat {
     /// A person.
     Sentence,
     /// A program: `{"error":{"code","message"}}`.
     Object,
 }
 
-impl Telling {
+impl ErrorFormat {
     /// Returns `Object` if the arguments before `--` contain `--json`.
-    pub fn of(arguments: &[std::ffi::OsString]) -> Self {
+    pub fn from_arguments(arguments: &[std::ffi::OsString]) -> Self {
         let asked = arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json");
         if asked { Self::Object } else { Self::Sentence }
     }
 
     /// Prints an error on standard error.
-    pub fn failed(self, error: &Error) -> ExitCode {
-        self.say(code_of(error), &error.to_string());
+    pub fn print_error(self, error: &Error) -> ExitCode {
+        self.print(code_of(error), &error.to_string());
         match error {
             Error::Usage(_) => ExitCode::from(2),
             _ => ExitCode::FAILURE,
@@ -38,17 +38,17 @@ impl Telling {
     }
 
     /// Prints an error that has no code of its own on standard error.
-    pub fn failed_with(self, message: &str) -> ExitCode {
-        self.say(FAILED, message);
+    pub fn print_message(self, message: &str) -> ExitCode {
+        self.print(FAILED, message);
         ExitCode::FAILURE
     }
 
     /// Prints clap's error, or the help that was asked for.
-    pub fn misunderstood(self, error: &clap::Error) -> ExitCode {
+    pub fn print_usage_error(self, error: &clap::Error) -> ExitCode {
         match self {
             Self::Object if error.use_stderr() => {
                 let text = error.render().to_string();
-                self.say(USAGE, text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+                self.print(USAGE, text.strip_prefix("error: ").unwrap_or(&text).trim_end());
             }
             _ => {
                 // Standard output may be closed already.
@@ -58,7 +58,7 @@ impl Telling {
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     }
 
-    fn say(self, code: &str, message: &str) {
+    fn print(self, code: &str, message: &str) {
         match self {
             Self::Sentence => print::error(message),
             Self::Object => print::error_object(code, message),

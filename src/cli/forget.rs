@@ -96,7 +96,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if args.dry_run || !is_agreed {
         // Report first what does not exist: `--yes` would not help there.
         let (result, output) = call(environment, &params, args.json)?;
-        let would: Forget = super::read(&result)?;
+        let would: Forget = super::parse_result(&result)?;
         let is_all = args.dry_run || (would.sessions.is_empty() && would.notes == 0);
         if !is_all && !can_ask {
             return Err(Error::NotAgreed);
@@ -137,7 +137,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 fn finish(environment: &Environment, params: &ForgetParams, args: &Args, later: &str) -> Result<ExitCode, Error> {
     // The message names no session, and forgotten sessions are not listed again, so short ids are not needed.
     let (result, output) = call(environment, params, true)?;
-    let done: Forget = super::read(&result)?;
+    let done: Forget = super::parse_result(&result)?;
     let code = if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if args.json {
         output.json(&result);

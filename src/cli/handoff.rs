@@ -67,7 +67,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let handoff: Handoff = super::read(&result)?;
+    let handoff: Handoff = super::parse_result(&result)?;
     match args.reader {
         _ if handoff.session_id.is_none() && args.reader.is_some() => print::note(&print::plain(&handoff.message)),
         _ if handoff.session_id.is_none() => output.line(&format!("{}.", print::plain(&handoff.message))),

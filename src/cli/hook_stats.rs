@@ -51,7 +51,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
                 output.json(&result);
                 return Ok(ExitCode::SUCCESS);
             }
-            super::read(&result)?
+            super::parse_result(&result)?
         }
         None => kept(&environment.home),
     };

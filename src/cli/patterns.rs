@@ -73,7 +73,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let answer: Patterns = super::read(&result)?;
+    let answer: Patterns = super::parse_result(&result)?;
     show(&output, &answer);
     question::tell_freshness(&answer.freshness);
     Ok(ExitCode::SUCCESS)

@@ -52,7 +52,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
-    let query = super::worded::joined(&args.query);
+    let query = super::word_args::join(&args.query);
     if query.trim().is_empty() {
         return Err(Error::Usage("the question is empty; say what you want to know".to_owned()));
     }
@@ -69,7 +69,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    show(&output, &super::read(&result)?);
+    show(&output, &super::parse_result(&result)?);
     Ok(ExitCode::SUCCESS)
 }
 

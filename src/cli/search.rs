@@ -105,14 +105,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if args.options.json {
         output.json(&result);
     } else {
-        show(&output, &params.query, &super::read(&result)?);
+        show(&output, &params.query, &super::parse_result(&result)?);
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Joins the query; an error if it is empty.
 fn words(typed: &[String]) -> Result<String, Error> {
-    let query = super::worded::joined(typed);
+    let query = super::word_args::join(typed);
     match query.trim().is_empty() {
         true => Err(Error::Usage(format!("the query is empty; {WHAT_TO_TYPE}"))),
         false => Ok(query),

@@ -50,7 +50,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    show(&output, &super::read(&result)?);
+    show(&output, &super::parse_result(&result)?);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -75,7 +75,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let found: Sessions = super::read(&result)?;
+    let found: Sessions = super::parse_result(&result)?;
     if let Some(Reading { done, total }) = found.reading {
         print::note(&format!(
             "Still reading history: {done} of {total} transcripts. `baton status` shows the progress."

@@ -72,7 +72,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let shown: Show = super::read(&result)?;
+    let shown: Show = super::parse_result(&result)?;
     output.line(&output.styled(Style::Strong, &shown.row.session_id));
     let mut facts = facts(&shown.row);
     if !shown.unread_lines.is_empty() {

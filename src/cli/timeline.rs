@@ -55,7 +55,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let timeline: Timeline = super::read(&result)?;
+    let timeline: Timeline = super::parse_result(&result)?;
     for (number, day) in timeline.days.iter().enumerate() {
         if number > 0 {
             output.line("");

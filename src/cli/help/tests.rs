@@ -3,7 +3,7 @@
 use clap::Command;
 
 use super::*;
-use crate::cli::{command, worded};
+use crate::cli::{command, word_args};
 use crate::help::TOPICS;
 
 const README: &str = include_str!("../../../README.md");
@@ -78,7 +78,7 @@ fn calls(line: &str) -> Vec<Vec<String>> {
 /// True if the command line is valid; placeholders such as `POSITION` may stand for numbers.
 fn is_understood(words: &[String]) -> bool {
     let parses = |words: Vec<String>| {
-        let words = worded::sorted(words.iter().map(Into::into).collect());
+        let words = word_args::options_first(words.iter().map(Into::into).collect());
         command().try_get_matches_from(words).is_ok()
     };
     let is_name = |word: &String| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());

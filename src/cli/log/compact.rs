@@ -44,7 +44,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&compacted);
         return Ok(ExitCode::SUCCESS);
     }
-    let Compact { freed_bytes, index, conversations, .. } = super::super::read(&compacted)?;
+    let Compact { freed_bytes, index, conversations, .. } = super::super::parse_result(&compacted)?;
     match freed_bytes {
         0 => output.line("Nothing to free."),
         freed => output.line(&format!("{} freed.", print::size(freed))),

@@ -24,7 +24,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let shown: Messages = super::super::read(&result)?;
+    let shown: Messages = super::super::parse_result(&result)?;
     if let (Some(note), true) = (&shown.note, shown.messages.is_empty()) {
         output.line(&format!("No messages: {}", print::plain(note)));
         return Ok(ExitCode::SUCCESS);

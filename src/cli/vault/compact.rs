@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_protocol::answer::{VaultCompact, VaultCompacted};
 use baton_protocol::{VaultCompactParams, method};
 
-use super::super::{Error, ask, read, session};
+use super::super::{Error, ask, parse_result, session};
 use super::SILENT;
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
@@ -48,7 +48,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     });
     progress.end();
     let result = result?;
-    let done: VaultCompact = read(&result)?;
+    let done: VaultCompact = parse_result(&result)?;
     let output = Output::new();
     match args.json {
         true => output.json(&result),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use baton_protocol::answer::Vault;
 use baton_protocol::method;
 
-use super::super::{Error, ask, read};
+use super::super::{Error, ask, parse_result};
 use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::program;
@@ -37,7 +37,7 @@ pub(super) struct Args {
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let result = ask(environment, |client| client.call_raw(method::VAULT_STATUS, &(), |_| {}))?;
-    let vault: Vault = read(&result)?;
+    let vault: Vault = parse_result(&result)?;
     let folder = std::path::Path::new(&vault.path).join(&vault.root);
     let shown = folder.display().to_string();
     if !folder.is_dir() {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_protocol::answer::Vault;
 use baton_protocol::method;
 
-use super::super::{Error, ask, read};
+use super::super::{Error, ask, parse_result};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
@@ -33,7 +33,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let vault: Vault = read(&result)?;
+    let vault: Vault = parse_result(&result)?;
     let fact = |name: &str, value: String| {
         output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:9}")), print::plain(&value)));
     };

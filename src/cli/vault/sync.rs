@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_protocol::answer::VaultSync;
 use baton_protocol::{VaultSyncParams, method};
 
-use super::super::{Error, ask, project, read};
+use super::super::{Error, ask, parse_result, project};
 use super::SILENT;
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
@@ -42,7 +42,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     });
     progress.end();
     let result = result?;
-    let done: VaultSync = read(&result)?;
+    let done: VaultSync = parse_result(&result)?;
     let output = Output::new();
     match args.json {
         true => output.json(&result),

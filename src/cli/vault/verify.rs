@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use baton_protocol::answer::VaultVerify;
 use baton_protocol::method;
 
-use super::super::{Error, ask, read};
+use super::super::{Error, ask, parse_result};
 use super::SILENT;
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
@@ -34,7 +34,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     });
     progress.end();
     let result = result?;
-    let told: VaultVerify = read(&result)?;
+    let told: VaultVerify = parse_result(&result)?;
     let output = Output::new();
     match args.json {
         true => output.json(&result),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use baton::cli::Telling;
+use baton::cli::ErrorFormat;
 use baton::print;
 use baton::print::{Output, Style};
 use baton_bench::{
@@ -264,10 +264,10 @@ struct MeasureArgs {
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let telling = Telling::of(&arguments);
+    let error_format = ErrorFormat::from_arguments(&arguments);
     match CommandLine::try_parse_from(&arguments) {
-        Ok(args) => run(&args).unwrap_or_else(|error| telling.failed_with(&error.to_string())),
-        Err(error) => telling.misunderstood(&error),
+        Ok(args) => run(&args).unwrap_or_else(|error| error_format.print_message(&error.to_string())),
+        Err(error) => error_format.print_usage_error(&error),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ffi::{OsStr, OsString};
 
 /// A command that takes every argument except its options as a word.
-struct Worded {
+struct WordCommand {
     name: &'static str,
     /// Options that take no value.
     switches: &'static [&'static str],
@@ -31,20 +31,20 @@ const SWITCHES: &[&str] = &["--json", "--no-wait", EXAMPLES];
 const EXAMPLES: &str = "--examples";
 const VALUED: &[(&str, &str)] = &[("--project", "-p"), ("--limit", "-n")];
 
-const COMMANDS: [Worded; 4] = [
-    Worded { name: "search", switches: SWITCHES, valued: VALUED, words: Words::Question },
-    Worded {
+const COMMANDS: [WordCommand; 4] = [
+    WordCommand { name: "search", switches: SWITCHES, valued: VALUED, words: Words::Question },
+    WordCommand {
         name: "recall",
         switches: SWITCHES,
         valued: &[("--project", "-p"), ("--limit", "-n"), ("--budget", "--budget")],
         words: Words::Question,
     },
-    Worded { name: "how", switches: SWITCHES, valued: VALUED, words: Words::CommandLine },
-    Worded { name: "fix", switches: SWITCHES, valued: VALUED, words: Words::Output },
+    WordCommand { name: "how", switches: SWITCHES, valued: VALUED, words: Words::CommandLine },
+    WordCommand { name: "fix", switches: SWITCHES, valued: VALUED, words: Words::Output },
 ];
 
 /// Moves the options of such a command before its words, with `--` between. Returns any other command line unchanged.
-pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn options_first(arguments: Vec<OsString>) -> Vec<OsString> {
     let before = arguments.iter().skip(1).take_while(|word| *word == EXAMPLES).count() + 1;
     let asked = arguments.get(before).and_then(|name| COMMANDS.iter().find(|command| name == command.name));
     let Some(command) = asked else { return arguments };
@@ -57,12 +57,12 @@ pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
             break;
         }
         match command.option(&argument, &words) {
-            Some(Part::Switch) => sorted.push(argument),
-            Some(Part::Valued) => {
+            Some(Extent::Switch) => sorted.push(argument),
+            Some(Extent::Valued) => {
                 sorted.push(argument);
                 sorted.extend(given.next());
             }
-            Some(Part::Whole(parts)) => sorted.extend(parts),
+            Some(Extent::Whole(parts)) => sorted.extend(parts),
             None => words.push(argument),
         }
     }
@@ -74,7 +74,7 @@ pub(super) fn sorted(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// How much of the command line an option covers.
-enum Part {
+enum Extent {
     Switch,
     /// The next argument is its value.
     Valued,
@@ -82,11 +82,11 @@ enum Part {
     Whole(Vec<OsString>),
 }
 
-impl Worded {
-    fn option(&self, argument: &OsStr, words: &[OsString]) -> Option<Part> {
+impl WordCommand {
+    fn option(&self, argument: &OsStr, words: &[OsString]) -> Option<Extent> {
         let argument = argument.to_str().filter(|text| text.starts_with('-'))?;
         if self.switches.contains(&argument) || (HELP.contains(&argument) && words.is_empty()) {
-            return Some(Part::Switch);
+            return Some(Extent::Switch);
         }
         let is_project = argument.starts_with("-p");
         // A quoted line is complete: options after it are ours.
@@ -97,7 +97,7 @@ impl Worded {
             return None;
         }
         if self.valued.iter().any(|(long, short)| argument == *long || argument == *short) {
-            return Some(Part::Valued);
+            return Some(Extent::Valued);
         }
         let whole = |(long, short): &(&str, &str)| {
             if argument.strip_prefix(long).is_some_and(|rest| rest.starts_with('=')) {
@@ -110,7 +110,7 @@ impl Worded {
         };
         let is_mistyped = self.words == Words::Question && is_long_option(argument);
         // Passed to clap, which rejects it and suggests the right one.
-        self.valued.iter().find_map(whole).map(Part::Whole).or_else(|| is_mistyped.then_some(Part::Switch))
+        self.valued.iter().find_map(whole).map(Extent::Whole).or_else(|| is_mistyped.then_some(Extent::Switch))
     }
 }
 
@@ -125,7 +125,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Joins the words. Restores the quotes that the shell removed after a dash: `-"a phrase"`.
-pub(super) fn joined(words: &[String]) -> String {
+pub(super) fn join(words: &[String]) -> String {
     let several = words.len() > 1;
     let quoted = |word: &String| match word.strip_prefix('-') {
         Some(phrase) if several && phrase.contains(char::is_whitespace) && !phrase.contains(['"', ':']) => {
@@ -147,7 +147,7 @@ mod tests {
             let words: Vec<OsString> =
                 format!("baton {typed}").split(' ').map(|word| word.replace('_', " ").into()).collect();
             let sorted: Vec<String> =
-                sorted(words).iter().skip(1).map(|word| word.to_string_lossy().replace(' ', "_")).collect();
+                options_first(words).iter().skip(1).map(|word| word.to_string_lossy().replace(' ', "_")).collect();
             assert_eq!(sorted.join(" "), expected, "{typed}");
         };
         check("search lock -sqlite", "search -- lock -sqlite");
@@ -182,7 +182,7 @@ mod tests {
     fn a_phrase_gets_its_quotes_back() {
         let check = |words: &[&str], expected: &str| {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(joined(&words), expected);
+            assert_eq!(join(&words), expected);
         };
         check(&["lock", "-advisory lock"], "lock -\"advisory lock\"");
         check(&["lock", "-\"advisory lock\""], "lock -\"advisory lock\"");
