@@ -111,7 +111,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             return Ok(ExitCode::SUCCESS);
         }
         let question = question(&would);
-        if !install::ask(&question, &output) {
+        if !install::confirm(&question, &output) {
             print::note("Nothing was changed.");
             return Ok(ExitCode::FAILURE);
         }

@@ -73,7 +73,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         Some(change) if is_asked && done == ExitCode::SUCCESS && is_terminal() => {
             output.line("");
             show(&change, &output);
-            if ask("Add this block to CLAUDE.md?", &output) {
+            if confirm("Add this block to CLAUDE.md?", &output) {
                 output.line(&change.make().map_err(Error::Install)?);
             }
         }
@@ -172,7 +172,7 @@ pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Out
     if !is_agreed && !is_terminal() {
         return Err(Error::NotAgreed);
     }
-    if !is_agreed && !ask("Make these changes?", output) {
+    if !is_agreed && !confirm("Make these changes?", output) {
         output.line("Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     }
@@ -213,7 +213,7 @@ pub(super) fn is_terminal() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-pub(super) fn ask(question: &str, output: &Output) -> bool {
+pub(super) fn confirm(question: &str, output: &Output) -> bool {
     output.line(&format!("{} [y/N]", output.styled(Style::Strong, question)));
     let mut answer = String::new();
     // A failed read counts as no.

@@ -63,7 +63,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 }
 
 /// The source that can read the log.
-enum Reached {
+enum LogAccess {
     /// The daemon that has the log open.
     Daemon(Client),
     /// The home's lock: no process opens the log while it is held.
@@ -71,17 +71,17 @@ enum Reached {
 }
 
 /// Reaches the log without starting a daemon.
-fn reach(environment: &Environment) -> Result<Reached, Error> {
+fn open_log(environment: &Environment) -> Result<LogAccess, Error> {
     if !environment.home.is_dir() {
         return Err(Error::NoHome { home: environment.home.clone() });
     }
     let until = Instant::now() + STARTING;
     loop {
         if let Some(client) = Client::connect(environment)? {
-            return Ok(Reached::Daemon(client));
+            return Ok(LogAccess::Daemon(client));
         }
         match HomeLock::acquire_to_read(&environment.home) {
-            Ok(lock) => return Ok(Reached::Home(lock)),
+            Ok(lock) => return Ok(LogAccess::Home(lock)),
             Err(LockError::Held { pid, .. }) if Instant::now() >= until => {
                 return Err(client::Error::NotAnswering(pid).into());
             }

@@ -73,7 +73,7 @@ enum Level {
 
 impl Level {
     /// Parses the level of a line that begins with a time and a level.
-    fn of(line: &str) -> Option<Self> {
+    fn of_line(line: &str) -> Option<Self> {
         let mut words = line.split_ascii_whitespace();
         let time = words.next()?;
         if !time.ends_with('Z') || !time.starts_with(|c: char| c.is_ascii_digit()) {
@@ -100,14 +100,14 @@ impl Level {
 }
 
 /// Keeps lines of the wanted level or a more severe one. A line without a level counts as part of the line before it.
-struct Sieve {
+struct LevelFilter {
     wanted: Option<Level>,
     last: Option<Level>,
 }
 
-impl Sieve {
-    fn lets_pass(&mut self, line: &str) -> bool {
-        self.last = Level::of(line).or(self.last);
+impl LevelFilter {
+    fn passes(&mut self, line: &str) -> bool {
+        self.last = Level::of_line(line).or(self.last);
         match (self.wanted, self.last) {
             (Some(wanted), Some(level)) => level <= wanted,
             // Lines before the first level are the last output of a process that crashed.
@@ -128,10 +128,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             return Ok(ExitCode::SUCCESS);
         }
     }
-    let mut sieve = Sieve { wanted: args.level, last: None };
+    let mut filter = LevelFilter { wanted: args.level, last: None };
     let mut last = VecDeque::new();
     let mut keep = |line: &str| {
-        if sieve.lets_pass(line) && args.lines.0 > 0 {
+        if filter.passes(line) && args.lines.0 > 0 {
             if last.len() == args.lines.0 {
                 last.pop_front();
             }
@@ -149,7 +149,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     loop {
         std::thread::sleep(LOOK);
         let mut each = |line: &str| {
-            if sieve.lets_pass(line) {
+            if filter.passes(line) {
                 show(&output, line);
             }
         };
@@ -159,7 +159,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 fn show(output: &Output, line: &str) {
     let line = print::plain(line);
-    match Level::of(&line).and_then(|level| Some((level, line.split_once(char::is_whitespace)?))) {
+    match Level::of_line(&line).and_then(|level| Some((level, line.split_once(char::is_whitespace)?))) {
         Some((level, (time, rest))) => {
             // The level comes before the rest and is padded with spaces to one width.
             let word = rest.trim_start().split(' ').next().unwrap_or_default();
@@ -193,8 +193,8 @@ mod tests {
             (Some(Level::Info), &[0, 1, 2, 3, 5]),
         ];
         for (wanted, expected) in cases {
-            let mut sieve = Sieve { wanted, last: None };
-            let passed: Vec<usize> = (0..lines.len()).filter(|at| sieve.lets_pass(lines[*at])).collect();
+            let mut filter = LevelFilter { wanted, last: None };
+            let passed: Vec<usize> = (0..lines.len()).filter(|at| filter.passes(lines[*at])).collect();
             assert_eq!(passed, expected, "{wanted:?}");
         }
     }

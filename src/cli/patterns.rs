@@ -68,14 +68,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         wait: !args.no_wait,
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::PATTERNS, &params, args.json)?;
+    let (result, output) = question::call(environment, method::PATTERNS, &params, args.json)?;
     if args.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
     let answer: Patterns = super::parse_result(&result)?;
     show(&output, &answer);
-    question::tell_freshness(&answer.freshness);
+    question::note_freshness(&answer.freshness);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -38,7 +38,7 @@ impl Options {
 }
 
 /// Returns the unparsed answer, and the output to print it on.
-pub(super) fn answered(
+pub(super) fn call(
     environment: &Environment,
     method: &str,
     params: &impl Serialize,
@@ -66,7 +66,7 @@ pub(super) fn answered(
 }
 
 /// Prints notes on what the answer may be missing.
-pub(super) fn tell_freshness(fresh: &Freshness) {
+pub(super) fn note_freshness(fresh: &Freshness) {
     if let Some(note) = &fresh.note {
         print::note(&format!("\n{}", print::plain(note)));
     }

@@ -64,7 +64,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         wait: args.options.waits(),
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::RECALL, &params, args.options.json)?;
+    let (result, output) = question::call(environment, method::RECALL, &params, args.options.json)?;
     if args.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -94,7 +94,7 @@ fn show(output: &Output, recall: &Recall) {
     if let Some(note) = &recall.freshness.note {
         print::note(&format!("\n{}.", print::plain(note)));
     }
-    super::search::tell_vectors(recall.freshness.vectors.as_deref());
+    super::search::note_vectors(recall.freshness.vectors.as_deref());
     if recall.freshness.left_out_asking {
         print::note("\nThe latest messages of this session itself were left out; name its id to include them.");
     }

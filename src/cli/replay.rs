@@ -94,13 +94,13 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
         return compare(source, options, path);
     }
     let output = Output::new();
-    let mut steps = args.step.then(Steps::default);
+    let mut prompt = args.step.then(StepPrompt::default);
     let replayed = replay::run(source, options, |happened| {
         match args.json {
             true => output.data(&json(happened)),
             false => output.line(&replay::event(happened)),
         }
-        steps.as_mut().map_or(ControlFlow::Continue(()), |steps| steps.after(happened))
+        prompt.as_mut().map_or(ControlFlow::Continue(()), |prompt| prompt.after(happened))
     });
     match args.json {
         true => output.data(&json(&serde_json::json!({ "summary": replayed }))),
@@ -136,7 +136,7 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
     let failed = |error: io::Error| Error::File { path: path.display().to_string(), reason: error.to_string() };
     let mut comparison = Comparison::new(BufReader::new(open(path)?));
     let mut broken = None;
-    let replayed = replay::run(source, options, |happened| match comparison.take(&replay::event(happened)) {
+    let replayed = replay::run(source, options, |happened| match comparison.compare(&replay::event(happened)) {
         Ok(true) => ControlFlow::Continue(()),
         Ok(false) => ControlFlow::Break(()),
         Err(error) => {
@@ -147,7 +147,7 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
     if let Some(error) = broken {
         return Err(failed(error));
     }
-    comparison.take(&replay::summary(&replayed)).map_err(failed)?;
+    comparison.compare(&replay::summary(&replayed)).map_err(failed)?;
     let output = Output::new();
     match comparison.finish().map_err(failed)? {
         Verdict::Same(lines) => {
@@ -168,14 +168,14 @@ fn compare(source: Box<dyn Read + Send>, options: Options, path: &Path) -> Resul
 
 /// The prompt of `--step`.
 #[derive(Default)]
-struct Steps {
+struct StepPrompt {
     /// Events before this position do not prompt.
-    on_to: u64,
+    resume_at: u64,
 }
 
-impl Steps {
+impl StepPrompt {
     fn after(&mut self, happened: &HistoryEvent) -> ControlFlow<()> {
-        if happened.position < self.on_to {
+        if happened.position < self.resume_at {
             return ControlFlow::Continue(());
         }
         loop {
@@ -189,7 +189,7 @@ impl Steps {
                 ("", _) => return ControlFlow::Continue(()),
                 ("q" | "quit", _) => return ControlFlow::Break(()),
                 (_, Ok(position)) => {
-                    self.on_to = position;
+                    self.resume_at = position;
                     return ControlFlow::Continue(());
                 }
                 _ => {}

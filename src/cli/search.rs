@@ -96,7 +96,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             let mut told = false;
             super::ask_shown(environment, args.options.json, |client| {
                 if !std::mem::replace(&mut told, true) {
-                    tell_roots(environment, client);
+                    note_refused_root(environment, client);
                 }
                 call(client, &params)
             })?
@@ -146,7 +146,7 @@ fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, cli
 }
 
 /// Notes that the daemon does not read the caller's transcripts, and why.
-fn tell_roots(environment: &Environment, client: &Client) {
+fn note_refused_root(environment: &Environment, client: &Client) {
     if let Some(why) = &client.welcome().root_refused {
         let own = environment.claude_config_dir.join("projects");
         print::note(&format!("The daemon does not read {}: {}.\n", own.display(), print::plain(why)));
@@ -182,7 +182,7 @@ fn show(output: &Output, query: &str, found: &Search) {
         let (noun, verb) = if fresh.pending == 1 { ("session", "is") } else { ("sessions", "are") };
         print::note(&format!("\n{} {noun} {verb} still being read and may be missing.", fresh.pending));
     }
-    tell_vectors(fresh.vectors.as_deref());
+    note_vectors(fresh.vectors.as_deref());
     if fresh.left_out_asking {
         print::note("\nThe latest messages of this session itself were left out; name its id to search them too.");
     }
@@ -237,7 +237,7 @@ fn heading(output: &Output, hit: &Hit) {
 }
 
 /// Notes why vectors were not used, if they are configured.
-pub(super) fn tell_vectors(vectors: Option<&str>) {
+pub(super) fn note_vectors(vectors: Option<&str>) {
     if let Some((_, why)) = vectors.and_then(|told| told.split_once(": ")).filter(|(how, _)| *how != "behind") {
         print::note(&format!("\nSearched by words alone: {}.", print::plain(why)));
     }

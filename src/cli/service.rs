@@ -12,11 +12,11 @@ use crate::service::{Done, Service};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// Write the service's definition and start the service
     ///
     /// A systemd user unit, or a launch agent on macOS. It gets BATON_HOME and CLAUDE_CONFIG_DIR if they
@@ -36,10 +36,10 @@ enum What {
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let service = Service::new(environment)?;
     let output = Output::new();
-    match args.what {
-        What::Install => told(&service.install(environment)?, &output),
-        What::Uninstall => told(&service.uninstall()?, &output),
-        What::Status { json } => {
+    match args.action {
+        Action::Install => print_done(&service.install(environment)?, &output),
+        Action::Uninstall => print_done(&service.uninstall()?, &output),
+        Action::Status { json } => {
             let status = service.status()?;
             if json {
                 let text =
@@ -71,7 +71,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(done: &Done, output: &Output) {
+fn print_done(done: &Done, output: &Output) {
     for line in &done.done {
         output.line(&print::plain(line));
     }

@@ -43,7 +43,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if let Some(note) = &status.note {
         fact("tracking", note.clone());
     }
-    let states = told(&status.sessions);
+    let states = counts_by_state(&status.sessions);
     let backlog = &status.backlog;
     let is_early = status.looking || backlog.pending > 0;
     fact(
@@ -55,7 +55,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         },
     );
     if !status.subagents.is_empty() {
-        fact("subagents", told(&status.subagents));
+        fact("subagents", counts_by_state(&status.subagents));
     }
     if let Some(count) = status.older_filter.filter(|count| *count > 0) {
         fact("filter", older_filter(count));
@@ -173,7 +173,7 @@ fn enrichment(enrichment: &Enrichment) -> Option<String> {
 }
 
 /// Counts by state: `3 active, 120 indexed`.
-fn told(states: &BTreeMap<String, u64>) -> String {
+fn counts_by_state(states: &BTreeMap<String, u64>) -> String {
     let states: Vec<String> = states.iter().map(|(state, count)| format!("{count} {state}")).collect();
     states.join(", ")
 }

@@ -50,13 +50,13 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if args.json {
         output.json(&result);
     } else {
-        tell(&output, &done, args.dry_run);
+        report(&output, &done, args.dry_run);
         done.note.iter().for_each(|note| print::note(&print::plain(note)));
     }
     Ok(if done.failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn tell(output: &Output, done: &Sync, dry_run: bool) {
+fn report(output: &Output, done: &Sync, dry_run: bool) {
     let range = sessions(done.sessions);
     let (count, verb) = if dry_run { (done.would_index, "to index") } else { (done.indexed, "indexed") };
     let with = match done.subagents {

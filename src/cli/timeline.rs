@@ -50,7 +50,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         cursor: args.cursor.clone(),
         caller: environment::caller(),
     };
-    let (result, output) = question::answered(environment, method::TIMELINE, &params, args.options.json)?;
+    let (result, output) = question::call(environment, method::TIMELINE, &params, args.options.json)?;
     if args.options.json {
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
@@ -66,7 +66,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if timeline.days.is_empty() {
         output.line("No sessions. `baton sessions` lists all that are known.");
     }
-    question::tell_freshness(&timeline.freshness);
+    question::note_freshness(&timeline.freshness);
     if let Some(cursor) = &timeline.next_cursor {
         print::note(&format!("\nThere are more: --cursor {cursor} continues."));
     }

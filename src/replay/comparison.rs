@@ -39,7 +39,7 @@ impl<R: BufRead> Comparison<R> {
     }
 
     /// Compares the next lines. Returns false once any differs.
-    pub fn take(&mut self, text: &str) -> io::Result<bool> {
+    pub fn compare(&mut self, text: &str) -> io::Result<bool> {
         for came in text.lines() {
             if self.different.is_some() {
                 return Ok(false);
@@ -96,7 +96,7 @@ mod tests {
     fn check(expected: &str, came: &[&str], verdict: &Verdict) {
         let mut comparison = Comparison::new(expected.as_bytes());
         for text in came {
-            let same = comparison.take(text).unwrap();
+            let same = comparison.compare(text).unwrap();
             assert!(same || *verdict != Verdict::Same(3), "{expected:?} {came:?}");
         }
         assert_eq!(comparison.finish().unwrap(), *verdict, "{expected:?} {came:?}");

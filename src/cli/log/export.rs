@@ -14,7 +14,7 @@ use baton_store::forgotten::ForgottenSessions;
 use super::super::Error;
 use super::destination::Destination;
 use super::remote::Remote;
-use super::{Reached, reach};
+use super::{LogAccess, open_log};
 use crate::environment::Environment;
 use crate::print::{self, Progress};
 
@@ -76,13 +76,13 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
     let mut show = |told: &baton_protocol::Progress| progress.show(told);
-    let (exported, broken) = match reach(environment)? {
-        Reached::Daemon(mut client) => {
+    let (exported, broken) = match open_log(environment)? {
+        LogAccess::Daemon(mut client) => {
             let mut source = Remote(&mut client);
             let out = destination.writer();
             (archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show), None)
         }
-        Reached::Home(_lock) => {
+        LogAccess::Home(_lock) => {
             let mut source = Offline::open(&environment.home)?;
             let out = destination.writer();
             let exported = archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show);
@@ -100,10 +100,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     destination.finish()?;
     // Damage after the requested range does not make this export fail.
     let broken = broken.filter(|_| args.until.is_none_or(|until| until > exported.tail.position.0));
-    Ok(tell(args, &exported, broken.as_deref()))
+    Ok(report(args, &exported, broken.as_deref()))
 }
 
-fn tell(args: &Args, exported: &Exported, broken: Option<&str>) -> ExitCode {
+fn report(args: &Args, exported: &Exported, broken: Option<&str>) -> ExitCode {
     let name = args.output.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
     if args.output.is_some() || exported.redacted > 0 {
         let redacted = match exported.redacted {

@@ -10,7 +10,7 @@ use baton_conversation::record::Position;
 use baton_protocol::answer::{Lost, Repair};
 
 use super::super::Error;
-use super::{Reached, reach};
+use super::{LogAccess, open_log};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style, Waiting};
 
@@ -49,9 +49,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
-    let lock = match reach(environment)? {
-        Reached::Home(lock) => lock,
-        Reached::Daemon(client) => {
+    let lock = match open_log(environment)? {
+        LogAccess::Home(lock) => lock,
+        LogAccess::Daemon(client) => {
             let pid = client.welcome().pid;
             let what = format!(
                 "a daemon (process {pid}) has the log open, so the log is usable; `baton stop` ends the daemon, \
@@ -61,7 +61,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         }
     };
     let told = match args.cut_at {
-        None => look(environment, &lock)?,
+        None => find_damage(environment, &lock)?,
         Some(at) => match cut(environment, &lock, Position(at), args.yes)? {
             Some(told) => told,
             None => {
@@ -73,12 +73,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let output = Output::new();
     match args.json {
         true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
-        false => tell(&output, &told),
+        false => report(&output, &told),
     }
     Ok(if told.damage.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn look(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
+fn find_damage(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
     let _waiting = Waiting::new("reading the log");
     repair::look(&environment.home, lock).map_err(|error| Error::Repair(error.to_string()))
 }
@@ -130,7 +130,7 @@ fn lost(lost: &Lost) -> String {
     format!("{}; {back}{missing}", told.join(", "))
 }
 
-fn tell(output: &Output, told: &Repair) {
+fn report(output: &Output, told: &Repair) {
     if let Some(damage) = &told.damage {
         output.line(&output.styled(Style::Bad, &print::plain(&format!("{}: {}", damage.place, damage.what))));
         output.line(&format!("  {}", print::plain(&damage.fix)));

@@ -8,7 +8,7 @@ use baton_protocol::method;
 use baton_redaction::redact;
 
 use super::super::Error;
-use super::{Reached, reach};
+use super::{LogAccess, open_log};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style, Waiting};
 
@@ -30,9 +30,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
-    let (told, broken) = match reach(environment)? {
-        Reached::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
-        Reached::Home(_lock) => {
+    let (told, broken) = match open_log(environment)? {
+        LogAccess::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
+        LogAccess::Home(_lock) => {
             let _waiting = Waiting::new("reading the log");
             let (mut told, broken) = archive::stats(&environment.home);
             told.problem = told.problem.map(|problem| redact(&problem).into_owned());
@@ -42,12 +42,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let output = Output::new();
     match args.json {
         true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
-        false => tell(&output, &told),
+        false => report(&output, &told),
     }
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn tell(output: &Output, told: &LogStats) {
+fn report(output: &Output, told: &LogStats) {
     let fact = |name: &str, value: String| {
         output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
     };

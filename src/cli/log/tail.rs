@@ -15,7 +15,7 @@ use baton_protocol::answer::{HistoryEvent, LogRead};
 use baton_protocol::{LogReadParams, code, method};
 
 use super::super::Error;
-use super::{Reached, reach, remote};
+use super::{LogAccess, open_log, remote};
 use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
@@ -71,12 +71,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let session = args.session.as_deref().map(super::super::session);
     let mut asked =
         LogReadParams { limit: PAGE, session, last: Some(args.lines), forgotten: true, ..LogReadParams::default() };
-    let mut daemon = match reach(environment)? {
-        Reached::Daemon(mut client) => {
+    let mut daemon = match open_log(environment)? {
+        LogAccess::Daemon(mut client) => {
             show_last(&mut client, &mut asked, &output, args)?;
             Some(client)
         }
-        Reached::Home(_lock) => {
+        LogAccess::Home(_lock) => {
             show_offline(environment, &mut asked, &output, args)?;
             None
         }

@@ -9,7 +9,7 @@ use baton_protocol::answer::Verify;
 use baton_protocol::{VerifyParams, method};
 
 use super::super::Error;
-use super::{Reached, reach};
+use super::{LogAccess, open_log};
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress, Style};
 
@@ -42,12 +42,12 @@ pub(super) struct Args {
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let progress = Progress::new();
-    let verified = match reach(environment)? {
-        Reached::Daemon(mut client) => {
+    let verified = match open_log(environment)? {
+        LogAccess::Daemon(mut client) => {
             let params = VerifyParams { quick: args.quick };
             client.call(method::LOG_VERIFY, &params, |told| progress.show(&told)).map_err(Error::from)
         }
-        Reached::Home(lock) => {
+        LogAccess::Home(lock) => {
             let mut show = |what: &str, done, total| {
                 progress.show(&protocol::Progress { what: what.to_owned(), done, total });
                 true
@@ -62,12 +62,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let output = Output::new();
     match args.json {
         true => output.data(&serde_json::to_string(&verified).unwrap_or_default()),
-        false => tell(&output, &verified),
+        false => report(&output, &verified),
     }
     Ok(if verified.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(output: &Output, told: &Verify) {
+fn report(output: &Output, told: &Verify) {
     let checked = &told.checked;
     let read = checked.segment_bytes + checked.conversation_bytes;
     output.line(&format!(

@@ -33,7 +33,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         let mark = if shown.focus == Some(number) { "> " } else { "" };
         output.line(&output.styled(Style::Strong, &format!("{mark}{}", head(message))));
         for part in &message.parts {
-            output.line(&print::plain(&told(part)));
+            output.line(&print::plain(&part_text(part)));
         }
         if let Some(left_out) = message.parts_left_out {
             output.line(&format!("  … {left_out} more"));
@@ -74,7 +74,7 @@ fn head(message: &Message) -> String {
     head
 }
 
-fn told(part: &MessagePart) -> String {
+fn part_text(part: &MessagePart) -> String {
     let mut text = match &part.tool {
         Some(tool) => tool_line(tool),
         None => part.text.clone().unwrap_or_default(),
@@ -132,7 +132,7 @@ mod tests {
             ),
             (tool(ToolUse { outcome: Some("denied".to_owned()), ..bash() }), "  > Bash: denied"),
         ] {
-            assert_eq!(told(&part), expected);
+            assert_eq!(part_text(&part), expected);
         }
     }
 }

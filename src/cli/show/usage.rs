@@ -8,24 +8,24 @@ use crate::print;
 pub(super) fn lines(usage: &Usage) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     for model in &usage.models {
-        lines.push(("model", format!("{}: {}", model.model, told(&model.tokens))));
+        lines.push(("model", format!("{}: {}", model.model, tokens_text(&model.tokens))));
     }
     if usage.models.len() > 1 {
-        lines.push(("in all", told(&usage.total)));
+        lines.push(("in all", tokens_text(&usage.total)));
     }
     if usage.copied.messages > 0 {
-        lines.push(("copied", format!("{} of that, counted in the session it continues", told(&usage.copied))));
+        lines.push(("copied", format!("{} of that, counted in the session it continues", tokens_text(&usage.copied))));
     }
     let subagents = &usage.subagents;
     if subagents.total.messages > 0 {
         let sessions = print::counted(subagents.sessions, "subagent");
-        lines.push(("beside", format!("{} by {sessions}", told(&subagents.total))));
+        lines.push(("beside", format!("{} by {sessions}", tokens_text(&subagents.total))));
     }
     lines
 }
 
 /// `12 messages, 3400 in, 900 out, 120000 read from cache, 4000 written to it, about $0.12`.
-fn told(tokens: &Tokens) -> String {
+fn tokens_text(tokens: &Tokens) -> String {
     let more = if tokens.output_is_lower_bound { "at least " } else { "" };
     let mut told = vec![
         print::counted(tokens.messages, "message"),

@@ -53,14 +53,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     match args.json {
         true => output.json(&result),
         false => {
-            done.notes.iter().for_each(|note| tell(&output, note, done.dry_run));
+            done.notes.iter().for_each(|note| report(&output, note, done.dry_run));
             output.line(&print::plain(&done.message));
         }
     }
     Ok(if done.status == "success" { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(output: &Output, note: &VaultCompacted, dry_run: bool) {
+fn report(output: &Output, note: &VaultCompacted, dry_run: bool) {
     output.line(&output.styled(Style::Strong, &print::plain(&note.note)));
     let why = match note.reason.as_str() {
         "asked" => "over no threshold, but asked for".to_owned(),

@@ -38,12 +38,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let output = Output::new();
     match args.json {
         true => output.json(&result),
-        false => tell(&output, &told),
+        false => report(&output, &told),
     }
     Ok(if told.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(output: &Output, told: &VaultVerify) {
+fn report(output: &Output, told: &VaultVerify) {
     for finding in &told.findings {
         let place = if finding.line > 0 { format!("{}:{}", finding.file, finding.line) } else { finding.file.clone() };
         output.line(&output.styled(Style::Bad, &print::plain(&format!("{place}: {}", finding.what))));
