@@ -24,7 +24,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use self::error::Error;
-pub(crate) use self::launch::{ALLOCATOR, check_named};
+pub(crate) use self::launch::{ALLOCATOR, check_named_directories};
 pub use self::launch::{Daemon, daemon_command, first_line};
 use self::launch::{START, home_error, not_read, start_lock};
 pub(crate) use self::process::lock_is_free;
@@ -54,24 +54,24 @@ pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
 }
 
 /// Connects to `endpoint` and refuses a listener of another user, because its answers may reach an agent.
-pub(crate) fn reach(endpoint: &Endpoint) -> io::Result<Stream> {
+pub(crate) fn connect_to(endpoint: &Endpoint) -> io::Result<Stream> {
     let stream = Stream::connect(endpoint.path().to_fs_name::<GenericFilePath>()?)?;
     check_peer(&stream)?;
     Ok(stream)
 }
 
-/// Connects to the home's daemon at the configured endpoint, or else at one from [`elsewhere`]. An error is the one
+/// Connects to the home's daemon at the configured endpoint, or else at one from [`other_endpoints`]. An error is the one
 /// from the configured endpoint.
-pub(crate) fn reach_home(environment: &Environment, hooks: &Hooks) -> io::Result<Stream> {
+pub(crate) fn connect_home(environment: &Environment, hooks: &Hooks) -> io::Result<Stream> {
     let configured = environment.endpoint_of(hooks);
-    reach(&configured).or_else(|error| {
-        elsewhere(environment, &configured).iter().find_map(|endpoint| reach(endpoint).ok()).ok_or(error)
+    connect_to(&configured).or_else(|error| {
+        other_endpoints(environment, &configured).iter().find_map(|endpoint| connect_to(endpoint).ok()).ok_or(error)
     })
 }
 
 /// Other endpoints at which the home's daemon may listen: it may have been started with an earlier configuration, or
 /// use the last good one because the current one has a mistake. Empty if nobody holds the home's lock.
-pub(crate) fn elsewhere(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
+pub(crate) fn other_endpoints(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
     let told = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
     let others: Vec<Endpoint> =
         told.into_iter().chain([Endpoint::for_home(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
@@ -104,7 +104,7 @@ impl Client {
     /// Connects to the home's daemon; `None` if none runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
-        let Ok(stream) = reach_home(environment, &Hooks::of(&environment.home)) else { return Ok(None) };
+        let Ok(stream) = connect_home(environment, &Hooks::read(&environment.home)) else { return Ok(None) };
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));
         let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
@@ -133,7 +133,7 @@ impl Client {
     pub fn connect_or_start(environment: &Environment) -> Result<Self, Error> {
         let running = Self::running(environment)?;
         if running.is_none() {
-            check_named(environment)?;
+            check_named_directories(environment)?;
         }
         let client = running.map_or_else(|| Self::start(environment), Ok)?;
         match environment.refused(&client.welcome) {
@@ -276,7 +276,7 @@ impl Client {
     }
 
     /// Sets how long to wait for each line of an answer.
-    pub fn be_patient(&self, wait: Duration) {
+    pub fn set_answer_timeout(&self, wait: Duration) {
         let _ = self.stream.get_ref().set_recv_timeout(Some(wait));
     }
 

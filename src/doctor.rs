@@ -72,14 +72,14 @@ impl Finding {
 
 /// Runs all checks. `directory` decides which project settings count.
 pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report {
-    let mut findings = programs::look();
-    findings.extend(home::look(environment));
+    let mut findings = programs::check();
+    findings.extend(home::check(environment));
     let (seen, from) = (environment.clone(), directory.to_owned());
-    findings.extend(within(AGENTS, move || agent::look(&seen, &from)).unwrap_or_else(|| {
+    findings.extend(within(AGENTS, move || agent::check(&seen, &from)).unwrap_or_else(|| {
         let what = "the agents' directories do not answer, so their settings cannot be checked";
         vec![Finding::unknown("agents", what)]
     }));
-    findings.extend(daemon::look(environment));
+    findings.extend(daemon::check(environment));
     let healthy = findings.iter().all(|finding| finding.status != Health::Error);
     Report { healthy, findings }
 }

@@ -93,7 +93,7 @@ impl Environment {
 
     /// The endpoint of the home's daemon according to its current configuration.
     pub fn endpoint(&self) -> Endpoint {
-        self.endpoint_of(&Hooks::of(&self.home))
+        self.endpoint_of(&Hooks::read(&self.home))
     }
 
     /// Like [`Environment::endpoint`], with a configuration already read.
@@ -118,7 +118,7 @@ impl Environment {
     }
 
     /// A directory that a variable names but that must not be read, with the reason. No daemon is started with it.
-    pub fn unfit(&self) -> Option<(Agent, &Path, String)> {
+    pub fn unfit_directory(&self) -> Option<(Agent, &Path, String)> {
         let user = user_home()?;
         self.named().find_map(|(agent, directory)| Some((agent, directory, why_unfit(agent, directory, &user)?)))
     }

@@ -18,7 +18,7 @@ pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     // Checked in this order so that a home with a log never waits for a root.
     let is_place = environment.log_is_empty() && folder.join("projects").is_dir();
     // A variable naming an unreadable directory is an error; the examples must not hide it.
-    let wanted = is_place && environment.unfit().is_none() && !environment.has_transcripts();
+    let wanted = is_place && environment.unfit_directory().is_none() && !environment.has_transcripts();
     wanted.then_some(folder)
 }
 

@@ -9,12 +9,12 @@
 //! parser or logging, which keeps them out of the small binary.
 
 mod event;
+mod exchange;
+mod file_limit;
 mod input;
-mod room;
-mod said;
+mod output;
 mod spool;
 mod starter;
-mod talk;
 mod watchdog;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,10 +29,10 @@ use baton_protocol::{HookParams, OWN_CHILD, Spooled};
 
 use crate::environment::{Environment, Hooks};
 use event::Event;
+use exchange::NotTaken;
 use input::Input;
 pub use spool::{lost, unreadable};
-use talk::UnindexedReason;
-use watchdog::{Call, Desk, Phase};
+use watchdog::{Call, Phase, SharedCall};
 
 /// Size of one read from standard input.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -47,9 +47,9 @@ pub fn run(event: Option<String>, started: Instant) {
         return;
     }
     let Ok(environment) = Environment::read() else { return };
-    let desk = Arc::new(Desk::new(Call {
+    let shared = Arc::new(SharedCall::new(Call {
         phase: Phase::Starting,
-        event: event.as_deref().map(Event::of),
+        event: event.as_deref().map(Event::parse),
         id: unique(),
         at: SystemTime::now(),
         started,
@@ -58,36 +58,36 @@ pub fn run(event: Option<String>, started: Instant) {
         timeout: None,
     }));
     // Without the watchdog the time limit cannot be kept.
-    if !desk.guard() {
+    if !shared.start_watchdog() {
         return;
     }
     // A home that others can write to is not trusted: write nothing and connect to nothing.
     if lock::check_home(&environment.home).is_err() {
         return;
     }
-    let hooks = Hooks::of(&environment.home);
-    desk.change(|call| {
+    let hooks = Hooks::read(&environment.home);
+    shared.change(|call| {
         call.timeout = hooks.timeout;
         // Disabled hooks are counted if a daemon runs, and have no other effect.
         call.spool_in = hooks.enabled.then(|| environment.home.clone());
         call.phase = Phase::Reading(Input::default());
     });
-    read(&desk);
-    let (event, params) = desk.params();
-    let told = talk::tell(&environment, &hooks, &params);
+    read(&shared);
+    let (event, params) = shared.params();
+    let told = exchange::report(&environment, &hooks, &params);
     let took = started.elapsed();
-    desk.change(|call| call.phase = Phase::Ending);
+    shared.change(|call| call.phase = Phase::Ending);
     match told {
         Ok((link, answer)) => {
-            if let Some(context) = answer.context.filter(|_| event.may_say()) {
-                said::print(&event, &context);
+            if let Some(context) = answer.context.filter(|_| event.reaches_agent()) {
+                output::print(&event, &context);
             }
-            link.took(&event, took);
+            link.report_duration(&event, took);
         }
         Err(why) if hooks.enabled => {
-            leave(&environment.home, why, took, params);
+            spool_signal(&environment.home, why, took, params);
             // A daemon needs room for at least one byte in a file.
-            if why == UnindexedReason::Absent && event.kind == SignalKind::SessionStart && room::is_for(1) {
+            if why == NotTaken::Absent && event.kind == SignalKind::SessionStart && file_limit::allows(1) {
                 starter::start(&environment);
             }
         }
@@ -95,8 +95,8 @@ pub fn run(event: Option<String>, started: Instant) {
     }
 }
 
-/// Reads one JSON value from standard input into the desk, or as much of it as arrives.
-fn read(desk: &Desk) {
+/// Reads one JSON value from standard input into the shared call, or as much of it as arrives.
+fn read(shared: &SharedCall) {
     let mut input = io::stdin().lock();
     let mut piece = vec![0; PIECE_BYTES];
     loop {
@@ -110,8 +110,8 @@ fn read(desk: &Desk) {
             }
             Err(_) => return,
         };
-        let is_whole = desk.change(|call| match &mut call.phase {
-            Phase::Reading(input) => input.take(&piece[..count]),
+        let is_whole = shared.change(|call| match &mut call.phase {
+            Phase::Reading(input) => input.push(&piece[..count]),
             _ => true,
         });
         if is_whole {
@@ -121,10 +121,10 @@ fn read(desk: &Desk) {
 }
 
 /// Writes a signal that no daemon took to the spool. An error is ignored: nothing more can be done.
-fn leave(home: &Path, why: UnindexedReason, took: Duration, hook: HookParams) {
+fn spool_signal(home: &Path, why: NotTaken, took: Duration, hook: HookParams) {
     let took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let hook = HookParams { wait_ms: 0, ..hook };
-    let _ = spool::leave(home, Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });
+    let _ = spool::store(home, Spooled { v: 1, why: why.as_str().to_owned(), took_us, hook });
 }
 
 /// Returns a unique id of 128 bits, keyed by the system's randomness.

@@ -37,7 +37,7 @@ impl LogFile {
 }
 
 /// Path of the rotated log.
-fn aside(path: &Path) -> PathBuf {
+fn rotated_path(path: &Path) -> PathBuf {
     let mut aside = path.to_owned().into_os_string();
     aside.push(".1");
     aside.into()
@@ -54,7 +54,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
 
 impl Inner {
     fn rotate(&mut self) -> io::Result<()> {
-        match std::fs::rename(&self.path, aside(&self.path)) {
+        match std::fs::rename(&self.path, rotated_path(&self.path)) {
             // Not found: the last rotation moved the file but could not create a new one.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -15,17 +15,17 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Result of a program.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct ProgramOutput {
     /// True if it exited with success.
     pub(crate) is_ok: bool,
     /// Its standard output and standard error.
-    pub(crate) said: String,
+    pub(crate) output: String,
 }
 
-impl Ran {
+impl ProgramOutput {
     /// The last line of output: the reason of a failure.
     pub(crate) fn reason(&self) -> &str {
-        self.said.trim().lines().last().unwrap_or("it does not say why")
+        self.output.trim().lines().last().unwrap_or("it does not say why")
     }
 }
 
@@ -56,15 +56,15 @@ fn is_executable(_: &Metadata) -> bool {
 }
 
 /// Runs a program with empty standard input. It is killed after `wait`, which is an error.
-pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<Ran> {
+pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<ProgramOutput> {
     // A file instead of a pipe: a process that the program leaves behind cannot block us.
-    let mut said = tempfile::tempfile()?;
+    let mut output = tempfile::tempfile()?;
     let mut child = Command::new(program)
         .args(arguments)
         .env(OWN_CHILD, "1")
         .stdin(Stdio::null())
-        .stdout(said.try_clone()?)
-        .stderr(said.try_clone()?)
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?)
         .spawn()?;
     let until = Instant::now() + wait;
     let status = loop {
@@ -79,23 +79,23 @@ pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::R
         std::thread::sleep(LOOK);
     };
     let mut bytes = Vec::new();
-    said.rewind()?;
-    said.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(Ran { is_ok: status.success(), said: String::from_utf8_lossy(&bytes).into_owned() })
+    output.rewind()?;
+    output.take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(ProgramOutput { is_ok: status.success(), output: String::from_utf8_lossy(&bytes).into_owned() })
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    fn sh(script: &str, wait: Duration) -> io::Result<Ran> {
+    fn sh(script: &str, wait: Duration) -> io::Result<ProgramOutput> {
         run(Path::new("/bin/sh"), &["-c".to_owned(), script.to_owned()], wait)
     }
 
     #[test]
     fn a_program_is_given_its_time_and_no_more() {
         let ran = sh("echo one; echo two >&2; exit 3", Duration::from_secs(30)).unwrap();
-        assert!(!ran.is_ok && ran.said == "one\ntwo\n" && ran.reason() == "two");
+        assert!(!ran.is_ok && ran.output == "one\ntwo\n" && ran.reason() == "two");
         assert!(sh("test -n \"$BATON_CHILD\" && cat", Duration::from_secs(30)).unwrap().is_ok);
         let error = sh("exec sleep 600", Duration::from_millis(1)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

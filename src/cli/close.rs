@@ -55,7 +55,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let result = super::ask(environment, |client| {
         let _waiting = Waiting::new("reading and indexing the session");
-        client.be_patient(Duration::from_secs(args.wait + 60));
+        client.set_answer_timeout(Duration::from_secs(args.wait + 60));
         client.call_raw(method::CLOSE, &params, |_| {})
     })?;
     let closed: Close = super::parse_result(&result)?;

@@ -47,7 +47,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         }
     };
     if mode == Mode::Foreground {
-        client::check_named(environment)?;
+        client::check_named_directories(environment)?;
     }
     let ran = daemon::run(environment, mode);
     if let (Err(error), Mode::Detached | Mode::Throwaway | Mode::Leashed) = (&ran, mode) {

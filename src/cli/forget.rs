@@ -172,7 +172,7 @@ fn call(
     let progress = Progress::new();
     // The id makes a repeated call do the work once and give the same answer.
     let result = super::ask_shown(environment, json, |client| {
-        client.be_patient(SILENT);
+        client.set_answer_timeout(SILENT);
         client.call_raw(method::FORGET, params, |told| progress.show(&told))
     });
     progress.end();

@@ -52,7 +52,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let progress = Progress::new();
     let result = super::ask(environment, |client| {
-        client.be_patient(SILENT);
+        client.set_answer_timeout(SILENT);
         client.call_raw(method::REINDEX, &params, |told| progress.show(&told))
     });
     progress.end();

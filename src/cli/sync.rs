@@ -40,7 +40,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         dry_run: args.dry_run,
     };
     let mut client = Client::connect_or_start(environment)?;
-    client.be_patient(SILENT);
+    client.set_answer_timeout(SILENT);
     let progress = Progress::new();
     let result = client.call_raw(method::SYNC, &params, |told| progress.show(&told));
     progress.end();

@@ -97,9 +97,9 @@ impl Daemon {
 
 /// Returns [`Error::NotRead`] if an environment variable names a directory that is not read, unless the configuration
 /// lists the directories.
-pub(crate) fn check_named(environment: &Environment) -> Result<(), Error> {
-    match environment.unfit() {
-        Some((agent, directory, why)) if !Hooks::of(&environment.home).names_directories => {
+pub(crate) fn check_named_directories(environment: &Environment) -> Result<(), Error> {
+    match environment.unfit_directory() {
+        Some((agent, directory, why)) if !Hooks::read(&environment.home).names_directories => {
             Err(not_read(environment, agent, directory, &why))
         }
         _ => Ok(()),

@@ -21,7 +21,7 @@ struct Settings {
     value: Value,
 }
 
-pub(super) fn look(environment: &Environment, directory: &Path) -> Vec<Finding> {
+pub(super) fn check(environment: &Environment, directory: &Path) -> Vec<Finding> {
     let of = |host| match host {
         Host::Claude => claude(environment, directory),
         Host::Codex => codex(environment),

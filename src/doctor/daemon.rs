@@ -22,7 +22,7 @@ const COUNTING: Duration = Duration::from_secs(5);
 /// Depth of transcripts below a root: project, session, subagents.
 const DEPTH: usize = 4;
 
-pub(super) fn look(environment: &Environment) -> Vec<Finding> {
+pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let stop = "see `baton logs`; `baton stop` and try again";
     let mut client = match Client::connect(environment) {
         Ok(Some(client)) => client,
@@ -49,7 +49,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     findings.push(coverage(&status, unindexed.ok().map(|unindexed| unindexed.count)));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
-    findings.push(super::model::look(&status.enrichment));
+    findings.push(super::model::check(&status.enrichment));
     findings.push(vault(status.vault.as_ref()));
     findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
     findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {

@@ -13,10 +13,10 @@ use crate::environment::{Environment, Hooks};
 use crate::hook;
 use crate::install::call::quoted;
 
-pub(super) fn look(environment: &Environment) -> Vec<Finding> {
+pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
     let configured = environment.endpoint();
-    let elsewhere = client::elsewhere(environment, &configured);
+    let elsewhere = client::other_endpoints(environment, &configured);
     if let Err(SocketError::Exposed { folder, why, fix }) = configured.check(&environment.home) {
         let what = format!("hooks.socket_path is in {}, which {why}: no daemon listens there", folder.display());
         findings.push(Finding::error("socket", what, fix));
@@ -25,7 +25,7 @@ pub(super) fn look(environment: &Environment) -> Vec<Finding> {
     findings.extend(std::iter::once(&configured).chain(&elsewhere).find_map(socket_of));
     findings.push(spool(&environment.home.join(SPOOL)));
     findings.push(variables());
-    if !Hooks::of(&environment.home).enabled {
+    if !Hooks::read(&environment.home).enabled {
         let file = environment.home.join("config.json");
         findings.push(Finding::warn(
             "hooks",

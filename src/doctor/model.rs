@@ -15,7 +15,7 @@ fn owed(count: u64) -> String {
 }
 
 /// Failures of the model are listed among the daemon's problems.
-pub(super) fn look(enrichment: &Enrichment) -> Finding {
+pub(super) fn check(enrichment: &Enrichment) -> Finding {
     let Enrichment { state, model: Some(model), base_url: Some(url), .. } = enrichment else {
         return Finding::ok("model", "off: episodes are made by rules, and nothing is sent anywhere");
     };
@@ -41,9 +41,9 @@ mod tests {
     fn who_reads_along_is_warned_of() {
         let told = |url: &str| {
             let (model, base_url) = (Some("m".to_owned()), Some(url.to_owned()));
-            look(&Enrichment { state: "ready".to_owned(), model, base_url, ..Enrichment::default() })
+            check(&Enrichment { state: "ready".to_owned(), model, base_url, ..Enrichment::default() })
         };
-        assert!(look(&Enrichment::default()).what.starts_with("off"));
+        assert!(check(&Enrichment::default()).what.starts_with("off"));
         for (url, health) in [
             ("http://127.0.0.1:1/v1", Health::Ok),
             ("https://api.openai.com/v1", Health::Ok),

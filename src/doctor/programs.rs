@@ -11,7 +11,7 @@ use crate::program;
 const WAIT: Duration = Duration::from_secs(10);
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub(super) fn look() -> Vec<Finding> {
+pub(super) fn check() -> Vec<Finding> {
     let Ok(own) = Programs::own() else {
         return vec![Finding::unknown("program", "cannot find this program's own path")];
     };
@@ -74,6 +74,6 @@ fn hook(own: &Programs) -> Finding {
 /// Returns the last word of a program's `--version` output.
 fn version(program: &Path) -> Option<String> {
     let ran = program::run(program, &["--version".to_owned()], WAIT).ok().filter(|ran| ran.is_ok)?;
-    let line = ran.said.lines().next()?;
+    let line = ran.output.lines().next()?;
     line.starts_with("baton").then(|| line.split_whitespace().last().map(str::to_owned))?
 }

@@ -57,11 +57,11 @@ struct Keys {
 
 impl Hooks {
     /// Reads a home's configuration. Missing and invalid values get their defaults.
-    pub fn of(home: &Path) -> Self {
+    pub fn read(home: &Path) -> Self {
         FILES.iter().find_map(|name| document(&home.join(name))).unwrap_or_default()
     }
 
-    fn told(hooks: &RawValue) -> Self {
+    fn parse(hooks: &RawValue) -> Self {
         let keys: Keys = serde_json::from_str(hooks.get()).unwrap_or_default();
         let text: Option<String> = value(keys.socket_path);
         Self {
@@ -79,7 +79,7 @@ fn document(path: &Path) -> Option<Hooks> {
     let document: Document = serde_json::from_slice(&text).ok()?;
     let tracking: Option<Tracking> = value(document.session_tracking);
     let directories: Option<Vec<String>> = tracking.and_then(|tracking| value(tracking.watch_directories));
-    let hooks = document.hooks.as_deref().map(Hooks::told).unwrap_or_default();
+    let hooks = document.hooks.as_deref().map(Hooks::parse).unwrap_or_default();
     Some(Hooks { names_directories: directories.is_some(), ..hooks })
 }
 
@@ -99,7 +99,7 @@ mod tests {
                 std::fs::write(temp.path().join(name), text).unwrap();
             }
         }
-        let hooks = Hooks::of(temp.path());
+        let hooks = Hooks::read(temp.path());
         let ms = hooks.timeout.map(|timeout| timeout.as_millis() as u64);
         assert_eq!((hooks.enabled, hooks.socket_path.as_deref().and_then(Path::to_str), ms), expected, "{config:?}");
     }
@@ -140,7 +140,7 @@ mod tests {
         let names = |text: &str| {
             let temp = tempfile::tempdir().unwrap();
             std::fs::write(temp.path().join(FILES[0]), text).unwrap();
-            Hooks::of(temp.path()).names_directories
+            Hooks::read(temp.path()).names_directories
         };
         assert!(names(r#"{"session_tracking": {"watch_directories": ["~/t"], "enabled": true}}"#));
         for none in ["{}", r#"{"session_tracking": 3}"#, r#"{"session_tracking": {"watch_directories": null}}"#] {

@@ -10,10 +10,10 @@ use super::input::Field;
 /// Budget of an event.
 const BUDGET: Duration = Duration::from_millis(100);
 /// Budget of an event whose output reaches the agent.
-const TELLING_BUDGET: Duration = Duration::from_millis(150);
+const CONTEXT_BUDGET: Duration = Duration::from_millis(150);
 /// Largest budget that can be configured.
-const MOST: Duration = Duration::from_millis(limits::HOOK_MS);
-const END_MOST: Duration = Duration::from_millis(limits::HOOK_END_MS);
+const BUDGET_MAX: Duration = Duration::from_millis(limits::HOOK_MS);
+const END_BUDGET_MAX: Duration = Duration::from_millis(limits::HOOK_END_MS);
 /// Longest name of an event, in characters.
 const NAME_CHARS: usize = 64;
 
@@ -27,7 +27,7 @@ pub(super) struct Event {
 
 impl Event {
     /// Parses an event's name as an agent or a person writes it. Every name is accepted.
-    pub(super) fn of(name: &str) -> Self {
+    pub(super) fn parse(name: &str) -> Self {
         let kind = SignalKind::from_hook_name(name);
         let name = match kind {
             SignalKind::Other => name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect(),
@@ -37,19 +37,19 @@ impl Event {
     }
 
     /// True if the hook's output reaches the agent.
-    pub(super) fn may_say(&self) -> bool {
+    pub(super) fn reaches_agent(&self) -> bool {
         matches!(self.kind, SignalKind::SessionStart | SignalKind::UserPromptSubmit)
     }
 
     /// Budget unless configured otherwise.
     pub(super) fn budget(&self) -> Duration {
-        if self.may_say() { TELLING_BUDGET } else { BUDGET }
+        if self.reaches_agent() { CONTEXT_BUDGET } else { BUDGET }
     }
 
     /// Upper limit of the budget, whatever is configured: a signal must be in the spool before the agent kills the
     /// hook.
-    pub(super) fn most(&self) -> Duration {
-        if self.kind == SignalKind::SessionEnd { END_MOST } else { MOST }
+    pub(super) fn max_budget(&self) -> Duration {
+        if self.kind == SignalKind::SessionEnd { END_BUDGET_MAX } else { BUDGET_MAX }
     }
 
     /// The input field that holds the reason or trigger of this event.
@@ -86,9 +86,9 @@ mod tests {
             ("New Thing\n", "NewThing", 100),
             ("", "", 100),
         ] {
-            let event = Event::of(written);
+            let event = Event::parse(written);
             assert_eq!((event.name.as_str(), event.budget()), (told, Duration::from_millis(ms)), "{written}");
         }
-        assert_eq!(Event::of(&"x".repeat(1000)).name.len(), NAME_CHARS);
+        assert_eq!(Event::parse(&"x".repeat(1000)).name.len(), NAME_CHARS);
     }
 }

@@ -68,7 +68,7 @@ struct Text {
 
 impl Input {
     /// Parses the next bytes. Returns true if no more input is needed.
-    pub(super) fn take(&mut self, piece: &[u8]) -> bool {
+    pub(super) fn push(&mut self, piece: &[u8]) -> bool {
         for byte in piece {
             if self.over || self.read >= BYTES {
                 return true;
@@ -163,11 +163,11 @@ mod tests {
     /// Parses the input whole and byte by byte, and requires the same result.
     fn read(bytes: &[u8]) -> (Input, bool) {
         let mut whole = Input::default();
-        let is_over = whole.take(bytes);
+        let is_over = whole.push(bytes);
         let mut slowly = Input::default();
         let mut is_over_slowly = false;
         for byte in bytes {
-            is_over_slowly = slowly.take(&[*byte]);
+            is_over_slowly = slowly.push(&[*byte]);
         }
         assert_eq!((&whole.found, is_over), (&slowly.found, is_over_slowly), "{}", String::from_utf8_lossy(bytes));
         (whole, is_over)
@@ -218,9 +218,9 @@ mod tests {
         let long = format!("{{\"cwd\":\"/{}\",\"session_id\":\"a\"}}", "x".repeat(TEXT_BYTES));
         check(long.as_bytes(), Some("a"), None, true);
         let mut input = Input::default();
-        assert!(!input.take(br#"{"session_id":"a","prompt":""#));
+        assert!(!input.push(br#"{"session_id":"a","prompt":""#));
         let piece = vec![b'x'; 1024 * 1024];
-        let pieces = (1..100).find(|_| input.take(&piece));
+        let pieces = (1..100).find(|_| input.push(&piece));
         assert_eq!(pieces, Some(8));
         assert!(input.text.as_ref().is_some_and(|text| text.kept.is_none()), "a prompt is never kept");
         assert_eq!(input.get(Field::Session).as_deref(), Some("a"));

@@ -12,7 +12,7 @@ use baton_events::session::SignalKind;
 use baton_protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
 use baton_redaction::redact;
 
-use super::room;
+use super::file_limit;
 use crate::print::counted;
 
 /// Highest count of lost signals.
@@ -21,7 +21,7 @@ const DROPPED_MAX: u64 = 1_000_000;
 const NAMED_BYTES: usize = 200;
 
 /// Writes a signal to the spool. If that fails, counts it as lost, if possible.
-pub(super) fn leave(home: &Path, spooled: Spooled) -> io::Result<()> {
+pub(super) fn store(home: &Path, spooled: Spooled) -> io::Result<()> {
     let spooled = &Spooled { hook: without_secrets(spooled.hook), ..spooled };
     let folder = home.join(SPOOL);
     durable::make_private_folder(&folder)?;
@@ -54,7 +54,7 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
     let path = folder.join(&name);
     // Replacing a file does not increase the number.
     let is_full = || fs::read_dir(folder).map_or(0, |files| files.take(SPOOL_FILES_MAX).count()) >= SPOOL_FILES_MAX;
-    if is_large || !room::is_for(bytes.len()) || (is_full() && !path.exists()) {
+    if is_large || !file_limit::allows(bytes.len()) || (is_full() && !path.exists()) {
         return Err(io::ErrorKind::StorageFull.into());
     }
     let temporary = folder.join(format!("{}{}", spooled.hook.id, durable::BEING_WRITTEN));
@@ -91,7 +91,7 @@ pub fn unreadable(count: u64) -> String {
 fn count_lost(folder: &Path) -> io::Result<()> {
     let mut file: File = private(OpenOptions::new().append(true).create(true)).open(folder.join(SPOOL_DROPPED))?;
     let counted = file.metadata()?.len();
-    let is_room = room::is_for(usize::try_from(counted).unwrap_or(usize::MAX).saturating_add(1));
+    let is_room = file_limit::allows(usize::try_from(counted).unwrap_or(usize::MAX).saturating_add(1));
     if counted < DROPPED_MAX && is_room { file.write_all(b".") } else { Ok(()) }
 }
 
@@ -134,7 +134,7 @@ mod tests {
             ("Stop", "", "f"),
             ("SessionStart", "a/b", "g"),
         ] {
-            leave(home, spooled(event, session, id)).unwrap();
+            store(home, spooled(event, session, id)).unwrap();
         }
         let expected =
             ["1790000000123-a.json", "1790000000123-b.json", "1790000000123-e.json", "activity-s.json", SPOOL_DROPPED];
@@ -168,14 +168,14 @@ mod tests {
         const KEY: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path();
-        leave(home, spooled("SessionEnd", KEY, "a")).unwrap();
-        leave(home, spooled("Stop", KEY, "b")).unwrap();
+        store(home, spooled("SessionEnd", KEY, "a")).unwrap();
+        store(home, spooled("Stop", KEY, "b")).unwrap();
         assert_eq!(files(home), [SPOOL_DROPPED], "no session is named so");
         let mut end = spooled(KEY, "01a206aa-ab65-7331-81dc-6a9ae55a3a1c", "c");
         let rollout = format!("/x/rollout-2026-11-23T05-00-00-{}.jsonl", end.hook.session_id);
         end.hook.transcript_path = Some(rollout.clone());
         (end.hook.agent_id, end.hook.detail) = (Some(KEY.to_owned()), Some(KEY.to_owned()));
-        leave(home, end).unwrap();
+        store(home, end).unwrap();
         // An unknown event counts as activity.
         let activity = "activity-01a206aa-ab65-7331-81dc-6a9ae55a3a1c.json";
         let text = fs::read_to_string(home.join(SPOOL).join(activity)).unwrap();
@@ -186,19 +186,19 @@ mod tests {
     fn a_full_spool_takes_only_what_replaces_something() {
         let temp = tempfile::tempdir().unwrap();
         let home = temp.path();
-        leave(home, spooled("Stop", "s", "a")).unwrap();
+        store(home, spooled("Stop", "s", "a")).unwrap();
         for number in 1..SPOOL_FILES_MAX {
             fs::write(home.join(SPOOL).join(format!("{number:013}-x.json")), "").unwrap();
         }
-        leave(home, spooled("SessionEnd", "s", "b")).unwrap();
-        leave(home, spooled("Stop", "other", "c")).unwrap();
-        leave(home, spooled("Stop", "s", "d")).unwrap();
+        store(home, spooled("SessionEnd", "s", "b")).unwrap();
+        store(home, spooled("Stop", "other", "c")).unwrap();
+        store(home, spooled("Stop", "s", "d")).unwrap();
         assert_eq!(files(home).len(), SPOOL_FILES_MAX + 1);
         assert_eq!(fs::read(home.join(SPOOL).join(SPOOL_DROPPED)).unwrap(), b"..");
         let text = fs::read_to_string(home.join(SPOOL).join("activity-s.json")).unwrap();
         assert!(text.contains("\"id\":\"d\""), "{text}");
         let large = Spooled { why: "x".repeat(70_000), ..spooled("SessionEnd", "s", "e") };
-        leave(home, large).unwrap();
+        store(home, large).unwrap();
         assert_eq!(fs::read(home.join(SPOOL).join(SPOOL_DROPPED)).unwrap(), b"...");
     }
 
@@ -206,8 +206,8 @@ mod tests {
     fn where_nothing_can_be_written_nothing_is_there() {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join(SPOOL), "a file").unwrap();
-        assert!(leave(temp.path(), spooled("Stop", "s", "a")).is_err());
-        assert!(leave(Path::new("/dev/null/home"), spooled("Stop", "s", "a")).is_err());
+        assert!(store(temp.path(), spooled("Stop", "s", "a")).is_err());
+        assert!(store(Path::new("/dev/null/home"), spooled("Stop", "s", "a")).is_err());
         assert_eq!(fs::read_to_string(temp.path().join(SPOOL)).unwrap(), "a file");
         #[cfg(unix)]
         {
@@ -215,7 +215,7 @@ mod tests {
             fs::create_dir(&home).unwrap();
             fs::create_dir(&elsewhere).unwrap();
             std::os::unix::fs::symlink(&elsewhere, home.join(SPOOL)).unwrap();
-            assert!(leave(&home, spooled("SessionEnd", "s", "a")).is_err());
+            assert!(store(&home, spooled("SessionEnd", "s", "a")).is_err());
             assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0, "nothing through a link");
         }
     }

@@ -17,16 +17,16 @@ use baton_base::limits;
 use baton_protocol::HookParams;
 
 use super::event::Event;
+use super::exchange::NotTaken;
 use super::input::{Field, Input};
-use super::talk::UnindexedReason;
 
 /// Shortest budget that can be configured; the longest depends on the event.
-const LEAST: Duration = Duration::from_millis(10);
+const BUDGET_MIN: Duration = Duration::from_millis(10);
 /// Time limit for the agent's input, from the start of the process. After that the event is given up: unless more is
 /// configured, no hook may take longer.
-const INPUT: Duration = Duration::from_millis(limits::HOOK_END_MS);
+const INPUT_TIMEOUT: Duration = Duration::from_millis(limits::HOOK_END_MS);
 /// Least time left for writing the spool file, even if a busy machine has used up all time.
-const LAST: Duration = Duration::from_millis(30);
+const SPOOL_TIME_MIN: Duration = Duration::from_millis(30);
 /// Stack size of these threads, which do little.
 const STACK_BYTES: usize = 256 * 1024;
 
@@ -61,12 +61,12 @@ pub(super) enum Phase {
 }
 
 /// State shared by the working thread and the watchdog.
-pub(super) struct Desk {
+pub(super) struct SharedCall {
     call: Mutex<Call>,
     changed: Condvar,
 }
 
-impl Desk {
+impl SharedCall {
     pub(super) fn new(call: Call) -> Self {
         Self { call: Mutex::new(call), changed: Condvar::new() }
     }
@@ -106,9 +106,9 @@ impl Desk {
     }
 
     /// Starts the watchdog. Returns false if no thread can be created.
-    pub(super) fn guard(self: &Arc<Self>) -> bool {
-        let desk = self.clone();
-        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || desk.watch()).is_ok()
+    pub(super) fn start_watchdog(self: &Arc<Self>) -> bool {
+        let shared = self.clone();
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(move || shared.watch()).is_ok()
     }
 
     fn watch(&self) {
@@ -124,7 +124,7 @@ impl Desk {
             }
             call = self.changed.wait_timeout(call, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let end_at = call.end_at().max(Instant::now() + LAST);
+        let end_at = call.end_at().max(Instant::now() + SPOOL_TIME_MIN);
         let (home, took) = (call.spool_in.take(), call.started.elapsed());
         let params = match std::mem::replace(&mut call.phase, Phase::GivenUp) {
             Phase::Starting | Phase::Ending | Phase::GivenUp => exit(0),
@@ -144,7 +144,7 @@ impl Desk {
             exit(0);
         });
         if last.is_ok() {
-            super::leave(&home, UnindexedReason::Timeout, took, params);
+            super::spool_signal(&home, NotTaken::Timeout, took, params);
         }
         exit(0);
     }
@@ -155,16 +155,16 @@ impl Call {
     fn budget(&self) -> (Duration, Duration) {
         // While the name is unknown, assume the shortest limit.
         let (usual, most) = match &self.event {
-            Some(event) => (event.budget(), event.most()),
-            None => (Event::of("").budget(), Event::of("SessionEnd").most()),
+            Some(event) => (event.budget(), event.max_budget()),
+            None => (Event::parse("").budget(), Event::parse("SessionEnd").max_budget()),
         };
-        (self.timeout.map_or(usual, |timeout| timeout.clamp(LEAST, most)), most)
+        (self.timeout.map_or(usual, |timeout| timeout.clamp(BUDGET_MIN, most)), most)
     }
 
     fn end_at(&self) -> Instant {
         let (budget, most) = self.budget();
         match (&self.phase, self.read_at) {
-            (Phase::Reading(_), _) => self.started + budget.max(INPUT),
+            (Phase::Reading(_), _) => self.started + budget.max(INPUT_TIMEOUT),
             (_, Some(read_at)) => (read_at + budget).min(self.started + most),
             (_, None) => self.started + budget,
         }
@@ -177,9 +177,9 @@ impl Call {
 
     /// Builds the event and its parameters from the input read so far.
     fn read(&mut self) -> (Event, HookParams) {
-        let Phase::Reading(input) = &mut self.phase else { return (Event::of(""), HookParams::default()) };
+        let Phase::Reading(input) = &mut self.phase else { return (Event::parse(""), HookParams::default()) };
         let named = input.get(Field::EventName);
-        let event = self.event.clone().unwrap_or_else(|| Event::of(named.as_deref().unwrap_or_default()));
+        let event = self.event.clone().unwrap_or_else(|| Event::parse(named.as_deref().unwrap_or_default()));
         let at = self.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let params = HookParams {
             id: self.id.clone(),
@@ -203,10 +203,10 @@ mod tests {
 
     fn call(event: Option<&str>, input: &str, timeout_ms: Option<u64>) -> Call {
         let mut read = Input::default();
-        read.take(input.as_bytes());
+        read.push(input.as_bytes());
         Call {
             phase: Phase::Reading(read),
-            event: event.map(Event::of),
+            event: event.map(Event::parse),
             id: "one".to_owned(),
             at: UNIX_EPOCH + Duration::from_millis(1_790_000_000_123),
             started: Instant::now(),
@@ -222,7 +222,7 @@ mod tests {
         let mut call = call(event, "", timeout_ms);
         let since = |at: Instant| at.duration_since(call.started).as_millis();
         let reading = [since(call.give_up_at()), since(call.end_at())];
-        let event = call.event.clone().unwrap_or_else(|| Event::of(""));
+        let event = call.event.clone().unwrap_or_else(|| Event::parse(""));
         call.event = Some(event);
         call.phase = Phase::Talking(HookParams::default());
         call.read_at = Some(call.started + Duration::from_millis(read_after));
@@ -274,13 +274,13 @@ mod tests {
             (Some("session-start"), "SessionStart", Some("startup")),
             (Some("Stop"), "Stop", None),
         ] {
-            let desk = Desk::new(call(event, input, None));
-            let (event, params) = desk.params();
+            let shared = SharedCall::new(call(event, input, None));
+            let (event, params) = shared.params();
             assert_eq!((event.name.as_str(), params.event.as_str(), params.detail.as_deref()), (name, name, detail));
             assert_eq!((params.session_id.as_str(), params.at), ("s", 1_790_000_000_123));
             assert!(params.wait_ms <= 90, "{}", params.wait_ms);
         }
-        let (event, params) = Desk::new(call(None, "", None)).params();
+        let (event, params) = SharedCall::new(call(None, "", None)).params();
         assert_eq!((event.kind, params.session_id.as_str()), (baton_events::session::SignalKind::Other, ""));
     }
 }

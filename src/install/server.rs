@@ -181,20 +181,21 @@ impl Server {
         }
         if json.is_some() {
             // Warnings may surround the object.
-            let object = ran.said.find('{').zip(ran.said.rfind('}')).and_then(|(from, to)| ran.said.get(from..=to));
+            let object =
+                ran.output.find('{').zip(ran.output.rfind('}')).and_then(|(from, to)| ran.output.get(from..=to));
             let told: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
             return Ok(self.compared(&told["transport"]));
         }
         let fact = |name: &str| {
-            let mut lines = ran.said.lines().map(str::trim);
+            let mut lines = ran.output.lines().map(str::trim);
             lines.find_map(|line| line.strip_prefix(name)).map(|value| value.trim().to_owned())
         };
         let command = fact("Command:").unwrap_or_default();
-        let has_home = self.env.get(HOME).is_none_or(|home| ran.said.contains(home.as_str()));
+        let has_home = self.env.get(HOME).is_none_or(|home| ran.output.contains(home.as_str()));
         Ok(match () {
             () if command == self.command && has_home => Registered::This,
             // For output in an unexpected form.
-            () if command.is_empty() && ran.said.contains(&self.command) && has_home => Registered::This,
+            () if command.is_empty() && ran.output.contains(&self.command) && has_home => Registered::This,
             () if command.is_empty() || is_baton(&command) => Registered::Otherwise(command),
             () => Registered::Foreign(command),
         })

@@ -27,7 +27,7 @@ impl Follower {
     pub fn new(path: PathBuf) -> Self {
         // Open the newer file first: if it is rotated meanwhile, it is not read twice.
         let open = Source::open(&path);
-        let aside = Source::open(&super::aside(&path))
+        let aside = Source::open(&super::rotated_path(&path))
             .filter(|aside| open.as_ref().is_none_or(|open| !is_same(&aside.file, &open.file)));
         Self { path, aside, open }
     }
@@ -89,22 +89,22 @@ impl Source {
             for piece in block[..count].split_inclusive(|byte| *byte == b'\n') {
                 match piece.strip_suffix(b"\n") {
                     Some(end) => {
-                        self.take(end);
-                        self.tell(each);
+                        self.append(end);
+                        self.emit(each);
                     }
-                    None => self.take(piece),
+                    None => self.append(piece),
                 }
             }
         }
     }
 
-    fn take(&mut self, piece: &[u8]) {
+    fn append(&mut self, piece: &[u8]) {
         let room = LINE_BYTES - self.line.len();
         self.cut |= piece.len() > room;
         self.line.extend_from_slice(&piece[..piece.len().min(room)]);
     }
 
-    fn tell(&mut self, each: &mut impl FnMut(&str)) {
+    fn emit(&mut self, each: &mut impl FnMut(&str)) {
         let mut line = String::from_utf8_lossy(&self.line).into_owned();
         if std::mem::take(&mut self.cut) {
             line.push('…');
@@ -115,7 +115,7 @@ impl Source {
 
     fn end(&mut self, each: &mut impl FnMut(&str)) {
         if !self.line.is_empty() {
-            self.tell(each);
+            self.emit(each);
         }
     }
 
@@ -164,7 +164,7 @@ mod tests {
         }
 
         fn rotate(&self) {
-            std::fs::rename(self.path(), super::super::aside(&self.path())).unwrap();
+            std::fs::rename(self.path(), super::super::rotated_path(&self.path())).unwrap();
         }
 
         fn check(&mut self, follower: &mut Follower, expected: &[&str]) {

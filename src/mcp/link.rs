@@ -122,7 +122,7 @@ impl Link {
         let configured = environment.endpoint();
         let mut stream = open(&configured).await;
         if stream.is_err() {
-            for endpoint in client::elsewhere(environment, &configured) {
+            for endpoint in client::other_endpoints(environment, &configured) {
                 stream = stream.or(open(&endpoint).await);
             }
         }

@@ -43,7 +43,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = VaultCompactParams { session: args.session.as_deref().map(session), dry_run: args.dry_run };
     let progress = Progress::new();
     let result = ask(environment, |client| {
-        client.be_patient(SILENT);
+        client.set_answer_timeout(SILENT);
         client.call_raw(method::VAULT_COMPACT, &params, |told| progress.show(&told))
     });
     progress.end();

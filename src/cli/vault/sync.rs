@@ -37,7 +37,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = VaultSyncParams { project: args.project.as_deref().map(project) };
     let progress = Progress::new();
     let result = ask(environment, |client| {
-        client.be_patient(SILENT);
+        client.set_answer_timeout(SILENT);
         client.call_raw(method::VAULT_SYNC, &params, |told| progress.show(&told))
     });
     progress.end();

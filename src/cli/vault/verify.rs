@@ -29,7 +29,7 @@ pub(super) struct Args {
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let progress = Progress::new();
     let result = ask(environment, |client| {
-        client.be_patient(SILENT);
+        client.set_answer_timeout(SILENT);
         client.call_raw(method::VAULT_VERIFY, &(), |told| progress.show(&told))
     });
     progress.end();

@@ -36,7 +36,7 @@ impl DaemonProcess {
         loop {
             match Client::connect(environment) {
                 Ok(Some(client)) => {
-                    client.be_patient(PATIENCE);
+                    client.set_answer_timeout(PATIENCE);
                     return Ok(client);
                 }
                 Ok(None) | Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),

@@ -27,7 +27,7 @@ impl TestDaemon {
     pub(super) fn start(claude: &Path) -> Result<Self, Error> {
         let throwaway = Throwaway::start_program(&program::baton()?, claude)?;
         let client = throwaway.client()?;
-        client.be_patient(PATIENCE);
+        client.set_answer_timeout(PATIENCE);
         Ok(Self { client, throwaway })
     }
 

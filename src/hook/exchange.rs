@@ -24,7 +24,7 @@ const HOOK: u64 = 2;
 
 /// Reason why the daemon did not take an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UnindexedReason {
+pub(super) enum NotTaken {
     /// There is no daemon.
     Absent,
     /// No answer came in time.
@@ -37,7 +37,7 @@ pub(super) enum UnindexedReason {
     OtherVersion,
 }
 
-impl UnindexedReason {
+impl NotTaken {
     /// The value of [`protocol::Spooled::why`].
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -54,73 +54,73 @@ impl UnindexedReason {
 pub(super) struct Link(Stream);
 
 /// Reports an event to the daemon and waits for the answer without a time limit; the watchdog enforces one.
-pub(super) fn tell(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), UnindexedReason> {
-    let stream = client::reach_home(environment, hooks).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => UnindexedReason::Absent,
-        _ => UnindexedReason::Refused,
+pub(super) fn report(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), NotTaken> {
+    let stream = client::connect_home(environment, hooks).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotTaken::Absent,
+        _ => NotTaken::Refused,
     })?;
     let mut lines = line(Some(HELLO), method::HELLO, &client::hello(environment, "hook"));
     lines.extend(line(Some(HOOK), method::HOOK, params));
     // A peer that closes early may still have sent a reason.
     let sent = (&stream).write_all(&lines);
-    let answer =
-        listen(&stream).map_err(|why| if sent.is_err() && why == UnindexedReason::Garbled { UnindexedReason::Refused } else { why })?;
+    let answer = read_answer(&stream)
+        .map_err(|why| if sent.is_err() && why == NotTaken::Garbled { NotTaken::Refused } else { why })?;
     Ok((Link(stream), answer))
 }
 
 impl Link {
     /// Reports how long the hook took; does not wait for an answer.
-    pub(super) fn took(self, event: &Event, time: Duration) {
+    pub(super) fn report_duration(self, event: &Event, time: Duration) {
         let took = HookTook { event: event.name.clone(), us: u64::try_from(time.as_micros()).unwrap_or(u64::MAX) };
         let _ = (&self.0).write_all(&line(None, method::HOOK_TOOK, &took));
     }
 }
 
 /// Reads lines until the answer to the event.
-fn listen(mut stream: impl Read) -> Result<Hook, UnindexedReason> {
+fn read_answer(mut stream: impl Read) -> Result<Hook, NotTaken> {
     let (mut read, mut done) = (Vec::with_capacity(4096), 0);
     let mut piece = [0; 4096];
     loop {
         while let Some(end) = read[done..].iter().position(|byte| *byte == b'\n') {
-            if let Some(answer) = heard(&read[done..done + end])? {
+            if let Some(answer) = parse_line(&read[done..done + end])? {
                 return Ok(answer);
             }
             done += end + 1;
         }
         if read.len() > ANSWER_BYTES {
-            return Err(UnindexedReason::Garbled);
+            return Err(NotTaken::Garbled);
         }
         match stream.read(&mut piece) {
             // The peer hung up.
-            Ok(0) => return Err(UnindexedReason::Refused),
+            Ok(0) => return Err(NotTaken::Refused),
             Ok(count) => read.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return Err(UnindexedReason::Refused),
+            Err(_) => return Err(NotTaken::Refused),
         }
     }
 }
 
 /// Parses a line: the answer to the event, or `None` for any other valid line.
-fn heard(line: &[u8]) -> Result<Option<Hook>, UnindexedReason> {
-    let incoming: Incoming = serde_json::from_slice(line).map_err(|_| UnindexedReason::Garbled)?;
+fn parse_line(line: &[u8]) -> Result<Option<Hook>, NotTaken> {
+    let incoming: Incoming = serde_json::from_slice(line).map_err(|_| NotTaken::Garbled)?;
     match incoming {
-        Incoming { error: Some(failure), .. } if failure.code == code::OTHER_VERSION => Err(UnindexedReason::OtherVersion),
-        Incoming { error: Some(_), .. } => Err(UnindexedReason::Refused),
+        Incoming { error: Some(failure), .. } if failure.code == code::OTHER_VERSION => Err(NotTaken::OtherVersion),
+        Incoming { error: Some(_), .. } => Err(NotTaken::Refused),
         Incoming { id: Some(HELLO), result: Some(result), .. } => {
             let welcome: Welcome = result_of(&result)?;
-            if welcome.protocol == protocol::VERSION { Ok(None) } else { Err(UnindexedReason::OtherVersion) }
+            if welcome.protocol == protocol::VERSION { Ok(None) } else { Err(NotTaken::OtherVersion) }
         }
         Incoming { id: Some(HOOK), result: Some(result), .. } => {
             let answer: Hook = result_of(&result)?;
-            if answer.status.is_empty() { Err(UnindexedReason::Garbled) } else { Ok(Some(answer)) }
+            if answer.status.is_empty() { Err(NotTaken::Garbled) } else { Ok(Some(answer)) }
         }
         Incoming { method: Some(_), .. } => Ok(None),
-        _ => Err(UnindexedReason::Garbled),
+        _ => Err(NotTaken::Garbled),
     }
 }
 
-fn result_of<T: DeserializeOwned>(result: &RawValue) -> Result<T, UnindexedReason> {
-    serde_json::from_str(result.get()).map_err(|_| UnindexedReason::Garbled)
+fn result_of<T: DeserializeOwned>(result: &RawValue) -> Result<T, NotTaken> {
+    serde_json::from_str(result.get()).map_err(|_| NotTaken::Garbled)
 }
 
 fn line(id: Option<u64>, method: &str, params: &impl Serialize) -> Vec<u8> {
@@ -146,9 +146,9 @@ mod tests {
 
     const WELCOME: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocol":1,"version":"0","pid":1}}"#;
 
-    fn check(lines: &[&str], expected: Result<&str, UnindexedReason>) {
+    fn check(lines: &[&str], expected: Result<&str, NotTaken>) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        let heard = listen(text.as_bytes()).map(|answer| answer.status);
+        let heard = read_answer(text.as_bytes()).map(|answer| answer.status);
         assert_eq!(heard.as_deref().map_err(|why| *why), expected, "{text}");
     }
 
@@ -158,25 +158,25 @@ mod tests {
         let progress = r#"{"jsonrpc":"2.0","method":"progress","params":{}}"#;
         check(&[WELCOME, taken], Ok("recorded"));
         check(&[WELCOME, progress, taken, "garbage"], Ok("recorded"));
-        check(&[r#"{"id":1,"result":{"protocol":2,"version":"9","pid":1}}"#, taken], Err(UnindexedReason::OtherVersion));
-        check(&[WELCOME, r#"{"id":2,"error":{"code":-32001,"message":"x"}}"#], Err(UnindexedReason::OtherVersion));
-        check(&[WELCOME, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#], Err(UnindexedReason::Refused));
-        check(&[r#"{"id":null,"error":{"code":-32002,"message":"x"}}"#], Err(UnindexedReason::Refused));
-        check(&[WELCOME], Err(UnindexedReason::Refused));
-        check(&[], Err(UnindexedReason::Refused));
-        check(&["HTTP/1.1 400 Bad Request"], Err(UnindexedReason::Garbled));
-        check(&["{}"], Err(UnindexedReason::Garbled));
-        check(&[WELCOME, r#"{"id":2,"result":{}}"#], Err(UnindexedReason::Garbled));
-        check(&[WELCOME, r#"{"id":2,"result":{"status":7}}"#], Err(UnindexedReason::Garbled));
-        check(&[WELCOME, r#"{"id":3,"result":{"status":"recorded"}}"#], Err(UnindexedReason::Garbled));
+        check(&[r#"{"id":1,"result":{"protocol":2,"version":"9","pid":1}}"#, taken], Err(NotTaken::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32001,"message":"x"}}"#], Err(NotTaken::OtherVersion));
+        check(&[WELCOME, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#], Err(NotTaken::Refused));
+        check(&[r#"{"id":null,"error":{"code":-32002,"message":"x"}}"#], Err(NotTaken::Refused));
+        check(&[WELCOME], Err(NotTaken::Refused));
+        check(&[], Err(NotTaken::Refused));
+        check(&["HTTP/1.1 400 Bad Request"], Err(NotTaken::Garbled));
+        check(&["{}"], Err(NotTaken::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{}}"#], Err(NotTaken::Garbled));
+        check(&[WELCOME, r#"{"id":2,"result":{"status":7}}"#], Err(NotTaken::Garbled));
+        check(&[WELCOME, r#"{"id":3,"result":{"status":"recorded"}}"#], Err(NotTaken::Garbled));
     }
 
     #[test]
     fn nobody_is_listened_to_without_end() {
-        assert_eq!(listen(io::repeat(b'x')).err(), Some(UnindexedReason::Garbled));
+        assert_eq!(read_answer(io::repeat(b'x')).err(), Some(NotTaken::Garbled));
         let long = format!("{WELCOME}\n{}", "{\"method\":\"progress\"}\n".repeat(5000));
-        assert_eq!(listen(long.as_bytes()).err(), Some(UnindexedReason::Garbled));
+        assert_eq!(read_answer(long.as_bytes()).err(), Some(NotTaken::Garbled));
         let mut pieces = io::Read::chain(WELCOME.as_bytes(), &b"\n{\"id\":2,\"result\":{\"status\":\"known\"}}\n"[..]);
-        assert_eq!(listen(&mut pieces).map(|answer| answer.status).as_deref(), Ok("known"));
+        assert_eq!(read_answer(&mut pieces).map(|answer| answer.status).as_deref(), Ok("known"));
     }
 }

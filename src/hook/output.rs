@@ -5,16 +5,16 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::event::Event;
-use super::room;
+use super::file_limit;
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct HookOutput<'a> {
     #[serde(rename = "hookSpecificOutput")]
-    output: Output<'a>,
+    output: SpecificOutput<'a>,
 }
 
 #[derive(Serialize)]
-struct Output<'a> {
+struct SpecificOutput<'a> {
     #[serde(rename = "hookEventName")]
     event: &'a str,
     #[serde(rename = "additionalContext")]
@@ -24,7 +24,7 @@ struct Output<'a> {
 /// Prints context for the agent. Write errors are ignored: the reader has gone.
 pub(super) fn print(event: &Event, context: &str) {
     if let Ok(line) = line(event, context)
-        && room::is_in_output(line.len())
+        && file_limit::allows_output(line.len())
     {
         let mut output = std::io::stdout().lock();
         let _ = output.write_all(&line).and_then(|()| output.flush());
@@ -32,7 +32,7 @@ pub(super) fn print(event: &Event, context: &str) {
 }
 
 fn line(event: &Event, context: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&Said { output: Output { event: &event.name, context } })?;
+    let mut line = serde_json::to_vec(&HookOutput { output: SpecificOutput { event: &event.name, context } })?;
     line.push(b'\n');
     Ok(line)
 }
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn it_is_what_the_agent_understands() {
-        let line = line(&Event::of("session-start"), "a \"fact\"\nanother").unwrap();
+        let line = line(&Event::parse("session-start"), "a \"fact\"\nanother").unwrap();
         let expected = "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\
                         \"additionalContext\":\"a \\\"fact\\\"\\nanother\"}}\n";
         assert_eq!(String::from_utf8(line).unwrap(), expected);
