@@ -248,7 +248,7 @@ pub enum Error {
     Installer(#[from] crate::install::Error),
     /// `install` could not make a change.
     #[error(transparent)]
-    Install(crate::install::Failed),
+    Install(crate::install::ChangeError),
     /// The service could not be managed.
     #[error(transparent)]
     Service(#[from] crate::service::Error),

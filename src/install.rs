@@ -4,11 +4,11 @@
 //! The files changed here belong to other programs. So everything is planned and shown first, only Baton's own entries
 //! are touched, and removing them restores the files byte for byte.
 
-pub(crate) mod call;
 pub(crate) mod document;
 mod guidance;
+pub(crate) mod hook_command;
 pub(crate) mod hooks;
-pub(crate) mod place;
+pub(crate) mod locations;
 mod plan;
 pub(crate) mod plugin;
 mod remark;
@@ -21,17 +21,17 @@ use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::program;
-use call::Caller;
 use document::Document;
-use hooks::Wanted;
-use place::{Place, Programs};
+use hook_command::HookCommand;
+use hooks::AllHooks;
+use locations::{AgentFiles, Programs};
 use plan::Kind;
 use remark::switched_off;
 use server::{Registered, Server};
 use target::Target;
 
-pub use place::{Host, Scope};
-pub use plan::{Change, Failed, Plan};
+pub use locations::{Host, Scope};
+pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
 pub(crate) use remark::retention;
 
@@ -83,9 +83,9 @@ pub struct Unfit(#[from] document::Error);
 /// Sets up one agent in one scope.
 pub struct Installer {
     host: Host,
-    place: Place,
+    files: AgentFiles,
     programs: Programs,
-    caller: Caller,
+    hook_command: HookCommand,
     server: Server,
     registries: Vec<PathBuf>,
     directory: PathBuf,
@@ -98,21 +98,21 @@ impl Installer {
     /// Creates an installer for the project that contains `directory`. Codex has user scope only.
     pub fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Result<Self, Error> {
         let programs = Programs::own().map_err(Error::Own)?;
-        let home = place::other_home(environment);
-        let settings = |scope| (Place::of(scope, environment, directory).settings, scope == Scope::Project);
-        let (place, registries, project_servers, other_places) = match host {
+        let home = locations::other_home(environment);
+        let settings = |scope| (AgentFiles::for_scope(scope, environment, directory).settings, scope == Scope::Project);
+        let (files, registries, project_servers, other_places) = match host {
             Host::Claude => (
-                Place::of(scope, environment, directory),
-                place::registries(environment),
-                Place::of(Scope::Project, environment, directory).servers,
+                AgentFiles::for_scope(scope, environment, directory),
+                locations::registries(environment),
+                AgentFiles::for_scope(Scope::Project, environment, directory).servers,
                 [Scope::User, Scope::Project].map(settings).into(),
             ),
-            Host::Codex => (Place::of_codex(environment), Vec::new(), None, Vec::new()),
+            Host::Codex => (AgentFiles::for_codex(environment), Vec::new(), None, Vec::new()),
         };
         Ok(Self {
             host,
-            place,
-            caller: Caller::new(programs.hook.as_deref(), &programs.baton, home),
+            files,
+            hook_command: HookCommand::new(programs.hook.as_deref(), &programs.baton, home),
             server: Server::new(host, &programs, environment),
             registries,
             directory: directory.to_owned(),
@@ -130,7 +130,7 @@ impl Installer {
 
     /// Removes temporary files left by killed runs.
     pub fn sweep(&self) {
-        for path in [&self.place.settings, &self.place.guidance].into_iter().chain(&self.place.servers) {
+        for path in [&self.files.settings, &self.files.guidance].into_iter().chain(&self.files.servers) {
             if let Ok(target) = Target::read(path)
                 && self.must_be_ours_to_change(&target).is_ok()
             {
@@ -142,7 +142,7 @@ impl Installer {
     /// Plans the changes that complete the setup.
     pub fn plan(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        let target = Target::read(&self.place.settings)?;
+        let target = Target::read(&self.files.settings)?;
         let mut document = self.document(&target)?;
         let value = document.value().map_err(|source| self.content(&target, source))?;
         let all = if self.host == Host::Claude { self.all_settings(&value) } else { Vec::new() };
@@ -165,10 +165,10 @@ impl Installer {
         let kept = all.clone().find(|settings| settings.get(RETENTION).is_some());
         plan.remarks.extend(retention(kept.unwrap_or(&value)).filter(|_| self.host == Host::Claude));
         plan.remarks.extend(self.remarks_on_programs());
-        hooks::put_in(&mut document, &self.caller).map_err(|source| self.content(&target, source))?;
+        hooks::put_in(&mut document, &self.hook_command).map_err(|source| self.content(&target, source))?;
         let change = self.write(target, document.text())?;
         if self.host == Host::Codex {
-            let untrusted = hooks::untrusted(&server::codex_config(&self.place)?);
+            let untrusted = hooks::untrusted(&server::codex_config(&self.files)?);
             plan.remarks.extend((change.is_some() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
@@ -185,7 +185,7 @@ impl Installer {
         if self.host == Host::Codex {
             return Ok(None);
         }
-        let target = Target::read(&self.place.guidance)?;
+        let target = Target::read(&self.files.guidance)?;
         let text = guidance::put_in(target.text());
         self.write(target, text)
     }
@@ -195,20 +195,20 @@ impl Installer {
         let mut plan = Plan::default();
         if self.host == Host::Claude {
             let others = self.other_places.iter().map(|(path, _)| path.clone());
-            plan.remarks.extend(plugin::remarks(others.chain(self.place.overriding())));
+            plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
-        let target = Target::read(&self.place.settings)?;
+        let target = Target::read(&self.files.settings)?;
         if target.text.is_some() {
             let mut document = self.document(&target)?;
             let had = document.text();
             hooks::take_out(&mut document).map_err(|source| self.content(&target, source))?;
-            let again = |document: &mut Document| hooks::put_in(document, &self.caller);
+            let again = |document: &mut Document| hooks::put_in(document, &self.hook_command);
             if document.text() != had {
                 plan.changes.push(self.undone(target, document, &again, &hooks::take_out)?);
             }
         }
         self.plan_server_removal(&mut plan)?;
-        let target = Target::read(&self.place.guidance)?;
+        let target = Target::read(&self.files.guidance)?;
         if guidance::is_in(target.text()) {
             self.must_be_ours_to_change(&target)?;
             let text = guidance::take_out(target.text());
@@ -228,11 +228,11 @@ impl Installer {
 
     /// The parts to add by hand: the hooks for `settings.json`, and the way to register the server.
     pub fn printed(&self) -> Printed {
-        let hooks = json!({ "hooks": serde_json::to_value(Wanted(&self.caller)).unwrap_or_default() });
+        let hooks = json!({ "hooks": serde_json::to_value(AllHooks(&self.hook_command)).unwrap_or_default() });
         let servers = json!({ "mcpServers": { server::NAME: self.server } });
         Printed {
-            settings: self.place.settings.clone(),
-            hooks: in_order(&hooks, &self.caller),
+            settings: self.files.settings.clone(),
+            hooks: in_order(&hooks, &self.hook_command),
             servers: serde_json::to_string_pretty(&servers).ok().filter(|_| self.host == Host::Claude),
             command: self.server.add_line(),
         }
@@ -242,7 +242,7 @@ impl Installer {
     pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         for (path, is_project) in &self.other_places {
             let target = Target::read(path)?;
-            if !hooks::found(&self.value(&target)?).is_empty() {
+            if !hooks::find(&self.value(&target)?).is_empty() {
                 return Err(Error::Settings(path.clone(), *is_project));
             }
         }
@@ -256,11 +256,11 @@ impl Installer {
         if is_ours(self.registered()?) {
             return Err(Error::Registered(false));
         }
-        Ok(plugin::write(folder, &self.caller, &self.server)?)
+        Ok(plugin::write(folder, &self.hook_command, &self.server)?)
     }
 
     fn plan_server(&self, plan: &mut Plan) -> Result<(), Error> {
-        if let Some(path) = &self.place.servers {
+        if let Some(path) = &self.files.servers {
             let target = Target::read(path)?;
             let mut document = self.document(&target)?;
             let value = document.value().map_err(|source| self.content(&target, source))?;
@@ -294,7 +294,7 @@ impl Installer {
     }
 
     fn plan_server_removal(&self, plan: &mut Plan) -> Result<(), Error> {
-        if let Some(path) = &self.place.servers {
+        if let Some(path) = &self.files.servers {
             let target = Target::read(path)?;
             if target.text.is_none() {
                 return Ok(());
@@ -346,11 +346,11 @@ impl Installer {
         let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
         let in_file = match self.host {
             Host::Claude => self.registries.iter().find_map(read).map(|file| self.server.in_file(&file)),
-            Host::Codex => Some(self.server.in_codex(&server::codex_config(&self.place)?)),
+            Host::Codex => Some(self.server.in_codex(&server::codex_config(&self.files)?)),
         };
         Ok(match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
             // A command that does not answer is reported when it has to do something.
-            (Registered::Nothing, Some(cli)) => self.server.told(cli).unwrap_or(Registered::Nothing),
+            (Registered::Nothing, Some(cli)) => self.server.query(cli).unwrap_or(Registered::Nothing),
             (registered, _) => registered,
         })
     }
@@ -380,7 +380,7 @@ impl Installer {
         };
         let are_ours = backups.iter().all(|(_, copy)| is_of_ours(copy));
         if is_empty && !is_known && are_ours && is_our_own_form(&target, put_in) {
-            let folder = target.path.parent().filter(|_| self.place.scope == Scope::Project);
+            let folder = target.path.parent().filter(|_| self.files.scope == Scope::Project);
             let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
             return Ok(Change(Kind::Remove { target, folder }));
         }
@@ -399,7 +399,7 @@ impl Installer {
 
     /// In project scope, refuses a file outside the project: a repository may contain links to anywhere.
     fn must_be_ours_to_change(&self, target: &Target) -> Result<(), Error> {
-        match &self.place.top {
+        match &self.files.top {
             Some(top) => Ok(target.must_lie_below(top)?),
             None => Ok(()),
         }
@@ -407,13 +407,13 @@ impl Installer {
 
     /// All settings files that apply here with their contents, starting with the one already read.
     fn all_settings(&self, value: &Value) -> Vec<(PathBuf, Value)> {
-        let others = self.other_places.iter().map(|(path, _)| path.clone()).chain(self.place.overriding());
-        let others = others.filter(|path| *path != self.place.settings);
+        let others = self.other_places.iter().map(|(path, _)| path.clone()).chain(self.files.overriding());
+        let others = others.filter(|path| *path != self.files.settings);
         let read = |path: PathBuf| {
             let text = Target::read(&path).ok()?.text?;
             Some((path, Document::read(&text).ok()?.value().ok()?))
         };
-        std::iter::once((self.place.settings.clone(), value.clone())).chain(others.filter_map(read)).collect()
+        std::iter::once((self.files.settings.clone(), value.clone())).chain(others.filter_map(read)).collect()
     }
 
     fn remarks_on_programs(&self) -> Vec<String> {
@@ -427,10 +427,10 @@ impl Installer {
         if self.programs.are_built_here() {
             remarks.push(format!(
                 "{} is in a build folder: hooks fail when that is cleaned; `cargo install --path .` installs it for good",
-                self.caller.program()
+                self.hook_command.program()
             ));
         }
-        if self.place.scope == Scope::Project {
+        if self.files.scope == Scope::Project {
             remarks.push(
                 "the paths are those of this machine: other people in the project need the same ones, or their own setup"
                     .to_owned(),
@@ -468,9 +468,9 @@ pub struct Printed {
 }
 
 /// The hooks as JSON, in the order of events.
-fn in_order(value: &Value, caller: &Caller) -> String {
+fn in_order(value: &Value, hook_command: &HookCommand) -> String {
     let mut document =
-        Document::read("").and_then(|mut document| hooks::put_in(&mut document, caller).map(|()| document));
+        Document::read("").and_then(|mut document| hooks::put_in(&mut document, hook_command).map(|()| document));
     match &mut document {
         Ok(document) => document.text().trim_end().to_owned(),
         Err(_) => value.to_string(),

@@ -7,10 +7,10 @@
 mod input;
 mod link;
 mod listing;
-mod mend;
 mod presence;
 mod progress;
 mod server;
+mod surrogates;
 mod transport;
 
 use std::io::IsTerminal;
@@ -54,11 +54,11 @@ pub fn run(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), E
 
 async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(), Error> {
     let (input, output) = stdio_pipes();
-    let (input, ended) = input::watched(input);
+    let (input, ended) = input::watch_end(input);
     let server = server::Server::new(environment.clone(), tools);
     server.begin();
     let transport = transport::Lines::new(input, output);
-    let untaken = transport.untaken();
+    let answer_stall = transport.answer_stall();
     let serving = match server.serve(transport).await {
         Ok(serving) => serving,
         // The client left without a request.
@@ -67,9 +67,9 @@ async fn serve(environment: &Environment, tools: Vec<&'static Tool>) -> Result<(
     };
     tokio::select! {
         _ = serving.waiting() => {}
-        () = async { ended.seen().await; tokio::time::sleep(LAST_CALLS).await } => {}
+        () = async { ended.reached().await; tokio::time::sleep(LAST_CALLS).await } => {}
         // Unhandled requests may keep us from reading as far as the end of the input.
-        () = async { input::left().await; untaken.lasts(LAST_CALLS).await } => {}
+        () = async { input::writer_closed().await; answer_stall.persists(LAST_CALLS).await } => {}
     }
     Ok(())
 }

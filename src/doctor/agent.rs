@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::Finding;
 use crate::environment::{Environment, in_time};
 use crate::install::document::Document;
-use crate::install::hooks::{self, EVENTS, Found};
-use crate::install::place::{self, Host, Place, Programs, Scope};
+use crate::install::hooks::{self, EVENTS, FoundHook};
+use crate::install::locations::{self, AgentFiles, Host, Programs, Scope};
 use crate::install::server::{self, Registered, Server};
 use crate::install::target::Target;
 use crate::install::{plugin, retention};
@@ -30,8 +30,10 @@ pub(super) fn check(environment: &Environment, directory: &Path) -> Vec<Finding>
 }
 
 fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
-    let (user, project) =
-        (Place::of(Scope::User, environment, directory), Place::of(Scope::Project, environment, directory));
+    let (user, project) = (
+        AgentFiles::for_scope(Scope::User, environment, directory),
+        AgentFiles::for_scope(Scope::Project, environment, directory),
+    );
     let paths: Vec<PathBuf> =
         [user.settings.clone(), project.settings.clone()].into_iter().chain(project.overriding()).collect();
     let mut findings = Vec::new();
@@ -79,7 +81,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             None => Some(Finding::unknown("codex", format!("{shown} does not answer"))),
         });
     }
-    let place = Place::of_codex(environment);
+    let place = AgentFiles::for_codex(environment);
     let value = match read(&place.settings) {
         Ok(value) => value.unwrap_or_default(),
         Err(why) => {
@@ -94,7 +96,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
     }
     let config = config.ok();
     let path = place.settings.as_path();
-    let found: Vec<(&Path, Found)> = hooks::found(&value).into_iter().map(|found| (path, found)).collect();
+    let found: Vec<(&Path, FoundHook)> = hooks::find(&value).into_iter().map(|found| (path, found)).collect();
     if found.is_empty() {
         let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
         findings.push(Finding::warn("codex", what, FIX));
@@ -167,9 +169,9 @@ fn switched_off(settings: &Settings) -> Option<Finding> {
 }
 
 fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec<Finding> {
-    let found: Vec<(&Path, Found)> = all
+    let found: Vec<(&Path, FoundHook)> = all
         .iter()
-        .flat_map(|settings| hooks::found(&settings.value).into_iter().map(|found| (settings.path.as_path(), found)))
+        .flat_map(|settings| hooks::find(&settings.value).into_iter().map(|found| (settings.path.as_path(), found)))
         .collect();
     let Some((path, _)) = found.first() else {
         return vec![match plugins.first() {
@@ -193,7 +195,7 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
 }
 
 /// Problems of one agent's hooks. `fix` is the command that repairs them.
-fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec<Finding> {
+fn faults(found: &[(&Path, FoundHook)], environment: &Environment, fix: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         found.iter().filter_map(|(path, found)| fault(path, found, environment, fix)).collect();
     let missing: Vec<&str> = EVENTS
@@ -219,7 +221,7 @@ fn faults(found: &[(&Path, Found)], environment: &Environment, fix: &str) -> Vec
 }
 
 /// The problem of one hook.
-fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Option<Finding> {
+fn fault(path: &Path, found: &FoundHook, environment: &Environment, fix: &str) -> Option<Finding> {
     let (event, shown, program) = (&found.event, path.display(), &found.own.program);
     if !is_there(program) {
         return Some(Finding::error(
@@ -256,10 +258,10 @@ fn fault(path: &Path, found: &Found, environment: &Environment, fix: &str) -> Op
     })
 }
 
-fn server(environment: &Environment, directory: &Path, project: &Place, plugins: &[String]) -> Finding {
+fn server(environment: &Environment, directory: &Path, project: &AgentFiles, plugins: &[String]) -> Finding {
     let Ok(programs) = Programs::own() else { return Finding::unknown("mcp", "cannot find this program's own path") };
     let server = Server::new(Host::Claude, &programs, environment);
-    let files = place::registries(environment).into_iter().chain(project.servers.clone());
+    let files = locations::registries(environment).into_iter().chain(project.servers.clone());
     let files: Vec<(PathBuf, Value)> =
         files.filter_map(|path| read(&path).ok().flatten().map(|value| (path, value))).collect();
     let for_all = files.iter().map(|(path, value)| (path, server.in_file(value), ""));

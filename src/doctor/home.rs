@@ -11,7 +11,7 @@ use super::Finding;
 use crate::client;
 use crate::environment::{Environment, Hooks};
 use crate::hook;
-use crate::install::call::quoted;
+use crate::install::hook_command::quoted;
 
 pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];

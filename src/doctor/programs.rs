@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Finding;
-use crate::install::place::Programs;
+use crate::install::locations::Programs;
 use crate::program;
 
 /// Time limit for a program to print its version.

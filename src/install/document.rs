@@ -47,7 +47,7 @@ pub(crate) struct Document {
 }
 
 /// Position of a value and of its children.
-struct Spot {
+struct Span {
     range: Range<usize>,
     children: Vec<Range<usize>>,
     kind: &'static str,
@@ -59,7 +59,7 @@ impl Document {
         let (text, is_marked) = text.strip_prefix(MARK).map_or((text, false), |rest| (rest, true));
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let document = Self { text: text.to_owned(), is_marked };
-        document.spot(&[])?.must_be(OBJECT, "the file")?;
+        document.span(&[])?.must_be(OBJECT, "the file")?;
         Ok(document)
     }
 
@@ -70,7 +70,7 @@ impl Document {
 
     /// The parsed value.
     pub(crate) fn value(&self) -> Result<Value, Error> {
-        self.at(&[], value)
+        self.with_node(&[], value)
     }
 
     /// True if it is plain JSON, without comments and trailing commas.
@@ -80,20 +80,20 @@ impl Document {
 
     /// Appends a member to an object.
     pub(crate) fn insert(&mut self, path: &[Step], key: &str, value: &impl Serialize) -> Result<(), Error> {
-        let spot = self.spot(path)?.must_be(OBJECT, &name(path))?;
+        let span = self.span(path)?.must_be(OBJECT, &name(path))?;
         let key = serde_json::to_string(key).map_err(|error| Error::Invalid(error.to_string()))?;
-        self.add(&spot, &format!("{key}: "), value)
+        self.add(&span, &format!("{key}: "), value)
     }
 
     /// Appends an element to a list.
     pub(crate) fn push(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
-        let spot = self.spot(path)?.must_be(LIST, &name(path))?;
-        self.add(&spot, "", value)
+        let span = self.span(path)?.must_be(LIST, &name(path))?;
+        self.add(&span, "", value)
     }
 
     /// Replaces a value.
     pub(crate) fn replace(&mut self, path: &[Step], value: &impl Serialize) -> Result<(), Error> {
-        let range = self.spot(path)?.range;
+        let range = self.span(path)?.range;
         let text = self.pretty(value, &self.indentation(range.start))?;
         self.text.replace_range(range, &text);
         Ok(())
@@ -102,17 +102,17 @@ impl Document {
     /// Removes a member or an element, with its comma and its line.
     pub(crate) fn remove(&mut self, path: &[Step]) -> Result<(), Error> {
         let Some((last, parent)) = path.split_last() else { return Ok(()) };
-        let spot = self.spot(parent)?;
+        let span = self.span(parent)?;
         let index = match last {
             Step::At(index) => *index,
             Step::Key(key) => self.index(parent, key)?,
         };
-        let Some(child) = spot.children.get(index).cloned() else {
+        let Some(child) = span.children.get(index).cloned() else {
             return Err(Error::Mistyped { place: name(path), found: "not there", wanted: "a value" });
         };
-        let next = spot.children.get(index + 1).map_or(spot.range.end - 1, |next| next.start);
+        let next = span.children.get(index + 1).map_or(span.range.end - 1, |next| next.start);
         let following = self.comma(child.end..next);
-        let preceding = match index.checked_sub(1).and_then(|before| spot.children.get(before)) {
+        let preceding = match index.checked_sub(1).and_then(|before| span.children.get(before)) {
             Some(before) if following.is_none() => self.comma(before.end..child.start),
             _ => None,
         };
@@ -125,7 +125,7 @@ impl Document {
         if let Some(comma) = preceding {
             self.text.remove(comma);
         }
-        if spot.children.len() == 1 {
+        if span.children.len() == 1 {
             self.close_up(parent)?;
         }
         Ok(())
@@ -133,17 +133,17 @@ impl Document {
 
     /// Returns an error unless the value at `path` is an object.
     pub(crate) fn must_be_object(&self, path: &[Step]) -> Result<(), Error> {
-        self.spot(path)?.must_be(OBJECT, &name(path)).map(|_| ())
+        self.span(path)?.must_be(OBJECT, &name(path)).map(|_| ())
     }
 
     /// True if there is a value at `path`.
     pub(crate) fn has(&self, path: &[Step]) -> bool {
-        self.spot(path).is_ok()
+        self.span(path).is_ok()
     }
 
     /// Removes the line break that the only child had added.
     fn close_up(&mut self, path: &[Step]) -> Result<(), Error> {
-        let range = self.spot(path)?.range;
+        let range = self.span(path)?.range;
         let inner = range.start + 1..range.end - 1;
         let line = format!("{}{}", self.newline(), self.indentation(range.start));
         if self.text[inner.clone()] == line {
@@ -152,22 +152,22 @@ impl Document {
         Ok(())
     }
 
-    fn add(&mut self, spot: &Spot, before: &str, value: &impl Serialize) -> Result<(), Error> {
+    fn add(&mut self, span: &Span, before: &str, value: &impl Serialize) -> Result<(), Error> {
         let newline = self.newline();
-        let outer = self.indentation(spot.range.start);
-        let indentation = match spot.children.first() {
+        let outer = self.indentation(span.range.start);
+        let indentation = match span.children.first() {
             Some(child) if self.begins_line(child.start) => self.indentation(child.start),
             _ => format!("{outer}{}", self.unit()),
         };
         let text = format!("{newline}{indentation}{before}{}", self.pretty(value, &indentation)?);
-        let Some(last) = spot.children.last() else {
-            let open = spot.range.start + 1;
-            let is_closed_on_its_line = !self.text[open..spot.range.end - 1].contains('\n');
+        let Some(last) = span.children.last() else {
+            let open = span.range.start + 1;
+            let is_closed_on_its_line = !self.text[open..span.range.end - 1].contains('\n');
             let end = if is_closed_on_its_line { format!("{newline}{outer}") } else { String::new() };
             self.text.insert_str(open, &format!("{text}{end}"));
             return Ok(());
         };
-        let rest = last.end..spot.range.end - 1;
+        let rest = last.end..span.range.end - 1;
         match self.comma(rest.clone()) {
             Some(comma) => {
                 let place = self.end_of_remarks(comma + 1..rest.end);
@@ -250,15 +250,15 @@ impl Document {
 
     fn index(&self, path: &[Step], key: &str) -> Result<usize, Error> {
         let missing = || Error::Mistyped { place: key.to_owned(), found: "not there", wanted: "a value" };
-        self.at(path, |node| {
+        self.with_node(path, |node| {
             let members = node.as_object().map(|object| &object.properties);
             members.and_then(|members| members.iter().rposition(|member| member.name.as_str() == key))
         })?
         .ok_or_else(missing)
     }
 
-    fn spot(&self, path: &[Step]) -> Result<Spot, Error> {
-        self.at(path, |node| {
+    fn span(&self, path: &[Step]) -> Result<Span, Error> {
+        self.with_node(path, |node| {
             let (kind, children) = match node {
                 Node::Object(object) => (OBJECT, object.properties.iter().map(|member| range(&member.range)).collect()),
                 Node::Array(list) => (LIST, list.elements.iter().map(|element| range(&element.range())).collect()),
@@ -267,11 +267,11 @@ impl Document {
                 Node::BooleanLit(_) => ("true or false", Vec::new()),
                 Node::NullKeyword(_) => ("null", Vec::new()),
             };
-            Spot { range: range(&node.range()), children, kind }
+            Span { range: range(&node.range()), children, kind }
         })
     }
 
-    fn at<T>(&self, path: &[Step], take: impl FnOnce(&Node) -> T) -> Result<T, Error> {
+    fn with_node<T>(&self, path: &[Step], take: impl FnOnce(&Node) -> T) -> Result<T, Error> {
         let parsed = jsonc_parser::parse_to_ast(&self.text, &Default::default(), &options());
         let root = parsed.map_err(|error| Error::Invalid(error.to_string()))?.value;
         let mut node = root.as_ref();
@@ -292,7 +292,7 @@ impl Document {
 const OBJECT: &str = "an object";
 const LIST: &str = "a list";
 
-impl Spot {
+impl Span {
     fn must_be(self, wanted: &'static str, place: &str) -> Result<Self, Error> {
         if self.kind == wanted {
             return Ok(self);

@@ -26,7 +26,7 @@ Without a close nothing is lost: `/clear`, the end of a session, a search and 30
 pub(crate) fn put_in(text: &str) -> String {
     let newline = newline(text);
     let block = BLOCK.replace('\n', newline);
-    if let Some((start, end)) = place(text) {
+    if let Some((start, end)) = block_range(text) {
         return format!("{}{block}{}", &text[..start], &text[end..]);
     }
     match text {
@@ -38,7 +38,7 @@ pub(crate) fn put_in(text: &str) -> String {
 
 /// Removes the block, restoring the text as it was before.
 pub(crate) fn take_out(text: &str) -> String {
-    let Some((start, end)) = place(text) else { return text.to_owned() };
+    let Some((start, end)) = block_range(text) else { return text.to_owned() };
     let before = &text[..start];
     let before = before.strip_suffix(newline(text)).unwrap_or(before);
     format!("{before}{}", &text[end..])
@@ -46,11 +46,11 @@ pub(crate) fn take_out(text: &str) -> String {
 
 /// True if the text contains the block.
 pub(crate) fn is_in(text: &str) -> bool {
-    place(text).is_some()
+    block_range(text).is_some()
 }
 
 /// Start of the block's first line and end of its last.
-fn place(text: &str) -> Option<(usize, usize)> {
+fn block_range(text: &str) -> Option<(usize, usize)> {
     let (end, line) = lines(text).find(|(_, line)| line.trim_end() == END)?;
     let start = lines(text).take_while(|(at, _)| *at < end).filter(|(_, line)| line.starts_with(BEGIN)).last()?.0;
     Some((start, end + line.len()))

@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::Value;
 
-use super::call::{Caller, Own};
 use super::document::{Document, Error, Step};
+use super::hook_command::{HookCommand, OwnHook};
 
 /// The events with hooks, and the seconds after which Claude Code gives up on them. The hook ends long before that.
 /// SessionEnd has no timeout, because an exit would wait for it.
@@ -44,15 +44,15 @@ struct Handler {
 
 /// All hooks, serialised as the value of `hooks`.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted<'a>(pub(crate) &'a Caller);
+pub(crate) struct AllHooks<'a>(pub(crate) &'a HookCommand);
 
-impl Wanted<'_> {
+impl AllHooks<'_> {
     fn group(&self, event: &str, timeout: Option<u64>) -> Group {
         Group { hooks: [Handler { kind: "command", command: self.0.line(event), timeout }] }
     }
 }
 
-impl Serialize for Wanted<'_> {
+impl Serialize for AllHooks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(EVENTS.len()))?;
         for (event, timeout) in EVENTS {
@@ -64,11 +64,11 @@ impl Serialize for Wanted<'_> {
 
 /// A hook of Baton found in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct FoundHook {
     /// The event that calls it.
     pub(crate) event: String,
     /// The program it calls.
-    pub(crate) own: Own,
+    pub(crate) own: OwnHook,
     /// The whole command line.
     pub(crate) line: String,
     /// The timeout as written there.
@@ -81,7 +81,7 @@ pub(crate) struct Found {
     at: usize,
 }
 
-impl Found {
+impl FoundHook {
     /// True if it is called at every occurrence and waited for, with a valid timeout.
     pub(crate) fn is_sound(&self) -> bool {
         let timeout = match (&self.timeout, is_end(&self.event)) {
@@ -116,7 +116,7 @@ fn is_end(event: &str) -> bool {
 }
 
 /// Finds Baton's hooks in a file, whatever else is wrong with it.
-pub(crate) fn found(settings: &Value) -> Vec<Found> {
+pub(crate) fn find(settings: &Value) -> Vec<FoundHook> {
     let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
     for (event, groups) in events {
@@ -125,10 +125,10 @@ pub(crate) fn found(settings: &Value) -> Vec<Found> {
             let matcher = value.get("matcher").map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
             for (at, handler) in handlers.into_iter().flatten().enumerate() {
                 let Some(line) = line(handler) else { continue };
-                let Some(own) = Own::read(&line) else { continue };
+                let Some(own) = OwnHook::parse(&line) else { continue };
                 let kind = handler.get("type").and_then(Value::as_str);
                 let odd = ["args", "async", "asyncRewake", "shell", "if", "once"];
-                found.push(Found {
+                found.push(FoundHook {
                     event: event.clone(),
                     own,
                     line,
@@ -149,13 +149,13 @@ fn line(handler: &Value) -> Option<String> {
     let command = handler.get("command")?.as_str()?;
     let Some(arguments) = handler.get("args").and_then(Value::as_array) else { return Some(command.to_owned()) };
     let words = std::iter::once(Some(command)).chain(arguments.iter().map(Value::as_str));
-    let words: Option<Vec<String>> = words.map(|word| word.map(super::call::quoted)).collect();
+    let words: Option<Vec<String>> = words.map(|word| word.map(super::hook_command::quoted)).collect();
     words.map(|words| words.join(" "))
 }
 
 /// Adds missing hooks and repairs wrong ones.
-pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Error> {
-    let wanted = Wanted(caller);
+pub(crate) fn put_in(document: &mut Document, command: &HookCommand) -> Result<(), Error> {
+    let wanted = AllHooks(command);
     let before = document.value()?;
     match before.get("hooks") {
         None => return document.insert(&[], "hooks", &wanted),
@@ -164,7 +164,7 @@ pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Err
     }
     for (event, timeout) in EVENTS {
         let path = [HOOKS, Step::Key(event)];
-        let line = caller.line(event);
+        let line = command.line(event);
         // Keeps the first correct hook, or repairs the first one; removes all others.
         let own = of_event(document, event)?;
         let kept = own.iter().position(|found| found.line == line && found.is_sound()).unwrap_or(0);
@@ -193,7 +193,7 @@ pub(crate) fn put_in(document: &mut Document, caller: &Caller) -> Result<(), Err
 /// Removes all of Baton's hooks, and lists and objects that become empty.
 pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
     // Each round removes one hook.
-    while let Some(last) = found(&document.value()?).pop() {
+    while let Some(last) = find(&document.value()?).pop() {
         take_one(document, &last)?;
         let value = document.value()?;
         let hooks = &value["hooks"];
@@ -207,16 +207,16 @@ pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-fn of_event(document: &Document, event: &str) -> Result<Vec<Found>, Error> {
-    Ok(found(&document.value()?).into_iter().filter(|found| found.event == event).collect())
+fn of_event(document: &Document, event: &str) -> Result<Vec<FoundHook>, Error> {
+    Ok(find(&document.value()?).into_iter().filter(|found| found.event == event).collect())
 }
 
 /// True if it is the only hook in its group.
-fn is_alone(settings: &Value, found: &Found) -> bool {
+fn is_alone(settings: &Value, found: &FoundHook) -> bool {
     settings["hooks"][&found.event][found.group]["hooks"].as_array().is_some_and(|handlers| handlers.len() == 1)
 }
 
-fn take_one(document: &mut Document, found: &Found) -> Result<(), Error> {
+fn take_one(document: &mut Document, found: &FoundHook) -> Result<(), Error> {
     let group = [HOOKS, Step::Key(&found.event), Step::At(found.group)];
     if is_alone(&document.value()?, found) {
         return document.remove(&group);

@@ -42,7 +42,7 @@ pub(super) enum Kind {
 
 /// Reason why a change was not made.
 #[derive(Debug, thiserror::Error)]
-pub enum Failed {
+pub enum ChangeError {
     /// A file could not be changed.
     #[error(transparent)]
     Target(#[from] target::Error),
@@ -63,7 +63,7 @@ impl Change {
     }
 
     /// Makes the change and returns what was done.
-    pub fn make(&self) -> Result<String, Failed> {
+    pub fn make(&self) -> Result<String, ChangeError> {
         match &self.0 {
             Kind::Write { target, text, is_undone } => {
                 target.write(text)?;
@@ -84,12 +84,12 @@ impl Change {
                 Ok(format!("{} removed", target.path.display()))
             }
             Kind::Register { server, cli } => {
-                server.register(cli).map_err(Failed::Program)?;
+                server.register(cli).map_err(ChangeError::Program)?;
                 let agent = server.host().title();
                 Ok(format!("{agent} knows the MCP server now; running sessions see it after a restart or `/mcp`"))
             }
             Kind::Unregister { server, cli } => {
-                server.unregister(cli).map_err(Failed::Program)?;
+                server.unregister(cli).map_err(ChangeError::Program)?;
                 Ok(format!("{} no longer knows the MCP server", server.host().title()))
             }
         }

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::call::Caller;
 use super::document::Document;
-use super::hooks::Wanted;
+use super::hook_command::HookCommand;
+use super::hooks::AllHooks;
 use super::server::{NAME, Server};
 use super::target::{Error, Target};
 
@@ -47,7 +47,7 @@ pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
 }
 
 /// Writes the folder, except files that are up to date. Refuses a folder that contains something else.
-pub(crate) fn write(folder: &Path, caller: &Caller, server: &Server) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn write(folder: &Path, command: &HookCommand, server: &Server) -> Result<Vec<PathBuf>, Error> {
     let unfit = |why: &str| Error::Unfit { path: folder.to_owned(), why: why.to_owned() };
     let io = |source| Error::Io { what: "read", path: folder.to_owned(), source };
     let is_used = match std::fs::read_dir(folder) {
@@ -59,7 +59,7 @@ pub(crate) fn write(folder: &Path, caller: &Caller, server: &Server) -> Result<V
         return Err(unfit("holds something else: name a new or an empty folder"));
     }
     let mut written = Vec::new();
-    for (name, value) in files(caller, server) {
+    for (name, value) in files(command, server) {
         let path = folder.join(name);
         let target = Target::read(&path)?;
         let text = serde_json::to_string_pretty(&value).map_err(|error| unfit(&error.to_string()))? + "\n";
@@ -77,9 +77,9 @@ fn is_ours(folder: &Path) -> bool {
     market.is_some_and(|market| market["name"] == MARKETPLACE)
 }
 
-fn files(caller: &Caller, server: &Server) -> [(&'static str, Value); 4] {
+fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
     let description = "Session memory: every session becomes one episode, and the next one is told what concerns it";
-    let hooks = serde_json::to_value(Wanted(caller)).unwrap_or_default();
+    let hooks = serde_json::to_value(AllHooks(command)).unwrap_or_default();
     [
         (
             MARKET_FILE,

@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::call::quoted;
 use super::document::{Document, Error, Step};
-use super::place::{self, Host, Place, Programs};
+use super::hook_command::quoted;
+use super::locations::{self, AgentFiles, Host, Programs};
 use super::target::{self, Target};
 use crate::environment::{CLAUDE, CODEX, Environment};
 use crate::program;
@@ -64,7 +64,7 @@ impl Server {
         // Codex does not pass these variables to its servers.
         let claude = (host == Host::Codex && named.claude).then_some((CLAUDE, environment.claude_config_dir.as_path()));
         let codex = (host == Host::Codex && named.codex).then_some((CODEX, environment.codex_home.as_path()));
-        let home = place::other_home(environment).map(|home| (HOME, home));
+        let home = locations::other_home(environment).map(|home| (HOME, home));
         let env = [home, claude, codex].into_iter().flatten().map(|(name, path)| (name, path.display().to_string()));
         let command = programs.baton.display().to_string();
         Self { host, kind: "stdio", command, args: ["mcp"], env: env.collect() }
@@ -78,17 +78,17 @@ impl Server {
     /// Looks the server up in a file of Claude Code.
     pub(crate) fn in_file(&self, file: &Value) -> Registered {
         let entry = file.get("mcpServers").and_then(|servers| servers.get(NAME));
-        entry.map_or(Registered::Nothing, |entry| self.compared(entry))
+        entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
     /// Looks the server up in Codex' [configuration](codex_config).
     pub(crate) fn in_codex(&self, config: &Value) -> Registered {
         let entry = config.get("mcp_servers").and_then(|servers| servers.get(NAME));
-        entry.map_or(Registered::Nothing, |entry| self.compared(entry))
+        entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
     /// Compares an entry under our name with this server.
-    fn compared(&self, entry: &Value) -> Registered {
+    fn compare(&self, entry: &Value) -> Registered {
         let command = entry.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
         let is_ours = is_baton(&command) && entry["args"].get(0).and_then(Value::as_str) == Some("mcp");
         let says =
@@ -172,7 +172,7 @@ impl Server {
     }
 
     /// Looks the server up through the agent's command.
-    pub(crate) fn told(&self, cli: &Path) -> Result<Registered, String> {
+    pub(crate) fn query(&self, cli: &Path) -> Result<Registered, String> {
         let json = (self.host == Host::Codex).then_some("--json");
         let asked: Vec<String> = ["mcp", "get", NAME].into_iter().chain(json).map(str::to_owned).collect();
         let ran = program::run(cli, &asked, WAIT).map_err(|error| self.failed(&asked, &error.to_string()))?;
@@ -184,7 +184,7 @@ impl Server {
             let object =
                 ran.output.find('{').zip(ran.output.rfind('}')).and_then(|(from, to)| ran.output.get(from..=to));
             let told: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
-            return Ok(self.compared(&told["transport"]));
+            return Ok(self.compare(&told["transport"]));
         }
         let fact = |name: &str| {
             let mut lines = ran.output.lines().map(str::trim);
@@ -203,7 +203,7 @@ impl Server {
 
     /// Registers it through the agent's command, replacing an older entry of ours.
     pub(crate) fn register(&self, cli: &Path) -> Result<(), String> {
-        match self.told(cli)? {
+        match self.query(cli)? {
             Registered::This => return Ok(()),
             Registered::Nothing => {}
             Registered::Otherwise(_) | Registered::OtherHome(_) => self.ask(cli, &Self::remove(self.host))?,
@@ -214,7 +214,7 @@ impl Server {
 
     /// Removes it through the agent's command, if it is registered.
     pub(crate) fn unregister(&self, cli: &Path) -> Result<(), String> {
-        match self.told(cli)? {
+        match self.query(cli)? {
             Registered::Nothing | Registered::Foreign(_) => Ok(()),
             Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
                 self.ask(cli, &Self::remove(self.host))
@@ -236,8 +236,8 @@ impl Server {
 }
 
 /// Codex' `config.toml`; empty if there is none. It is only read here: `codex mcp` changes it.
-pub(crate) fn codex_config(place: &Place) -> Result<Value, target::Error> {
-    let target = Target::read(&place.settings.with_file_name(CODEX_FILE))?;
+pub(crate) fn codex_config(files: &AgentFiles) -> Result<Value, target::Error> {
+    let target = Target::read(&files.settings.with_file_name(CODEX_FILE))?;
     toml::from_str(target.text()).map_err(|error| {
         // The rest of the error quotes the file, which may hold keys.
         let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);

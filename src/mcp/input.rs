@@ -10,28 +10,28 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::watch;
 
 /// Wraps `reader`; the second value resolves at its end.
-pub(super) fn watched<R>(reader: R) -> (Watched<R>, Ended) {
+pub(super) fn watch_end<R>(reader: R) -> (WatchedInput<R>, InputEnd) {
     let (ended, end) = watch::channel(false);
-    (Watched { reader, ended }, Ended(end))
+    (WatchedInput { reader, ended }, InputEnd(end))
 }
 
 /// A reader that notes the end of its input.
-pub(super) struct Watched<R> {
+pub(super) struct WatchedInput<R> {
     reader: R,
     ended: watch::Sender<bool>,
 }
 
 /// Resolves at the end of the input.
-pub(super) struct Ended(watch::Receiver<bool>);
+pub(super) struct InputEnd(watch::Receiver<bool>);
 
-impl Ended {
+impl InputEnd {
     /// Resolves when the input has ended or the reader was dropped.
-    pub(super) async fn seen(mut self) {
+    pub(super) async fn reached(mut self) {
         let _ = self.0.wait_for(|ended| *ended).await;
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for WatchedInput<R> {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let before = buffer.filled().len();
@@ -47,7 +47,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
 
 /// Resolves when the writer of standard input has closed it, even if input is still unread.
 #[cfg(unix)]
-pub(super) async fn left() {
+pub(super) async fn writer_closed() {
     use std::os::fd::AsFd;
 
     #[expect(deprecated, reason = "a descriptor of our own stays open; the other way is unsafe for those that may not")]
@@ -66,7 +66,7 @@ pub(super) async fn left() {
 
 /// Not available on this platform: never resolves.
 #[cfg(not(unix))]
-pub(super) async fn left() {
+pub(super) async fn writer_closed() {
     std::future::pending::<()>().await;
 }
 
@@ -80,14 +80,14 @@ mod tests {
     fn the_end_is_told_and_nothing_before_it() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let (mut input, ended) = watched(&b"abc"[..]);
+            let (mut input, ended) = watch_end(&b"abc"[..]);
             let mut bytes = [0; 2];
             assert_eq!(input.read(&mut bytes).await.unwrap(), 2);
             assert!(!*ended.0.borrow());
             let mut rest = Vec::new();
             input.read_to_end(&mut rest).await.unwrap();
             assert_eq!(rest, b"c");
-            ended.seen().await;
+            ended.reached().await;
         });
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Daemon {
 }
 
 /// Receives the progress of a call.
-pub(super) trait Told {
+pub(super) trait OnProgress {
     /// Called with the progress of long work.
     fn progress(&mut self, progress: Progress) -> impl Future<Output = ()> + Send;
 }
@@ -45,7 +45,11 @@ impl Daemon {
 
     /// Calls a tool. If the connection breaks before an answer, tries once more, starting a daemon if none runs. If the
     /// daemon is stopping, waits until it is gone.
-    pub(super) async fn call(&self, params: &ToolParams, told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
+    pub(super) async fn call(
+        &self,
+        params: &ToolParams,
+        listener: &mut (impl OnProgress + Send),
+    ) -> Result<ToolResult, Error> {
         let line = line_of(2, method::TOOL, params)?;
         if line.len() > limits::REQUEST_BYTES {
             let message = format!("the call has {} bytes; at most {} are accepted", line.len(), limits::REQUEST_BYTES);
@@ -54,7 +58,7 @@ impl Daemon {
         let since = Instant::now();
         let mut broke = false;
         loop {
-            let called = async { self.link().await?.call(&line, told).await }.await;
+            let called = async { self.link().await?.call(&line, listener).await }.await;
             match called {
                 Err(Error::Broken(error)) if !broke => {
                     tracing::debug!(%error, "connection broke, trying once more");
@@ -70,7 +74,7 @@ impl Daemon {
 
     /// Holds a connection that reports an agent's presence, until it breaks. Starts no daemon. Returns true if a daemon
     /// had accepted it.
-    pub(super) async fn attend(&self, caller: &Caller) -> bool {
+    pub(super) async fn hold_presence(&self, caller: &Caller) -> bool {
         let params = PresenceParams { caller: caller.clone() };
         let Ok(line) = line_of(2, method::PRESENCE, &params) else { return false };
         let Ok(Some(mut link)) = Link::connect(&self.environment).await else { return false };
@@ -157,7 +161,7 @@ impl Link {
     }
 
     /// Sends a call and waits for its answer.
-    async fn call(mut self, line: &[u8], told: &mut (impl Told + Send)) -> Result<ToolResult, Error> {
+    async fn call(mut self, line: &[u8], listener: &mut (impl OnProgress + Send)) -> Result<ToolResult, Error> {
         self.send(line).await?;
         loop {
             let incoming = match tokio::time::timeout(client::SILENT, self.line()).await {
@@ -171,7 +175,7 @@ impl Link {
                 }
                 Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
                     if let Ok(progress) = serde_json::from_str(params.get()) {
-                        told.progress(progress).await;
+                        listener.progress(progress).await;
                     }
                 }
                 _ => {}

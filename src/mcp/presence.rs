@@ -89,7 +89,7 @@ impl Presence {
 async fn hold(daemon: Arc<Daemon>, caller: Caller, nudge: Arc<Notify>) {
     let mut pause = FIRST;
     loop {
-        if daemon.attend(&caller).await {
+        if daemon.hold_presence(&caller).await {
             pause = FIRST;
         }
         tokio::select! {

@@ -4,7 +4,7 @@ use baton_protocol::Progress;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 
 /// Progress that one call has reported so far.
-pub(super) struct Told {
+pub(super) struct Reporter {
     token: ProgressToken,
     /// The daemon's current phase.
     what: String,
@@ -14,7 +14,7 @@ pub(super) struct Told {
     last: Option<u64>,
 }
 
-impl Told {
+impl Reporter {
     pub(super) fn new(token: ProgressToken) -> Self {
         Self { token, what: String::new(), before: 0, last: None }
     }
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn numbers_only_grow() {
-        let mut told = Told::new(ProgressToken(NumberOrString::Number(1)));
+        let mut told = Reporter::new(ProgressToken(NumberOrString::Number(1)));
         let mut shown = Vec::new();
         let daemon = [
             ("reading", 0, 10),

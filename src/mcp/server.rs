@@ -63,9 +63,9 @@ impl Server {
         relay: &mut Relay,
     ) -> Result<CallToolResult, ErrorData> {
         let Ok(_taken) = self.taken.try_acquire() else {
-            return Ok(trouble(&format!("{TAKEN} calls are already waiting for answers; wait for some of them")));
+            return Ok(error_result(&format!("{TAKEN} calls are already waiting for answers; wait for some of them")));
         };
-        let Ok(_turn) = self.at_once.acquire().await else { return Ok(trouble("this server is ending")) };
+        let Ok(_turn) = self.at_once.acquire().await else { return Ok(error_result("this server is ending")) };
         let arguments = asked.arguments.map(|arguments| serde_json::value::to_raw_value(&arguments)).transpose();
         let arguments = arguments.map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
         let wraps = tool::named(&asked.name).is_some_and(Tool::wraps_result);
@@ -85,7 +85,7 @@ impl Server {
                 Err(ErrorData::invalid_params(failure.message, None))
             }
             Err(error) => {
-                let mut failed = trouble(&error.to_string());
+                let mut failed = error_result(&error.to_string());
                 if wraps {
                     failed.structured_content = failed.structured_content.map(|content| json!({"result": content}));
                 }
@@ -125,15 +125,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let caller = match named(&context.meta) {
+        let caller = match session_of_call(&context.meta) {
             Some(id) => {
                 self.presence.called(&id);
                 Caller { agent_session: Some(id), since: None, ..self.caller.clone() }
             }
             None => self.caller.clone(),
         };
-        let told = context.meta.get_progress_token().map(progress::Told::new);
-        let mut relay = Relay { peer: context.peer, told };
+        let reporter = context.meta.get_progress_token().map(progress::Reporter::new);
+        let mut relay = Relay { peer: context.peer, reporter };
         tokio::select! {
             forwarded = self.forward(request, caller, &mut relay) => forwarded.map(CallToolResponse::from),
             // Dropping the call closes its connection to the daemon; a cancelled call has no answer.
@@ -143,7 +143,7 @@ impl ServerHandler for Server {
 }
 
 /// Returns the session that a call names in its metadata, as Codex does: it starts servers without naming one.
-fn named(meta: &JsonObject) -> Option<String> {
+fn session_of_call(meta: &JsonObject) -> Option<String> {
     let text = |key: &str| meta.get(key)?.as_str().filter(|id| !id.is_empty()).map(str::to_owned);
     text("threadId").or_else(|| text("sessionId"))
 }
@@ -151,12 +151,12 @@ fn named(meta: &JsonObject) -> Option<String> {
 /// Passes progress on to a client that asked for it.
 struct Relay {
     peer: Peer<RoleServer>,
-    told: Option<progress::Told>,
+    reporter: Option<progress::Reporter>,
 }
 
-impl link::Told for Relay {
+impl link::OnProgress for Relay {
     async fn progress(&mut self, progress: Progress) {
-        if let Some(told) = self.told.as_mut().and_then(|told| told.next(progress)) {
+        if let Some(told) = self.reporter.as_mut().and_then(|reporter| reporter.next(progress)) {
             let _ = self.peer.notify_progress(told).await;
         }
     }
@@ -170,7 +170,7 @@ fn result(answer: ToolResult) -> CallToolResult {
 }
 
 /// Builds an error result, which the agent sees.
-fn trouble(message: &str) -> CallToolResult {
+fn error_result(message: &str) -> CallToolResult {
     let value = json!({"error": message});
     let mut result = CallToolResult::error(vec![ContentBlock::text(value.to_string())]);
     result.structured_content = Some(value);
@@ -190,7 +190,7 @@ mod tests {
             (json!({"sessionId": 7, "threadId": {}}), None),
             (json!({}), None),
         ] {
-            let named = named(meta.as_object().unwrap());
+            let named = session_of_call(meta.as_object().unwrap());
             assert_eq!(named.as_deref(), expected, "{meta}");
         }
     }

@@ -1,7 +1,7 @@
 //! The transport: reads a client's lines and writes answers.
 //!
 //! Every line is answered as JSON-RPC requires: broken JSON and wrong arguments get an error, and reading goes on.
-//! While a client does not take its answers nothing more is read from it, so that they do not pile up; [`Untaken`]
+//! While a client does not take its answers nothing more is read from it, so that they do not pile up; [`AnswerStall`]
 //! detects if that lasts.
 //!
 //! # Hazards
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-use super::mend;
+use super::surrogates;
 use baton_protocol::code;
 
 /// Longest line that is accepted, in bytes.
@@ -54,15 +54,15 @@ pub(super) struct Lines<R, W> {
     unanswered: Vec<(RequestId, OwnedSemaphorePermit)>,
 }
 
-/// See [`Lines::untaken`].
-pub(super) struct Untaken {
+/// See [`Lines::answer_stall`].
+pub(super) struct AnswerStall {
     room: Arc<Semaphore>,
     taken: Arc<AtomicU64>,
 }
 
-impl Untaken {
+impl AnswerStall {
     /// Resolves when the client took no answer and nothing was read for `time`.
-    pub(super) async fn lasts(&self, time: Duration) {
+    pub(super) async fn persists(&self, time: Duration) {
         loop {
             let taken = self.taken.load(Ordering::Relaxed);
             tokio::time::sleep(time).await;
@@ -97,8 +97,8 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     }
 
     /// Returns a detector for a client that takes no answers.
-    pub(super) fn untaken(&self) -> Untaken {
-        Untaken { room: self.room.clone(), taken: self.taken.clone() }
+    pub(super) fn answer_stall(&self) -> AnswerStall {
+        AnswerStall { room: self.room.clone(), taken: self.taken.clone() }
     }
 
     /// Reads a line to its end. Returns false at the end of the input. Cancel-safe: continues where it stopped.
@@ -263,7 +263,7 @@ fn refusal(id: Value, code: i64, message: &str) -> Value {
 
 /// Parses a line, or returns the error that answers it. `None` for an empty line and for an unknown notification.
 fn parsed(line: &mut [u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Value> {
-    mend::mend(line);
+    surrogates::replace_lone(line);
     let line: &[u8] = line;
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
     if line.is_empty() {

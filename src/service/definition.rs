@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use crate::client::ALLOCATOR;
 use crate::environment::Environment;
-use crate::install::place;
+use crate::install::locations;
 
 /// Marks a definition as ours.
 pub(super) const MARK: &str = "baton service install";
@@ -44,7 +44,7 @@ impl Definition {
             _ => return Err(Error::Unknown),
         };
         let mut variables = Vec::new();
-        if let Some(other) = place::other_home(environment) {
+        if let Some(other) = locations::other_home(environment) {
             variables.push(("BATON_HOME", other.display().to_string()));
         }
         if environment.claude_config_dir != home.join(".claude") {

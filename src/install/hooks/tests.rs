@@ -4,13 +4,13 @@ use serde_json::json;
 
 use super::*;
 
-fn caller(path: &str) -> Caller {
-    Caller::new(Some(Path::new(path)), Path::new("/b/baton"), None)
+fn command(path: &str) -> HookCommand {
+    HookCommand::new(Some(Path::new(path)), Path::new("/b/baton"), None)
 }
 
 fn put(text: &str) -> String {
     let mut document = Document::read(text).unwrap();
-    put_in(&mut document, &caller("/b/baton-hook")).unwrap();
+    put_in(&mut document, &command("/b/baton-hook")).unwrap();
     document.text()
 }
 
@@ -28,7 +28,7 @@ fn value(text: &str) -> Value {
 /// Checks that every event calls our hook exactly once, correctly, and that a second run changes nothing.
 #[track_caller]
 fn is_complete(text: &str) {
-    let found = found(&value(text));
+    let found = find(&value(text));
     for (event, timeout) in EVENTS {
         let of_event: Vec<_> = found.iter().filter(|found| found.event == event).collect();
         let [one] = of_event[..] else { panic!("{event}: {of_event:?}") };
@@ -117,7 +117,7 @@ fn what_claude_code_would_not_read_is_refused() {
         (r#"{"hooks": null}"#, "hooks is null, and must be an object"),
         (r#"{"hooks": {"Stop": {"hooks": []}}}"#, "hooks.Stop is an object, and must be a list"),
     ] {
-        let error = put_in(&mut Document::read(text).unwrap(), &caller("/b/baton-hook")).unwrap_err();
+        let error = put_in(&mut Document::read(text).unwrap(), &command("/b/baton-hook")).unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert_eq!(taken(text), text);
     }

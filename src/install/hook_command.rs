@@ -11,14 +11,14 @@ const HOME: &str = "BATON_HOME=";
 
 /// How a settings file calls hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Caller {
+pub(crate) struct HookCommand {
     /// The program and the arguments before the event's name.
     words: Vec<String>,
     /// `BATON_HOME` if it is not the default, because the agent's environment may lack it.
     home: Option<String>,
 }
 
-impl Caller {
+impl HookCommand {
     /// Prefers the small program; the large one does the same.
     pub(crate) fn new(hook: Option<&Path>, baton: &Path, home: Option<&Path>) -> Self {
         let words = match hook {
@@ -43,17 +43,17 @@ impl Caller {
 
 /// A hook of Baton in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Own {
+pub(crate) struct OwnHook {
     /// The program as written there.
     pub(crate) program: PathBuf,
     /// `BATON_HOME` as written there.
     pub(crate) home: Option<String>,
 }
 
-impl Own {
+impl OwnHook {
     /// Parses a command line. `None` unless it calls a hook of Baton for one known event and does nothing else: a line
     /// that a person has extended is theirs and stays.
-    pub(crate) fn read(line: &str) -> Option<Self> {
+    pub(crate) fn parse(line: &str) -> Option<Self> {
         let mut words = words(line)?.into_iter().peekable();
         let home = words.next_if(|word| word.starts_with(HOME)).map(|word| word[HOME.len()..].to_owned());
         let program = words.next()?;
@@ -133,13 +133,13 @@ mod tests {
             ["/usr/bin/baton-hook", "/a b/baton-hook", "/it's \"$HOME\"/baton-hook", "/ü/baton-hook", "~x/baton-hook"]
         {
             for home in [None, Some(Path::new("/h o/me"))] {
-                let line = Caller::new(Some(Path::new(path)), Path::new("/b/baton"), home).line("Stop");
-                let own = Own::read(&line).unwrap_or_else(|| panic!("{line}"));
+                let line = HookCommand::new(Some(Path::new(path)), Path::new("/b/baton"), home).line("Stop");
+                let own = OwnHook::parse(&line).unwrap_or_else(|| panic!("{line}"));
                 assert_eq!(own.program, Path::new(path), "{line}");
                 assert_eq!(own.home.as_deref(), home.and_then(Path::to_str), "{line}");
             }
         }
-        let large = Caller::new(None, Path::new("/b/baton"), None);
+        let large = HookCommand::new(None, Path::new("/b/baton"), None);
         assert_eq!(large.line("SessionEnd"), "/b/baton hook SessionEnd");
     }
 
@@ -179,7 +179,7 @@ mod tests {
             ("", None),
             ("A=1", None),
         ] {
-            let own = Own::read(line).map(|own| own.program);
+            let own = OwnHook::parse(line).map(|own| own.program);
             assert_eq!(own, program.map(PathBuf::from), "{line}");
         }
     }

@@ -2,7 +2,7 @@
 //! becomes a replacement character. Most parsers reject such a line as JSON, so it would never be answered.
 
 /// Replaces each escaped lone surrogate by an escaped replacement character, in place: both have the same length.
-pub(super) fn mend(line: &mut [u8]) {
+pub(super) fn replace_lone(line: &mut [u8]) {
     let mut at = 0;
     while at < line.len() {
         if line[at] != b'\\' {
@@ -34,9 +34,9 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expected: &str) {
-        let mut mended = line.as_bytes().to_vec();
-        mend(&mut mended);
-        assert_eq!(String::from_utf8(mended).unwrap(), expected, "{line}");
+        let mut replaced = line.as_bytes().to_vec();
+        replace_lone(&mut replaced);
+        assert_eq!(String::from_utf8(replaced).unwrap(), expected, "{line}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub enum Scope {
 
 /// The agent's files of one scope.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct AgentFiles {
     pub(crate) scope: Scope,
     /// `settings.json`.
     pub(crate) settings: PathBuf,
@@ -72,16 +72,16 @@ pub(crate) struct Place {
     pub(crate) top: Option<PathBuf>,
 }
 
-impl Place {
+impl AgentFiles {
     /// Codex' files; its hooks have the shape of Claude Code's settings.
-    pub(crate) fn of_codex(environment: &Environment) -> Self {
+    pub(crate) fn for_codex(environment: &Environment) -> Self {
         let folder = &environment.codex_home;
         let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));
         Self { scope: Scope::User, settings, guidance, servers: None, top: None }
     }
 
     /// The files of a scope, seen from a directory.
-    pub(crate) fn of(scope: Scope, environment: &Environment, directory: &Path) -> Self {
+    pub(crate) fn for_scope(scope: Scope, environment: &Environment, directory: &Path) -> Self {
         match scope {
             Scope::User => {
                 let folder = &environment.claude_config_dir;
