@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Only calls of the last N days, today included [default: all]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
-    /// What to add up by
+    /// What to group the costs by
     #[arg(long, value_name = "WHAT", default_value = "day")]
     by: By,
     /// Print one JSON object

@@ -143,7 +143,7 @@ fn end(output: &Output, explained: &Explain) {
             "forgotten" => {
                 "Nothing is owed: it is not read again, even if its file grows; `baton forget --undo` lifts that."
             }
-            _ => "Nothing is owed: it changes when its file grows or somebody asks.",
+            _ => "Nothing is owed: it changes when its file grows or on request.",
         });
     }
     explained.notes.iter().for_each(|note| output.line(&format!("Note: {}", one_line(note))));

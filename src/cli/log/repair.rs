@@ -142,7 +142,7 @@ fn report(output: &Output, told: &Repair) {
             output.line(&format!("The log ends at {ends}. Cut off: {}.", lost(&told.lost)));
             let kept = told.kept.as_deref().unwrap_or_default();
             output.line(&print::plain(&format!(
-                "It is kept in {kept}; the index is kept there too. The next start builds index and memory anew."
+                "It is kept in {kept}, together with the index. The next start rebuilds index and memory."
             )));
         }
         (false, Some(at)) => {
