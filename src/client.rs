@@ -42,13 +42,13 @@ const IDS_BYTES: usize = 512 * 1024;
 /// Builds the greeting for a daemon. Does no file-system access: the daemon checks the directories itself, with a time
 /// limit.
 pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
-    let told = |agent, directory: &Path| directory.to_str().filter(|_| environment.reads(agent)).map(str::to_owned);
+    let named = |agent, directory: &Path| directory.to_str().filter(|_| environment.reads(agent)).map(str::to_owned);
     Hello {
         protocol: protocol::VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
-        claude_config_dir: told(Agent::ClaudeCode, &environment.claude_config_dir),
-        codex_home: told(Agent::Codex, &environment.codex_home),
+        claude_config_dir: named(Agent::ClaudeCode, &environment.claude_config_dir),
+        codex_home: named(Agent::Codex, &environment.codex_home),
         works_in: environment::works_in(),
     }
 }
@@ -72,9 +72,12 @@ pub(crate) fn connect_home(environment: &Environment, hooks: &Hooks) -> io::Resu
 /// Other endpoints at which the home's daemon may listen: it may have been started with an earlier configuration, or
 /// use the last good one because the current one has a mistake. Empty if nobody holds the home's lock.
 pub(crate) fn other_endpoints(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
-    let told = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
-    let others: Vec<Endpoint> =
-        told.into_iter().chain([Endpoint::for_home(&environment.home)]).filter(|endpoint| endpoint != configured).collect();
+    let recorded = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
+    let others: Vec<Endpoint> = recorded
+        .into_iter()
+        .chain([Endpoint::for_home(&environment.home)])
+        .filter(|endpoint| endpoint != configured)
+        .collect();
     if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
 }
 
@@ -238,8 +241,8 @@ impl Client {
                 Incoming { error: Some(failure), .. } => return Err(Error::Refused(failure)),
                 Incoming { id: Some(id), result: Some(result), .. } if id == self.calls => return Ok(result),
                 Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
-                    if let Ok(told) = serde_json::from_str(params.get()) {
-                        progress(told);
+                    if let Ok(update) = serde_json::from_str(params.get()) {
+                        progress(update);
                     }
                 }
                 _ => {}
@@ -268,7 +271,7 @@ impl Client {
             });
             let asked = ShortIdsParams { ids: few.collect() };
             match self.call::<answer::ShortIds>(method::SHORT_IDS, &asked, |_| {}) {
-                Ok(told) if !asked.ids.is_empty() => short.extend(told.short),
+                Ok(answer) if !asked.ids.is_empty() => short.extend(answer.short),
                 _ => break,
             }
         }

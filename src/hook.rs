@@ -74,10 +74,10 @@ pub fn run(event: Option<String>, started: Instant) {
     });
     read(&shared);
     let (event, params) = shared.params();
-    let told = exchange::report(&environment, &hooks, &params);
+    let reported = exchange::report(&environment, &hooks, &params);
     let took = started.elapsed();
     shared.change(|call| call.phase = Phase::Ending);
-    match told {
+    match reported {
         Ok((link, answer)) => {
             if let Some(context) = answer.context.filter(|_| event.reaches_agent()) {
                 output::print(&event, &context);

@@ -98,8 +98,8 @@ impl Line<'_> {
         }
         inner.write(bytes)?;
         if inner.lost > 0 {
-            let told = format!("{} log lines before this one could not be written\n", inner.lost);
-            inner.write(told.as_bytes())?;
+            let note = format!("{} log lines before this one could not be written\n", inner.lost);
+            inner.write(note.as_bytes())?;
             inner.lost = 0;
         }
         Ok(())

@@ -55,12 +55,12 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let told: Config = super::parse_result(&result)?;
+    let config: Config = super::parse_result(&result)?;
     if params.import.is_some() {
-        show_import(&output, &told, params.dry_run);
+        show_import(&output, &config, params.dry_run);
         return Ok(ExitCode::SUCCESS);
     }
-    show(&output, &told);
+    show(&output, &config);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -75,10 +75,10 @@ fn read(path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8; save it as UTF-8".to_owned()))
 }
 
-fn show(output: &Output, told: &Config) {
-    output.line(&output.styled(Style::Faint, &print::plain(&told.path)));
-    let width = told.values.iter().map(|value| value.key.chars().count()).max().unwrap_or(0).min(56);
-    for value in &told.values {
+fn show(output: &Output, config: &Config) {
+    output.line(&output.styled(Style::Faint, &print::plain(&config.path)));
+    let width = config.values.iter().map(|value| value.key.chars().count()).max().unwrap_or(0).min(56);
+    for value in &config.values {
         let origin = output.styled(Style::Faint, &format!("({})", value.origin));
         output.line(&format!(
             "{:width$}  {}  {origin}",
@@ -86,19 +86,19 @@ fn show(output: &Output, told: &Config) {
             print::plain(&value.value.to_string())
         ));
     }
-    for warning in &told.warnings {
+    for warning in &config.warnings {
         print::note(&format!("warning: {}", print::plain(warning)));
     }
-    for mistake in &told.mistakes {
+    for mistake in &config.mistakes {
         print::note(&format!("mistake: {}", print::plain(mistake)));
     }
-    if !told.mistakes.is_empty() {
+    if !config.mistakes.is_empty() {
         print::note("The file is ignored until this is fixed; the values above are in effect.");
     }
 }
 
-fn show_import(output: &Output, told: &Config, dry_run: bool) {
-    for key in &told.imported {
+fn show_import(output: &Output, config: &Config, dry_run: bool) {
+    for key in &config.imported {
         let style = match key.outcome.as_str() {
             "taken" => Style::Good,
             "wrong" => Style::Bad,
@@ -111,9 +111,9 @@ fn show_import(output: &Output, told: &Config, dry_run: bool) {
         let line = print::plain(&format!("{}{became}{value}{message}", key.key));
         output.line(&format!("{}  {line}", output.styled(style, &format!("{:7}", key.outcome))));
     }
-    let taken = told.imported.iter().filter(|key| key.outcome == "taken").count();
+    let taken = config.imported.iter().filter(|key| key.outcome == "taken").count();
     output.line(&match dry_run {
-        true => format!("{taken} keys would be set in {}; nothing was written.", print::plain(&told.path)),
-        false => format!("{taken} keys are set in {}. `baton config` shows them.", print::plain(&told.path)),
+        true => format!("{taken} keys would be set in {}; nothing was written.", print::plain(&config.path)),
+        false => format!("{taken} keys are set in {}. `baton config` shows them.", print::plain(&config.path)),
     });
 }

@@ -66,7 +66,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let progress = Progress::new();
     let result = super::ask(environment, |client| {
         client.set_answer_timeout(SILENT);
-        client.call_raw(method::ENRICH, &params, |told| progress.show(&told))
+        client.call_raw(method::ENRICH, &params, |update| progress.show(&update))
     });
     progress.end();
     let result = result?;
@@ -76,7 +76,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
     } else {
         output.line(&print::plain(&done.message));
-        by_reason(&done.failed).iter().for_each(|told| print::note(told));
+        by_reason(&done.failed).iter().for_each(|line| print::note(line));
     }
     let is_done = done.failures == 0 && (args.all || done.over_budget == 0);
     Ok(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -84,14 +84,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 /// Groups the failed sessions by reason, one line each, in the order in which the reasons first occur.
 fn by_reason(failed: &[EnrichFailure]) -> Vec<String> {
-    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for EnrichFailure { session_id, why } in failed {
-        match told.iter_mut().find(|(known, _)| known == why) {
+        match groups.iter_mut().find(|(known, _)| known == why) {
             Some((_, sessions)) => sessions.push(session_id),
-            None => told.push((why, vec![session_id])),
+            None => groups.push((why, vec![session_id])),
         }
     }
-    told.iter().map(|(why, sessions)| format!("{}: {}", sessions.join(", "), print::one_line(why, 600))).collect()
+    groups.iter().map(|(why, sessions)| format!("{}: {}", sessions.join(", "), print::one_line(why, 600))).collect()
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ fn call(
     // The id makes a repeated call do the work once and give the same answer.
     let result = super::ask_shown(environment, json, |client| {
         client.set_answer_timeout(SILENT);
-        client.call_raw(method::FORGET, params, |told| progress.show(&told))
+        client.call_raw(method::FORGET, params, |update| progress.show(&update))
     });
     progress.end();
     Ok(result?)

@@ -59,7 +59,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = HandoffParams { project: args.project.as_deref().map(super::project), caller: environment::caller() };
     let (result, output) = super::ask_shown(environment, args.json, |client| {
         let progress = Progress::new();
-        let result = client.call_raw(method::HANDOFF, &params, |told| progress.show(&told));
+        let result = client.call_raw(method::HANDOFF, &params, |update| progress.show(&update));
         progress.end();
         result
     })?;

@@ -113,13 +113,13 @@ fn counts(counts: &std::collections::BTreeMap<String, u64>) -> String {
 }
 
 fn notes(stats: &HookStats) -> Vec<String> {
-    let told = [
+    let notes = [
         (!stats.ignored.is_empty()).then(|| format!("ignored: {}", counts(&stats.ignored))),
         (stats.spooled > 0).then(|| format!("in the spool: {}; a daemon takes them in", stats.spooled)),
         (stats.dropped > 0).then(|| hook::lost(stats.dropped)),
         (stats.unreadable > 0).then(|| hook::unreadable(stats.unreadable)),
     ];
-    told.into_iter().flatten().collect()
+    notes.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

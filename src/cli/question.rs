@@ -46,7 +46,7 @@ pub(super) fn call(
 ) -> Result<(Box<RawValue>, Output), Error> {
     let call = |client: &mut Client| -> Result<Box<RawValue>, client::Error> {
         let progress = Progress::new();
-        let result = client.call_raw(method, params, |told| progress.show(&told));
+        let result = client.call_raw(method, params, |update| progress.show(&update));
         progress.end();
         result
     };

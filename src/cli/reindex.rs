@@ -53,7 +53,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let progress = Progress::new();
     let result = super::ask(environment, |client| {
         client.set_answer_timeout(SILENT);
-        client.call_raw(method::REINDEX, &params, |told| progress.show(&told))
+        client.call_raw(method::REINDEX, &params, |update| progress.show(&update))
     });
     progress.end();
     let result = result?;

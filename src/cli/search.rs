@@ -93,9 +93,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             (result, output)
         }
         None => {
-            let mut told = false;
+            let mut is_noted = false;
             super::ask_shown(environment, args.options.json, |client| {
-                if !std::mem::replace(&mut told, true) {
+                if !std::mem::replace(&mut is_noted, true) {
                     note_refused_root(environment, client);
                 }
                 call(client, &params)
@@ -140,7 +140,7 @@ fn nothing(query: &str, found: &Search) -> String {
 
 fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, client::Error> {
     let progress = Progress::new();
-    let result = client.call_raw(method::SEARCH, params, |told| progress.show(&told));
+    let result = client.call_raw(method::SEARCH, params, |update| progress.show(&update));
     progress.end();
     result
 }
@@ -238,7 +238,7 @@ fn heading(output: &Output, hit: &Hit) {
 
 /// Notes why vectors were not used, if they are configured.
 pub(super) fn note_vectors(vectors: Option<&str>) {
-    if let Some((_, why)) = vectors.and_then(|told| told.split_once(": ")).filter(|(how, _)| *how != "behind") {
+    if let Some((_, why)) = vectors.and_then(|state| state.split_once(": ")).filter(|(how, _)| *how != "behind") {
         print::note(&format!("\nSearched by words alone: {}.", print::plain(why)));
     }
 }

@@ -54,21 +54,21 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(output: &Output, told: &Tracking) {
+fn show(output: &Output, tracking: &Tracking) {
     let on = |enabled: bool| match enabled {
         true => output.styled(Style::Good, "on"),
         false => output.styled(Style::Bad, "off"),
     };
-    output.line(&format!("session tracking is {}", on(told.global_enabled)));
-    for (project, enabled) in &told.projects {
+    output.line(&format!("session tracking is {}", on(tracking.global_enabled)));
+    for (project, enabled) in &tracking.projects {
         output.line(&format!("  {} for {}", on(*enabled), print::plain(project)));
     }
-    for project in &told.exclude {
+    for project in &tracking.exclude {
         output.line(&format!("  never read: {}", print::plain(project)));
     }
-    let (noun, verb) = if told.active_sessions == 1 { ("session", "is") } else { ("sessions", "are") };
-    output.line(&format!("{} open {noun} {verb} tracked", told.active_sessions));
-    for session in &told.sessions {
+    let (noun, verb) = if tracking.active_sessions == 1 { ("session", "is") } else { ("sessions", "are") };
+    output.line(&format!("{} open {noun} {verb} tracked", tracking.active_sessions));
+    for session in &tracking.sessions {
         let at = session.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
         let id = output.id(&session.session_id);
         let left = output.width().saturating_sub(30).max(12);

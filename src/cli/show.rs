@@ -146,32 +146,36 @@ fn newer(events: u64) -> Option<String> {
 
 /// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`, `enriched by …;
 /// asked again: given_up (refused)`.
-fn enrichment(told: &SessionEnrichment) -> String {
-    let by = told.model.as_ref().map(|model| format!(" by {model}"));
-    let at = told.at.as_ref().map(|at| format!(", {at}"));
-    let dropped = (told.dropped_claims > 0).then(|| {
-        format!("; {} dropped, because their lines do not exist", print::counted(told.dropped_claims.into(), "claim"))
+fn enrichment(enriched: &SessionEnrichment) -> String {
+    let by = enriched.model.as_ref().map(|model| format!(" by {model}"));
+    let at = enriched.at.as_ref().map(|at| format!(", {at}"));
+    let dropped = (enriched.dropped_claims > 0).then(|| {
+        format!(
+            "; {} dropped, because their lines do not exist",
+            print::counted(enriched.dropped_claims.into(), "claim")
+        )
     });
-    let unseen =
-        (told.unseen > 0).then(|| format!("; {} in the middle not sent", print::counted(told.unseen, "message")));
-    let asked = told.again.as_ref().map(|again| format!("; asked again: {again}"));
-    let why = told.why.as_ref().map(|why| format!(" ({why})"));
-    let again = told.retry_at.as_ref().map(|at| format!(", again at {at}"));
-    let step = told.next_step.as_ref().map(|step| format!("; {step}"));
+    let unseen = (enriched.unseen > 0)
+        .then(|| format!("; {} in the middle not sent", print::counted(enriched.unseen, "message")));
+    let asked = enriched.again.as_ref().map(|again| format!("; asked again: {again}"));
+    let why = enriched.why.as_ref().map(|why| format!(" ({why})"));
+    let again = enriched.retry_at.as_ref().map(|at| format!(", again at {at}"));
+    let step = enriched.next_step.as_ref().map(|step| format!("; {step}"));
     let more = [by, at, dropped, unseen, asked, why, again, step].map(Option::unwrap_or_default).concat();
-    format!("{}{more}", told.state)
+    format!("{}{more}", enriched.state)
 }
 
 /// `assistant 120, user 80, 3 more types`: the most frequent first. `None` if there are none.
 fn by_type(counts: &BTreeMap<String, u64>) -> Option<String> {
     let mut types: Vec<(&String, &u64)> = counts.iter().collect();
     types.sort_by(|a, b| b.1.cmp(a.1).then_with(|| a.0.cmp(b.0)));
-    let mut told: Vec<String> = types.iter().take(TYPES_SHOWN).map(|(name, count)| format!("{name} {count}")).collect();
+    let mut shown: Vec<String> =
+        types.iter().take(TYPES_SHOWN).map(|(name, count)| format!("{name} {count}")).collect();
     let rest = types.len().saturating_sub(TYPES_SHOWN);
     if rest > 0 {
-        told.push(print::counted(rest as u64, "more type"));
+        shown.push(print::counted(rest as u64, "more type"));
     }
-    (!told.is_empty()).then(|| told.join(", "))
+    (!shown.is_empty()).then(|| shown.join(", "))
 }
 
 /// The related sessions, one line per kind.
@@ -185,12 +189,12 @@ fn relations(relations: &[Relation]) -> Vec<(&'static str, String)> {
     ];
     let line = |name: &str| {
         let found: Vec<&Relation> = relations.iter().filter(|relation| relation.name == name).collect();
-        let mut told: Vec<String> = found.iter().take(RELATIONS_SHOWN).map(|relation| related(relation)).collect();
+        let mut shown: Vec<String> = found.iter().take(RELATIONS_SHOWN).map(|relation| related(relation)).collect();
         let rest = found.len().saturating_sub(RELATIONS_SHOWN);
         if rest > 0 {
-            told.push(format!("{rest} more"));
+            shown.push(format!("{rest} more"));
         }
-        told.join("; ")
+        shown.join("; ")
     };
     let lines = kinds.into_iter().map(|(name, shown)| (shown, line(name)));
     lines.filter(|(_, line)| !line.is_empty()).collect()
@@ -213,8 +217,8 @@ fn numbers(metadata: &Metadata) -> Vec<(&'static str, String)> {
     }
     let (raw, kept) = (metadata.token_count, metadata.filtered_token_count);
     let price = metadata.llm_cost_estimate;
-    let told = format!("about {kept} kept of {raw}; a summary by gpt-4.1-mini would cost ${price:.4} at least");
-    numbers.push(("tokens", told));
+    let text = format!("about {kept} kept of {raw}; a summary by gpt-4.1-mini would cost ${price:.4} at least");
+    numbers.push(("tokens", text));
     if !metadata.mcp_tools_used.is_empty() {
         numbers.push(("MCP tools", metadata.mcp_tools_used.join(", ")));
     }
@@ -230,8 +234,8 @@ fn duration(seconds: u64) -> String {
         *rest %= size;
         Some((count, unit))
     });
-    let told: Vec<_> = parts.filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();
-    if told.is_empty() { "0 s".to_owned() } else { told.join(" ") }
+    let parts: Vec<_> = parts.filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}")).collect();
+    if parts.is_empty() { "0 s".to_owned() } else { parts.join(" ") }
 }
 
 #[cfg(test)]

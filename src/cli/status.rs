@@ -101,8 +101,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         let of = if vectors.pending == 0 { String::new() } else { format!(" of {}", vectors.done + vectors.pending) };
         fact("vectors", format!("{} by {model}, {}{of} texts", vectors.state, vectors.done));
     }
-    if let Some(told) = enrichment(&status.enrichment) {
-        fact("model", told);
+    if let Some(line) = enrichment(&status.enrichment) {
+        fact("model", line);
     }
     if let Some(vault) = &status.vault {
         let waiting = if vault.pending > 0 { format!(", {} waiting", vault.pending) } else { String::new() };
@@ -115,7 +115,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             ("conversations", storage.chunks),
             ("memory", storage.memory),
         ];
-        let told = parts.map(|(name, part)| match part.live_bytes {
+        let parts = parts.map(|(name, part)| match part.live_bytes {
             Some(live) if live < part.bytes => {
                 format!("{name} {} ({} needed)", print::size(part.bytes), print::size(live))
             }
@@ -125,21 +125,21 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             0 => String::new(),
             bytes => format!(", cut off or put aside {}", print::size(bytes)),
         };
-        fact("disk", format!("{}{aside}", told.join(", ")));
+        fact("disk", format!("{}{aside}", parts.join(", ")));
     }
     let hooks = &status.hooks;
     let ignored: u64 = hooks.ignored.values().sum();
     let counted = [(ignored, "ignored"), (hooks.spooled, "waiting"), (hooks.dropped, "lost")];
-    let told = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
+    let counts = counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
     fact(
         "hooks",
         match (&hooks.last_at, hooks.enabled) {
             (_, false) => "switched off in config.json".to_owned(),
             (Some(at), true) if hooks.calls == 0 => {
-                format!("none counted, the last recorded at {at}{}", told.collect::<String>())
+                format!("none counted, the last recorded at {at}{}", counts.collect::<String>())
             }
-            (Some(at), true) => format!("{} calls, the last at {at}{}", hooks.calls, told.collect::<String>()),
-            (None, true) => format!("none has run yet{}", told.collect::<String>()),
+            (Some(at), true) => format!("{} calls, the last at {at}{}", hooks.calls, counts.collect::<String>()),
+            (None, true) => format!("none has run yet{}", counts.collect::<String>()),
         },
     );
     for problem in &status.problems {
@@ -158,18 +158,18 @@ fn enrichment(enrichment: &Enrichment) -> Option<String> {
         (enrichment.over_budget, "over budget"),
         (enrichment.given_up, "given up"),
     ];
-    let mut told: String =
+    let mut text: String =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
     if enrichment.unknown_calls > 0 {
-        told.push_str(&format!(", {} of unknown cost", print::counted(enrichment.unknown_calls, "call")));
+        text.push_str(&format!(", {} of unknown cost", print::counted(enrichment.unknown_calls, "call")));
     }
     let enriched = format!("{} enriched", print::counted(enrichment.enriched, "session"));
     let Some(model) = &enrichment.model else {
-        return (enrichment.enriched > 0 || !told.is_empty()).then(|| format!("off, {enriched}{told}"));
+        return (enrichment.enriched > 0 || !text.is_empty()).then(|| format!("off, {enriched}{text}"));
     };
     let of = enrichment.daily_budget_usd.map_or(String::new(), |budget| format!(" of ${budget:.2}"));
     let (state, spent) = (&enrichment.state, enrichment.spent_today_usd);
-    Some(format!("{state}, {model}, {enriched}{told}, ${spent:.2}{of} spent today"))
+    Some(format!("{state}, {model}, {enriched}{text}, ${spent:.2}{of} spent today"))
 }
 
 /// Counts by state: `3 active, 120 indexed`.

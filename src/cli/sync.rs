@@ -42,7 +42,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let mut client = Client::connect_or_start(environment)?;
     client.set_answer_timeout(SILENT);
     let progress = Progress::new();
-    let result = client.call_raw(method::SYNC, &params, |told| progress.show(&told));
+    let result = client.call_raw(method::SYNC, &params, |update| progress.show(&update));
     progress.end();
     let result = result?;
     let output = Output::new();
@@ -75,8 +75,8 @@ fn report(output: &Output, done: &Sync, dry_run: bool) {
             number(done.tokens_filtered),
         ));
     }
-    if let Some(told) = enriching(done) {
-        output.line(&told);
+    if let Some(cost) = enriching(done) {
+        output.line(&cost);
     } else if done.tokens_raw > 0 {
         output.line("Indexing costs nothing.");
     }

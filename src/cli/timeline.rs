@@ -84,15 +84,15 @@ fn show(output: &Output, session: &TimelineSession) {
     output.line(&format!("  {head}  {}", print::one_line(title, usize::MAX)));
     let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));
-    let told = [
+    let about = [
         project,
         Some(session.outcome.clone()).filter(|outcome| !outcome.is_empty()),
         some(session.files_changed, "file"),
         some(session.commits, "commit"),
         some(session.open_ends, "open end"),
     ];
-    let told = told.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    output.line(&format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&told))));
+    let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    output.line(&format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&about))));
     for open in &session.open {
         output.line(&format!("  {:21}  - {}", "", print::one_line(open, usize::MAX)));
     }

@@ -14,9 +14,9 @@ pub(crate) fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'stat
 
 /// Like [`in_time`], with another time limit.
 pub(crate) fn within<T: Send + 'static>(time: Duration, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (tell, told) = mpsc::channel();
-    thread::Builder::new().spawn(move || drop(tell.send(look()))).ok()?;
-    told.recv_timeout(time).ok()
+    let (sender, result) = mpsc::channel();
+    thread::Builder::new().spawn(move || drop(sender.send(look()))).ok()?;
+    result.recv_timeout(time).ok()
 }
 
 #[cfg(test)]

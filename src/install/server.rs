@@ -183,8 +183,8 @@ impl Server {
             // Warnings may surround the object.
             let object =
                 ran.output.find('{').zip(ran.output.rfind('}')).and_then(|(from, to)| ran.output.get(from..=to));
-            let told: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
-            return Ok(self.compare(&told["transport"]));
+            let entry: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
+            return Ok(self.compare(&entry["transport"]));
         }
         let fact = |name: &str| {
             let mut lines = ran.output.lines().map(str::trim);

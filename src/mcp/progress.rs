@@ -30,11 +30,11 @@ impl Reporter {
             return None;
         }
         self.last = Some(done);
-        let mut told = ProgressNotificationParam::new(self.token.clone(), number(done)).with_message(now.what);
+        let mut notification = ProgressNotificationParam::new(self.token.clone(), number(done)).with_message(now.what);
         if now.total >= now.done && now.total > 0 {
-            told = told.with_total(number(total));
+            notification = notification.with_total(number(total));
         }
-        Some(told)
+        Some(notification)
     }
 }
 

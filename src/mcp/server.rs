@@ -156,8 +156,8 @@ struct Relay {
 
 impl link::OnProgress for Relay {
     async fn progress(&mut self, progress: Progress) {
-        if let Some(told) = self.reporter.as_mut().and_then(|reporter| reporter.next(progress)) {
-            let _ = self.peer.notify_progress(told).await;
+        if let Some(notification) = self.reporter.as_mut().and_then(|reporter| reporter.next(progress)) {
+            let _ = self.peer.notify_progress(notification).await;
         }
     }
 }

@@ -156,9 +156,9 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>, room: OwnedSemaphorePermit) {
         match message {
             JsonRpcMessage::Request(request) => self.unanswered.push((request.id.clone(), room)),
-            JsonRpcMessage::Notification(told) => {
+            JsonRpcMessage::Notification(notification) => {
                 // Cancelled requests get no answer.
-                if let ClientNotification::CancelledNotification(cancelled) = &told.notification {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
                     self.unanswered.retain(|(id, _)| Some(id) != cancelled.params.request_id.as_ref());
                 }
             }

@@ -45,16 +45,16 @@ impl Progress {
     }
 
     /// Shows the progress.
-    pub fn show(&self, told: &protocol::Progress) {
-        if told.total == 0 {
+    pub fn show(&self, update: &protocol::Progress) {
+        if update.total == 0 {
             return;
         }
         // Both at once: otherwise the position of the previous work would show for this one.
         self.bar.update(|state| {
-            state.set_len(told.total);
-            state.set_pos(told.done);
+            state.set_len(update.total);
+            state.set_pos(update.done);
         });
-        let what = one_line(&told.what, WHAT);
+        let what = one_line(&update.what, WHAT);
         if self.bar.message() != what {
             // Another kind of work has its own rate.
             self.bar.reset_eta();

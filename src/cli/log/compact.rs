@@ -36,7 +36,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     }
     let progress = Progress::new();
     // Idempotent, so it may be repeated.
-    let compacted = ask(environment, |client| client.call_raw(method::LOG_COMPACT, &(), |told| progress.show(&told)));
+    let compacted =
+        ask(environment, |client| client.call_raw(method::LOG_COMPACT, &(), |update| progress.show(&update)));
     progress.end();
     let compacted = compacted?;
     let output = Output::new();

@@ -75,7 +75,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let mut destination = Destination::open(args.output.as_deref())?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
-    let mut show = |told: &baton_protocol::Progress| progress.show(told);
+    let mut show = |update: &baton_protocol::Progress| progress.show(update);
     let (exported, broken) = match open_log(environment)? {
         LogAccess::Daemon(mut client) => {
             let mut source = Remote(&mut client);

@@ -58,7 +58,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     }
     let lock = HomeLock::acquire(&environment.home).map_err(Error::Lock)?;
     let progress = Progress::new();
-    let built = archive::import(&environment.home, &mut *input, &mut |told| progress.show(told));
+    let built = archive::import(&environment.home, &mut *input, &mut |update| progress.show(update));
     progress.end();
     drop(lock);
     let built = built?;

@@ -75,8 +75,8 @@ impl Source for Remote<'_> {
 }
 
 /// Parses the session ids of an answer; skips invalid ones.
-pub(super) fn ids(told: Vec<String>) -> BTreeSet<SessionId> {
-    told.iter().filter_map(|id| SessionId::new(id)).collect()
+pub(super) fn ids(ids: Vec<String>) -> BTreeSet<SessionId> {
+    ids.iter().filter_map(|id| SessionId::new(id)).collect()
 }
 
 /// Rebuilds a record's bytes from an answer.

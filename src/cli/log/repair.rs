@@ -60,10 +60,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             return Err(Error::Repair(what));
         }
     };
-    let told = match args.cut_at {
+    let outcome = match args.cut_at {
         None => find_damage(environment, &lock)?,
         Some(at) => match cut(environment, &lock, Position(at), args.yes)? {
-            Some(told) => told,
+            Some(outcome) => outcome,
             None => {
                 print::note("Nothing was cut.");
                 return Ok(ExitCode::FAILURE);
@@ -72,10 +72,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let output = Output::new();
     match args.json {
-        true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
-        false => report(&output, &told),
+        true => output.data(&serde_json::to_string(&outcome).unwrap_or_default()),
+        false => report(&output, &outcome),
     }
-    Ok(if told.damage.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if outcome.damage.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn find_damage(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
@@ -110,10 +110,10 @@ fn agrees(question: &str) -> bool {
 }
 
 fn lost(lost: &Lost) -> String {
-    let mut told = vec![format!("{} events that can be read", lost.events)];
+    let mut parts = vec![format!("{} events that can be read", lost.events)];
     let mut add = |count: u64, what: &str| {
         if count > 0 {
-            told.push(format!("{count} {what}"));
+            parts.push(format!("{count} {what}"));
         }
     };
     add(lost.unreadable_bytes, "bytes that cannot");
@@ -127,29 +127,29 @@ fn lost(lost: &Lost) -> String {
             "; the earlier conversations of {count} of them are gone, and are read again if the transcripts exist"
         ),
     };
-    format!("{}; {back}{missing}", told.join(", "))
+    format!("{}; {back}{missing}", parts.join(", "))
 }
 
-fn report(output: &Output, told: &Repair) {
-    if let Some(damage) = &told.damage {
+fn report(output: &Output, outcome: &Repair) {
+    if let Some(damage) = &outcome.damage {
         output.line(&output.styled(Style::Bad, &print::plain(&format!("{}: {}", damage.place, damage.what))));
         output.line(&format!("  {}", print::plain(&damage.fix)));
         output.line("");
     }
-    let ends = format!("position {}, chain {}", told.position, told.chain);
-    match (told.cut, told.cut_at) {
+    let ends = format!("position {}, chain {}", outcome.position, outcome.chain);
+    match (outcome.cut, outcome.cut_at) {
         (true, _) => {
-            output.line(&format!("The log ends at {ends}. Cut off: {}.", lost(&told.lost)));
-            let kept = told.kept.as_deref().unwrap_or_default();
+            output.line(&format!("The log ends at {ends}. Cut off: {}.", lost(&outcome.lost)));
+            let kept = outcome.kept.as_deref().unwrap_or_default();
             output.line(&print::plain(&format!(
                 "It is kept in {kept}, together with the index. The next start rebuilds index and memory."
             )));
         }
         (false, Some(at)) => {
             output.line(&format!("It is whole up to {ends}."));
-            output.line(&format!("`baton log repair --cut-at {at}` would remove {}.", lost(&told.lost)));
+            output.line(&format!("`baton log repair --cut-at {at}` would remove {}.", lost(&outcome.lost)));
         }
-        (false, None) if told.damage.is_some() => {
+        (false, None) if outcome.damage.is_some() => {
             output.line(&format!("It is whole up to {ends}; nothing needs to be cut."));
         }
         (false, None) => output.line(&format!("The log is whole. It ends at {ends}; nothing needs repair.")),

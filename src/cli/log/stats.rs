@@ -30,44 +30,44 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
-    let (told, broken) = match open_log(environment)? {
+    let (stats, broken) = match open_log(environment)? {
         LogAccess::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
         LogAccess::Home(_lock) => {
             let _waiting = Waiting::new("reading the log");
-            let (mut told, broken) = archive::stats(&environment.home);
-            told.problem = told.problem.map(|problem| redact(&problem).into_owned());
-            (told, broken.is_some())
+            let (mut stats, broken) = archive::stats(&environment.home);
+            stats.problem = stats.problem.map(|problem| redact(&problem).into_owned());
+            (stats, broken.is_some())
         }
     };
     let output = Output::new();
     match args.json {
-        true => output.data(&serde_json::to_string(&told).unwrap_or_default()),
-        false => report(&output, &told),
+        true => output.data(&serde_json::to_string(&stats).unwrap_or_default()),
+        false => report(&output, &stats),
     }
     Ok(if broken { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn report(output: &Output, told: &LogStats) {
+fn report(output: &Output, stats: &LogStats) {
     let fact = |name: &str, value: String| {
         output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
     };
-    fact("position", told.position.to_string());
-    fact("chain", told.chain.clone());
-    fact("state hash", told.state_hash.clone());
-    let unreadable = match told.unreadable {
+    fact("position", stats.position.to_string());
+    fact("chain", stats.chain.clone());
+    fact("state hash", stats.state_hash.clone());
+    let unreadable = match stats.unreadable {
         0 => String::new(),
         count => format!(", {count} that this version cannot read"),
     };
-    fact("events", format!("{}, of {} sessions with subagents'{unreadable}", told.events, told.sessions));
-    fact("segments", format!("{}, {}", told.segments, kilobytes(told.bytes)));
-    fact("index", kilobytes(told.disk.index));
-    if told.disk.aside > 0 {
-        fact("put aside", kilobytes(told.disk.aside));
+    fact("events", format!("{}, of {} sessions with subagents'{unreadable}", stats.events, stats.sessions));
+    fact("segments", format!("{}, {}", stats.segments, kilobytes(stats.bytes)));
+    fact("index", kilobytes(stats.disk.index));
+    if stats.disk.aside > 0 {
+        fact("put aside", kilobytes(stats.disk.aside));
     }
-    fact("conversations", kilobytes(told.disk.conversations));
-    fact("memory", kilobytes(told.disk.memory));
-    fact("whole home", kilobytes(told.disk.total));
-    if let Some(problem) = &told.problem {
+    fact("conversations", kilobytes(stats.disk.conversations));
+    fact("memory", kilobytes(stats.disk.memory));
+    fact("whole home", kilobytes(stats.disk.total));
+    if let Some(problem) = &stats.problem {
         output.line("");
         output.line(&output.styled(Style::Bad, &print::plain(problem)));
     }

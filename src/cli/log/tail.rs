@@ -183,26 +183,26 @@ fn show_one(
     if id.as_ref().is_some_and(|id| forgotten.contains(id)) {
         hide_group(&mut record);
     }
-    let told = Occurrence::decode(record, args.json).describe();
+    let happened = Occurrence::decode(record, args.json).describe();
     if args.json {
-        output.data(&serde_json::to_string(&told).unwrap_or_default());
+        output.data(&serde_json::to_string(&happened).unwrap_or_default());
         return;
     }
-    let who = id.as_ref().map_or_else(|| told.stream.clone(), short_id);
-    output.line(&line(output, &told, &who));
+    let who = id.as_ref().map_or_else(|| happened.stream.clone(), short_id);
+    output.line(&line(output, &happened, &who));
 }
 
-fn line(output: &Output, told: &HistoryEvent, who: &str) -> String {
-    let what = match &told.unreadable {
+fn line(output: &Output, happened: &HistoryEvent, who: &str) -> String {
+    let what = match &happened.unreadable {
         Some(why) => output.styled(Style::Warning, &print::plain(&format!("not read: {why}"))),
-        None => print::plain(&told.told),
+        None => print::plain(&happened.told),
     };
     format!(
         "{} {} {} {} {what}",
-        output.styled(Style::Faint, &told.at),
-        output.styled(Style::Faint, &format!("{:>6}", told.position)),
+        output.styled(Style::Faint, &happened.at),
+        output.styled(Style::Faint, &format!("{:>6}", happened.position)),
         output.styled(Style::Strong, &print::plain(&format!("{who:8}"))),
-        print::plain(&format!("{:18}", told.kind)),
+        print::plain(&format!("{:18}", happened.kind)),
     )
 }
 
@@ -218,14 +218,14 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_that_says_when_where_and_what() {
-        let told = HistoryEvent {
+        let happened = HistoryEvent {
             position: 7,
             at: "2026-11-03T09:26:53.589Z".to_owned(),
             kind: "went_idle".to_owned(),
             told: "nothing new for a while".to_owned(),
             ..HistoryEvent::default()
         };
-        let line = line(&Output::plain(None), &told, "a94e0d17");
+        let line = line(&Output::plain(None), &happened, "a94e0d17");
         assert_eq!(line, "2026-11-03T09:26:53.589Z      7 a94e0d17 went_idle          nothing new for a while");
     }
 }

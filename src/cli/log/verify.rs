@@ -45,7 +45,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let verified = match open_log(environment)? {
         LogAccess::Daemon(mut client) => {
             let params = VerifyParams { quick: args.quick };
-            client.call(method::LOG_VERIFY, &params, |told| progress.show(&told)).map_err(Error::from)
+            client.call(method::LOG_VERIFY, &params, |update| progress.show(&update)).map_err(Error::from)
         }
         LogAccess::Home(lock) => {
             let mut show = |what: &str, done, total| {
@@ -67,8 +67,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(if verified.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn report(output: &Output, told: &Verify) {
-    let checked = &told.checked;
+fn report(output: &Output, verified: &Verify) {
+    let checked = &verified.checked;
     let read = checked.segment_bytes + checked.conversation_bytes;
     output.line(&format!(
         "Read {} events of {} streams in {} segments, {} conversations and {} notes: {} in {:.1} s, {} a second.",
@@ -78,33 +78,33 @@ fn report(output: &Output, told: &Verify) {
         checked.conversations,
         checked.notes,
         print::size(read),
-        told.seconds,
-        print::size(told.bytes_per_second)
+        verified.seconds,
+        print::size(verified.bytes_per_second)
     ));
     output.line(&format!(
         "Compared {} records and {} keys of the index, {} rows of the table, {} documents of the memory \
          (turns, episodes, entities, facts).",
         checked.indexed, checked.keys, checked.sessions, checked.documents
     ));
-    for finding in &told.findings {
+    for finding in &verified.findings {
         output.line("");
         let what = format!("{}: {}", finding.place, finding.what);
         output.line(&output.styled(Style::Bad, &print::plain(&what)));
         output.line(&format!("  {}", print::plain(&finding.fix)));
     }
-    let more = told.found.saturating_sub(told.findings.len() as u64);
+    let more = verified.found.saturating_sub(verified.findings.len() as u64);
     if more > 0 {
         output.line(&format!("… and {more} more"));
     }
     output.line("");
-    for left_out in &told.left_out {
+    for left_out in &verified.left_out {
         output.line(&print::plain(&format!("Not checked: {left_out}.")));
     }
-    let verdict = match told.clean {
+    let verdict = match verified.clean {
         true => output.styled(Style::Good, "Nothing is wrong."),
-        false if told.found == 1 => output.styled(Style::Bad, "1 thing is wrong."),
-        false if told.found > 1 => output.styled(Style::Bad, &format!("{} things are wrong.", told.found)),
+        false if verified.found == 1 => output.styled(Style::Bad, "1 thing is wrong."),
+        false if verified.found > 1 => output.styled(Style::Bad, &format!("{} things are wrong.", verified.found)),
         false => "It was not read to the end.".to_owned(),
     };
-    output.line(&format!("{verdict} The log ends at position {}, chain {}.", told.position, told.chain));
+    output.line(&format!("{verdict} The log ends at position {}, chain {}.", verified.position, verified.chain));
 }

@@ -27,22 +27,22 @@ pub(super) fn lines(usage: &Usage) -> Vec<(&'static str, String)> {
 /// `12 messages, 3400 in, 900 out, 120000 read from cache, 4000 written to it, about $0.12`.
 fn tokens_text(tokens: &Tokens) -> String {
     let more = if tokens.output_is_lower_bound { "at least " } else { "" };
-    let mut told = vec![
+    let mut parts = vec![
         print::counted(tokens.messages, "message"),
         format!("{} in", tokens.input_tokens),
         format!("{more}{} out", tokens.output_tokens),
     ];
     if tokens.cache_read_input_tokens > 0 {
-        told.push(format!("{} read from the cache", tokens.cache_read_input_tokens));
+        parts.push(format!("{} read from the cache", tokens.cache_read_input_tokens));
     }
     if tokens.cache_creation_input_tokens > 0 {
-        told.push(format!("{} written to it", tokens.cache_creation_input_tokens));
+        parts.push(format!("{} written to it", tokens.cache_creation_input_tokens));
     }
-    told.push(match tokens.cost_usd {
+    parts.push(match tokens.cost_usd {
         Some(usd) => format!("about ${usd:.2}"),
         None => "no price known (llm.prices)".to_owned(),
     });
-    told.join(", ")
+    parts.join(", ")
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let progress = Progress::new();
     let result = ask(environment, |client| {
         client.set_answer_timeout(SILENT);
-        client.call_raw(method::VAULT_SYNC, &params, |told| progress.show(&told))
+        client.call_raw(method::VAULT_SYNC, &params, |update| progress.show(&update))
     });
     progress.end();
     let result = result?;

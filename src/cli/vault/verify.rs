@@ -30,34 +30,34 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let progress = Progress::new();
     let result = ask(environment, |client| {
         client.set_answer_timeout(SILENT);
-        client.call_raw(method::VAULT_VERIFY, &(), |told| progress.show(&told))
+        client.call_raw(method::VAULT_VERIFY, &(), |update| progress.show(&update))
     });
     progress.end();
     let result = result?;
-    let told: VaultVerify = parse_result(&result)?;
+    let verified: VaultVerify = parse_result(&result)?;
     let output = Output::new();
     match args.json {
         true => output.json(&result),
-        false => report(&output, &told),
+        false => report(&output, &verified),
     }
-    Ok(if told.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if verified.clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn report(output: &Output, told: &VaultVerify) {
-    for finding in &told.findings {
+fn report(output: &Output, verified: &VaultVerify) {
+    for finding in &verified.findings {
         let place = if finding.line > 0 { format!("{}:{}", finding.file, finding.line) } else { finding.file.clone() };
         output.line(&output.styled(Style::Bad, &print::plain(&format!("{place}: {}", finding.what))));
         output.line(&format!("  {}", print::plain(&finding.fix)));
     }
-    let more = told.found.saturating_sub(told.findings.len() as u64);
+    let more = verified.found.saturating_sub(verified.findings.len() as u64);
     if more > 0 {
         output.line(&format!("… and {more} more"));
     }
-    let verdict = match told.found {
+    let verdict = match verified.found {
         0 => output.styled(Style::Good, "Nothing is wrong."),
         1 => output.styled(Style::Bad, "1 thing is wrong."),
         found => output.styled(Style::Bad, &format!("{found} things are wrong.")),
     };
-    let (notes, were) = (print::counted(told.notes, "note"), if told.notes == 1 { "was" } else { "were" });
-    output.line(&format!("{verdict} {notes} {were} read in {:.2} s.", told.seconds));
+    let (notes, were) = (print::counted(verified.notes, "note"), if verified.notes == 1 { "was" } else { "were" });
+    output.line(&format!("{verdict} {notes} {were} read in {:.2} s.", verified.seconds));
 }
