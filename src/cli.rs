@@ -130,7 +130,7 @@ enum Command {
     Enrich(enrich::Args),
     /// Show what model calls have cost, by day, session, project or model
     Costs(costs::Args),
-    /// Explain why a session is in its state: each event with its effect, and what comes next
+    /// Explain why a session is in its state, event by event, and what comes next
     Explain(explain::Args),
     /// Replay an exported log, event by event
     Replay(replay::Args),
@@ -150,13 +150,13 @@ enum Command {
     Install(install::Args),
     /// Remove what `baton install` added to Claude Code and Codex
     Uninstall(uninstall::Args),
-    /// Check that everything is installed and works together, with a fix for each problem
+    /// Check that everything is installed and works, with a fix for each problem
     Doctor(doctor::Args),
     /// Run the daemon as a user service that starts at login
     Service(service::Args),
     /// Switch session tracking on or off, for all projects or for one
     SessionTracking(session_tracking::Args),
-    /// Show the configuration and where each value comes from, or import a graphiti.config.json
+    /// Show the configuration and its sources, or import a graphiti.config.json
     Config(config::Args),
     /// Start the daemon (other commands do this automatically)
     Daemon(daemon::Args),

@@ -16,7 +16,7 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Checks the programs, the home and the agents' settings, and asks a running daemon for its state. Changes nothing and
+Checks the programs, the home and the agents' settings, and asks a running daemon for its state. Changes nothing and \
 starts nothing. Each problem comes with a fix. Exit code 1 if something does not work.
 
 JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";

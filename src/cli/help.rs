@@ -11,8 +11,8 @@ use crate::help::{self, TOPICS, Topic};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Without a topic it lists commands and topics. If a topic and a command have the same name, the topic is printed;
-`baton COMMAND --help` prints the command's options. On a terminal long texts are shown with $PAGER, or with `less -FRX`
+Without a topic it lists commands and topics. If a topic and a command have the same name, the topic is printed; \
+`baton COMMAND --help` prints the command's options. On a terminal long texts are shown with $PAGER, or with `less -FRX` \
 if there is one.
 
 JSON: {\"topics\":[{\"topic\",\"about\"}]}, with a topic {\"topic\",\"text\"}.

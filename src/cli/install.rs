@@ -36,10 +36,9 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Shows what changes in Claude Code's settings.json and in Codex' hooks.json, and asks before it writes. Only Baton's own
+Shows what changes in Claude Code's settings.json and in Codex' hooks.json, and asks before it writes. Only Baton's own \
 hooks are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
-right,
-or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
+right, or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
 
 Codex runs no hook before you have trusted it: start `codex` once and accept them where it says that hooks need review.
 

@@ -27,13 +27,13 @@ First reads whatever is new in any transcript, and on the first run all history,
 words; those with all of them and with the rarest come first. Forms of a word, parts of names (`refresh_token`, \
 `parseFile`), paths and error codes are found too. Any text is a query; for more control use:
   \"refresh token\"     the words in this order, in one passage
-  migrat*             every word that begins like this, in any form, up to 50; src/au* every such name
+  migrat*             words with this beginning, in any form, up to 50; src/au* for names
   -tokio              no passage with this word; -\"thread pool\" likewise
-  file:src/auth.rs    sessions that read or changed it: a path, the end or a part of one, or a pattern such as *.toml
-  tool:Bash           sessions that used it; branch:main sessions that worked on it; a part of the name if none matches
-  project:shop  agent:codex       sessions of these; file, tool and branch may be repeated: any of them matches
-  state:active        sessions that have not ended, read or not; state:indexed, state:failed, … as `baton sessions` shows
-  after:7d  before:2026-03-14                   by time: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+  file:src/auth.rs    sessions that read or changed it: a path, part of one, or a pattern (*.toml)
+  tool:Bash  branch:main          sessions that used or worked on it; part of a name if none matches
+  project:shop  agent:codex       sessions of these; of repeated file, tool, branch any may match
+  state:active        sessions that have not ended; state:indexed, … as in `baton sessions`
+  after:7d  before:2026-03-14     by time: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
 A dash before a filter excludes what matches (-after:7d: only what is older); put a value with spaces in quotes. \
 Filters alone list sessions, the latest first. A filter with an unknown value matches nothing, and a note says so; \
 \"state:x\" in quotes is searched for as text. A name before a colon that is no filter is searched for as a word, and \
