@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use baton_events::replay;
-use baton_events::replay::{Options, Section, Applied};
+use baton_events::replay::{Applied, Options, Section};
 use baton_protocol::answer::{HistoryEvent, Replayed};
 
 use block::{Block, Blocks};

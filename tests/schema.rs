@@ -327,7 +327,9 @@ fn every_word_in_an_event_stays_readable() {
         Tier::parse(word).is_some_and(|it| it.as_str() == word)
     });
     known("close_reason", &texts(CloseReason::ALL, CloseReason::as_str), &|word| CloseReason::parse(word).is_some());
-    known("failure_why", &texts(FailureReason::ALL, FailureReason::as_str), &|word| FailureReason::parse(word).is_some());
+    known("failure_why", &texts(FailureReason::ALL, FailureReason::as_str), &|word| {
+        FailureReason::parse(word).is_some()
+    });
     known("memo_source", &texts(&Source::ALL, Source::as_str), &|word| Source::parse(word).is_some());
     known("ask", &texts(Ask::ALL, Ask::as_str), &|word| Ask::parse(word).is_some());
     known("call_outcome", &texts(CallOutcome::ALL, CallOutcome::as_str), &|word| CallOutcome::parse(word).is_some());

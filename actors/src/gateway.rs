@@ -32,7 +32,7 @@ const FOREIGN_PEERS_LOGGED: Duration = Duration::from_secs(60);
 
 /// Reaches the gateway.
 #[derive(Clone, Default)]
-pub struct Handle(Slot<Msg>);
+pub struct Handle(ActorAddress<Msg>);
 
 impl Handle {
     /// Starts a gateway linked to its supervisor, listening at `endpoint`.

@@ -70,7 +70,7 @@ pub struct Options {
 
 /// Reaches the supervisor.
 #[derive(Clone, Default)]
-pub struct Handle(Slot<Msg>);
+pub struct Handle(ActorAddress<Msg>);
 
 impl Handle {
     /// Starts the supervisor and the actors that exist once. The returned task ends with the supervisor.

@@ -80,7 +80,7 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 
 /// Reaches the watcher.
 #[derive(Clone, Default)]
-pub struct Handle(Slot<Msg>, Arc<AtomicU64>);
+pub struct Handle(ActorAddress<Msg>, Arc<AtomicU64>);
 
 impl Handle {
     /// Starts a watcher linked to its supervisor, replacing the previous incarnation.

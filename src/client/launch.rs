@@ -122,7 +122,7 @@ pub(super) fn not_read(environment: &Environment, agent: Agent, directory: &Path
 
 pub(super) fn home_error(environment: &Environment, error: &io::Error) -> Error {
     let home = environment.home.display();
-    let remedy = match Obstacle::of(error) {
+    let remedy = match Obstacle::from_error(error) {
         Obstacle::Other => "make it a directory that you can write to",
         known => known.remedy(),
     };

@@ -14,14 +14,14 @@ pub(super) const LOOK: Duration = Duration::from_millis(5);
 
 /// Returns true if no daemon holds the home's lock.
 pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = transcript_file::regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
+    let lock = transcript_file::open_regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
     lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Returns true if a daemon other than `pid` holds the home's lock: another command started one while `pid` was
 /// stopping.
 pub(super) fn lock_is_of_another(environment: &Environment, pid: u32) -> bool {
-    lock::holder(&environment.home).is_some_and(|holder| holder != pid)
+    lock::holder_pid(&environment.home).is_some_and(|holder| holder != pid)
 }
 
 pub(super) fn wait_for_process(pid: u32, within: Duration) -> bool {

@@ -299,7 +299,8 @@ fn a_job_that_waits_is_let_go(kind: Kind) {
     held.wait_for(&other, |state| state.phase == Phase::Indexed);
     assert_eq!(stored(), before, "{kind:?}");
     let state = held.state(&me).unwrap();
-    let expected = if matches!(kind, Kind::Session) { Phase::Unindexed(UnindexedReason::Untracked) } else { Phase::Indexing };
+    let expected =
+        if matches!(kind, Kind::Session) { Phase::Unindexed(UnindexedReason::Untracked) } else { Phase::Indexing };
     assert_eq!((state.phase, state.episode.map(|episode| episode.uuid)), (expected, Some(episode)), "{kind:?}");
 
     kind.lift(&held.world, &me);

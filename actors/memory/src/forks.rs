@@ -107,7 +107,7 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
-    /// Fingerprints of a session's records in order, as made by [`Mark::digest`](baton_conversation::hash::Mark::of). Only
+    /// Fingerprints of a session's records in order, as made by [`Mark::digest`](baton_conversation::hash::Mark::digest). Only
     /// indexed records are known.
     ///
     /// # Errors

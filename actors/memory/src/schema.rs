@@ -252,7 +252,7 @@ pub(super) fn register(index: &Index) {
 
 /// The key of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same space.
 pub(super) fn record_key(uuid: &str) -> u64 {
-    Mark::of(uuid.as_bytes()).0
+    Mark::digest(uuid.as_bytes()).0
 }
 
 /// The value of the `link` field for a session that a transcript names.

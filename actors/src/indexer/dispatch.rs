@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
-use baton_events::session::FailureWhy;
+use baton_events::session::FailureReason;
 use ractor::ActorRef;
 use tokio::sync::Notify;
 
@@ -16,7 +16,7 @@ use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Msg, State, report};
 use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
-use baton_base::throttle::{Pace, Room};
+use baton_base::throttle::{Permit, Throttle};
 
 impl State {
     /// Moves a background job that a caller now waits for to the urgent ones.
@@ -75,19 +75,19 @@ impl State {
         self.preparing.insert(request.session.clone(), hurried.clone());
         let (under_way, gate) = (self.under_way.clone(), self.gate());
         let (chunks, fresh, queue) = (self.options.chunks.clone(), self.fresh.clone(), self.background_queue.clone());
-        let (pace, slot, storing) = (self.options.pace.clone(), self.slot.clone(), self.storing.clone());
+        let (throttle, slot, storing) = (self.options.throttle.clone(), self.slot.clone(), self.storing.clone());
         tokio::spawn(async move {
             let (session, pending) = (request.session.clone(), PendingJob::new(&request, under_way));
             let (request, chunks, gate) = (Arc::new(*request), Arc::new(chunks), Arc::new(gate));
             let prepared = loop {
-                let room = wait_turn(&pace, &fresh, &hurried).await;
+                let room = wait_turn(&throttle, &fresh, &hurried).await;
                 let is_asked = room.is_none();
                 let (request, chunks, gate) = (request.clone(), chunks.clone(), gate.clone());
                 let prepared = tokio::task::spawn_blocking(move || job::prepare(&request, &chunks, &gate)).await;
                 drop(room);
                 // Other background jobs would fail alike. Keep this one here until the disk has room.
                 match no_room(&prepared).filter(|_| !is_asked) {
-                    Some(reason) => storing.met(reason),
+                    Some(reason) => storing.failed(reason),
                     None => break prepared,
                 }
                 tokio::select! {
@@ -103,10 +103,10 @@ impl State {
 
 /// Waits until the memory has caught up and a background processor is free. Returns `None` as soon as the job becomes
 /// urgent.
-async fn wait_turn(pace: &Pace, fresh: &FreshConversations, hurried: &Notify) -> Option<Room> {
+async fn wait_turn(throttle: &Throttle, fresh: &FreshConversations, hurried: &Notify) -> Option<Permit> {
     let in_turn = async {
         let _ = tokio::time::timeout(limits::MEMORY_WAIT, fresh.below(limits::MEMORY_BEHIND)).await;
-        pace.background().await
+        throttle.wait_for_background().await
     };
     tokio::select! {
         room = in_turn => Some(room),
@@ -117,8 +117,8 @@ async fn wait_turn(pace: &Pace, fresh: &FreshConversations, hurried: &Notify) ->
 /// Returns the reason if a job could not write because the whole disk takes nothing.
 fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
     match prepared {
-        Ok(Err(JobOutcome::Failed { why: FailureWhy::NotStored, reason, .. }))
-            if Obstacle::told(reason).is_of_the_disk() =>
+        Ok(Err(JobOutcome::Failed { why: FailureReason::NotStored, reason, .. }))
+            if Obstacle::in_message(reason).is_of_the_disk() =>
         {
             Some(reason)
         }

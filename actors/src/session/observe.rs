@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::Source;
-use baton_events::session::{CloseReason, Command, Counts, Discover, FailureReason, Observe, Phase, Rejection, UnindexedReason};
+use baton_events::session::{
+    CloseReason, Command, Counts, Discover, FailureReason, Observe, Phase, Rejection, UnindexedReason,
+};
 use baton_redaction::redact;
 use ractor::ActorRef;
 

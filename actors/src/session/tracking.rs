@@ -151,9 +151,8 @@ impl State {
         let peeked = tokio::task::spawn_blocking(move || {
             let _room = room;
             match transcript_reader::peek(source, &path) {
-                Peek::Cwd(cwd) => {
-                    project::resolve_in_time(&cwd).map_or(KnownPlace::Unreadable, |place| KnownPlace::Somewhere(Some(place)))
-                }
+                Peek::Cwd(cwd) => project::resolve_in_time(&cwd)
+                    .map_or(KnownPlace::Unreadable, |place| KnownPlace::Somewhere(Some(place))),
                 Peek::Nowhere => KnownPlace::Somewhere(None),
                 Peek::NotYet => KnownPlace::NotYet,
                 Peek::Unreadable => KnownPlace::Unreadable,

@@ -46,9 +46,9 @@ impl State {
     /// Hands out backlog work up to the limit in flight: slowly while questions are being answered, and nothing while
     /// the log accepts no writes.
     pub(super) async fn hand_out_backlog(&mut self, myself: &ActorRef<Msg>) {
-        let (pace, outage) = (self.options.sessions.pace.clone(), self.options.sessions.outage.clone());
+        let (throttle, outage) = (self.options.sessions.throttle.clone(), self.options.sessions.outage.clone());
         while !outage.lasts()
-            && (!pace.is_asked() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
+            && (!throttle.is_answering() || self.begun.elapsed() >= limits::BACKLOG_PAUSE)
             && let Some(work) = self.backlog.next()
         {
             self.begun = tokio::time::Instant::now();

@@ -379,7 +379,7 @@ mod tests {
         put_back(&mut open, &told, &text, &mut entry, today).unwrap();
         assert!(!entry.lacks && open.place.all().unwrap().0.is_empty(), "it never wrote there");
 
-        let compacted = archived(&text, today, REASON);
+        let compacted = archived(&text, today, session::OVER_THRESHOLD);
         let preferences = open.place.vault().join("claude/preferences.md");
         std::fs::create_dir_all(preferences.parent().unwrap()).unwrap();
         std::fs::write(&preferences, b"\xff").unwrap();

@@ -25,7 +25,8 @@ const NOTES_VERSION: u32 = 1;
 /// it is being worked on.
 pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     let state = &row.state;
-    let is_settled = matches!(state.phase, Phase::Indexed | Phase::Unindexed(UnindexedReason::Gone | UnindexedReason::Empty));
+    let is_settled =
+        matches!(state.phase, Phase::Indexed | Phase::Unindexed(UnindexedReason::Gone | UnindexedReason::Empty));
     if !is_settled || state.is_subagent() {
         return None;
     }

@@ -148,7 +148,7 @@ impl Bringing<'_> {
         let is_taken = |key: &str| names.is_project(key) || own.iter().any(|known| known == key);
         match known {
             Some(known) => (known, false),
-            None => (told::project_name(directory, is_taken), true),
+            None => (facts::project_name(directory, is_taken), true),
         }
     }
 

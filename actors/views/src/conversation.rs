@@ -87,7 +87,7 @@ impl Conversations {
     /// none. Blocks for a disk read.
     pub fn apply_answer(&self, id: &SessionId, by: Option<&ContentHash>, episode: Episode, lines: &Lines) -> Episode {
         match by.and_then(|by| read_answer(&self.chunks, id, by)) {
-            Some(answer) => answer.tell(episode, lines),
+            Some(answer) => answer.merge_into(episode, lines),
             None => episode,
         }
     }

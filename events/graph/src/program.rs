@@ -72,7 +72,11 @@ const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "reba
 
 /// Returns what a line created according to its output: every printed commit, with the body from the command line. What
 /// the output does not mention is taken from the command line (`told`).
-pub(super) fn with_output(mut told: Vec<RepositoryChange>, line: &str, printed: Vec<GitOutput>) -> Vec<RepositoryChange> {
+pub(super) fn with_output(
+    mut told: Vec<RepositoryChange>,
+    line: &str,
+    printed: Vec<GitOutput>,
+) -> Vec<RepositoryChange> {
     let is_git = programs(line)
         .iter()
         .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));

@@ -150,7 +150,7 @@ impl Tally {
     fn measure(&mut self, count: u32, mut call: impl FnMut() -> Result<(), Error>) -> Result<(), Error> {
         let before = process::children_cpu_seconds();
         for _ in 0..count {
-            self.sample.take(&mut call)?;
+            self.sample.time(&mut call)?;
         }
         let taken = process::children_cpu_seconds().zip(before).map(|(after, before)| after - before);
         self.cpu_seconds = match self.calls {

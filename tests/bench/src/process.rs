@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn this_process_has_done_something() {
         let pid = std::process::id();
-        let before = deeds(pid).unwrap();
+        let before = activity(pid).unwrap();
         assert!(!before.switches.is_empty());
         let memory = memory(pid).unwrap();
         assert!(memory.own_bytes > 0 && memory.resident_bytes >= memory.own_bytes);
-        assert_eq!(deeds(u32::MAX), None);
+        assert_eq!(activity(u32::MAX), None);
     }
 }

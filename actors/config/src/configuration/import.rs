@@ -162,7 +162,7 @@ impl Importer<'_> {
             Some(Key { used: Use::Former(why), .. }) => self.report(name, None, None, Outcome::Dropped, why),
             Some(key) => match self.value(key, node) {
                 Ok(Value::Null) => {
-                    self.report(name, Some(key.name), None, Outcome::Dropped, "null: the default applies")
+                    self.report(name, Some(key.name), None, Outcome::Dropped, "null: the default applies");
                 }
                 Ok(value) => {
                     let path: Vec<&str> = key.name.split('.').collect();
@@ -221,7 +221,7 @@ impl Importer<'_> {
                 self.report(key, None, None, Outcome::Dropped, "has no project_root, so its project is unknown");
             }
             (Some(_), None) => {
-                self.report(key, None, None, Outcome::Dropped, "sets nothing: the global switch applies")
+                self.report(key, None, None, Outcome::Dropped, "sets nothing: the global switch applies");
             }
         }
     }

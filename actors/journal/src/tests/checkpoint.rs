@@ -300,7 +300,7 @@ fn a_checkpoint_that_cannot_be_believed_is_ignored_whole() {
     check("an older position with this chain", 0, "not on the chain", &|log| spoiled(log, 7));
     check("beyond the index", 0, "the index ends at 40", &|log| spoiled(log, 1));
     check("a row that is garbage", 0, "a row", &|log| {
-        with_index(log, |index| write_pair(index, b"tsession:s1", vec![9; 40]))
+        with_index(log, |index| write_pair(index, b"tsession:s1", vec![9; 40]));
     });
     check("a row too many", 0, "do not account", &|log| {
         with_index(log, |index| {

@@ -63,7 +63,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         episode.left_out = outline.left_out();
         let answer = current_answer(&row.state, current);
         let answer = answer.and_then(|answer| read_answer(&self.options.chunks, session, &answer));
-        let lines = if answer.is_some() { Lines::of(items, &Show::default()) } else { Lines::default() };
+        let lines = if answer.is_some() { Lines::new(items, &Show::default()) } else { Lines::default() };
         let state = &row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let group = state.group_id().unwrap_or_default();
@@ -77,10 +77,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let outcomes = outcomes.transpose()?.unwrap_or_default();
         outline.let_go();
         if let Some(answer) = &answer {
-            episode = answer.tell(episode, &lines);
+            episode = answer.merge_into(episode, &lines);
         }
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
-        let (title, content) = (episode.title.clone(), episode.told_apart());
+        let (title, content) = (episode.title.clone(), episode.content_with_marks());
         let entry = Entry {
             session,
             generation: current.generation,

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::coverage::{Coverage, Covered, Want};
 use super::purging::Purge;
-use baton_base::condition::Trouble;
+use baton_base::condition::Condition;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
 use baton_memory::Searcher;
@@ -22,7 +22,7 @@ pub(in crate::indexer) struct Port {
     /// Absent until the memory was opened.
     pub(super) searcher: Arc<RwLock<Option<Searcher>>>,
     pub(super) coverage: Arc<Coverage>,
-    pub(super) trouble: Arc<Trouble>,
+    pub(super) trouble: Arc<Condition>,
 }
 
 pub(super) enum Command {
@@ -59,7 +59,7 @@ impl Port {
 
     /// How far searches cover the log, and why they do not cover more.
     pub(in crate::indexer) fn state(&self) -> (Position, Option<String>) {
-        (self.covered().whole, self.trouble.lasting())
+        (self.covered().whole, self.trouble.reason())
     }
 
     pub(in crate::indexer) fn covered(&self) -> Covered {

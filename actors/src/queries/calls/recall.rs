@@ -242,7 +242,7 @@ impl Looking {
             let session = SessionId::new(&hit.session_id)?;
             let fit = asked.fit(&hit.snippet);
             let place = Place { session: &session, rank: hit.rank as usize, at: None, project: None, fit };
-            Some(place.line(Sort::Passage, &hit.snippet, hit.line, None, PASSAGE).fitting(fit))
+            Some(place.line(Sort::Passage, &hit.snippet, hit.line, None, PASSAGE).with_fit(fit))
         };
         Ok(typed.filter_map(entry).collect())
     }

@@ -405,7 +405,7 @@ async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
         baton_store::conversation::for_each_item(&services.chunks, &id, episode, |item| {
-            kept += tokens::of_items(&[item])
+            kept += tokens::of_items(&[item]);
         })
         .ok()?;
         Some(Tokens { raw: tokens::of_bytes(episode.to), kept })

@@ -2,7 +2,8 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SequenceNumber};
 use baton_events::session::{
-    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript, UnindexedReason,
+    CloseReason, End, FileIdentity, Handoff, Kind, Phase, Place, Policy, Signals, State, Tier, Transcript,
+    UnindexedReason,
 };
 use uuid::Uuid;
 

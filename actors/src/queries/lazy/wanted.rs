@@ -152,7 +152,9 @@ fn indexed_to(state: &State) -> u64 {
 /// transcript has been read further since.
 fn is_owed(state: &State, now: Timestamp) -> bool {
     match state.phase {
-        Phase::Active | Phase::Inactive | Phase::Unindexed(UnindexedReason::TimeoutDisabled) => state.counts.messages > 0,
+        Phase::Active | Phase::Inactive | Phase::Unindexed(UnindexedReason::TimeoutDisabled) => {
+            state.counts.messages > 0
+        }
         Phase::Indexing => true,
         Phase::Indexed => state.unindexed > 0,
         Phase::Failed => state.late_index_at.is_some() || state.failure.is_none_or(|failure| failure.retry_at <= now),
