@@ -39,7 +39,7 @@ pub fn links(items: &[Item]) -> Vec<(Link, SessionId)> {
 }
 
 impl Searcher {
-    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most [`MAX_RELATED`]
+    /// The sessions whose transcripts name this one, with its relation to them; sorted by id, at most 64
     /// of each relation. Only indexed sessions are known.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Searcher {
     }
 
     /// The other sessions with records of the same ids as `session`, most shared first, then by id; at most
-    /// [`MAX_RELATED`]. Counts are exact.
+    /// 64. Counts are exact.
     ///
     /// Candidates are found by a sample of the session's records: the first, the last, and some between. A fork holds
     /// the first records of its origin, so it is found whatever its length. Only indexed sessions are known, including

@@ -83,7 +83,7 @@ pub enum Error {
         /// Length of the returned vector.
         given: usize,
     },
-    /// The limit of [`MAX_BYTES`] is reached.
+    /// The limit of 1 GB is reached.
     #[error("the limit of {} MB of vectors is reached", MAX_BYTES >> 20)]
     Full,
     /// The model's name is not acceptable.
