@@ -227,10 +227,10 @@ pub enum Error {
     },
     /// The export failed.
     #[error(transparent)]
-    Archive(#[from] baton_actors::queries::archive::Error),
+    Archive(#[from] baton_queries::archive::Error),
     /// The import failed.
     #[error(transparent)]
-    Import(#[from] baton_actors::queries::archive::ImportError),
+    Import(#[from] baton_queries::archive::ImportError),
     /// The home's lock could not be taken.
     #[error(transparent)]
     Lock(baton_base::lock::LockError),

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_actors::gateway::Endpoint;
-use baton_actors::transcript_roots;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
 use baton_protocol::{Caller, Welcome};
+use baton_tracking::transcript_roots;
 
 pub use hooks::Hooks;
 pub(crate) use in_time::{in_time, within};

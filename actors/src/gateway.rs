@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 
-use crate::queries::Services;
+use baton_queries::Services;
 
 use connection_slots::ConnectionSlots;
 use socket::BoundSocket;

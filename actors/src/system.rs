@@ -9,40 +9,38 @@ use baton_events::session::Phase;
 use ractor::SpawnErr;
 use tokio::sync::{Semaphore, watch};
 
-use crate::embedding;
-use crate::embedding::Embedder;
-use crate::enricher;
-use crate::enricher::{Enricher, Enriching};
 use crate::gateway;
 use crate::gateway::Endpoint;
-use crate::hooks;
-use crate::hooks::Hooks;
-use crate::indexer;
-use crate::queries::Services;
-use crate::queries::archive;
-use crate::queries::handoff;
-use crate::queries::session_states_file;
-use crate::queries::session_states_file::Exporter;
 use baton_base::clock::Clock;
 use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
 use baton_config::import_boundary::ImportBoundary;
+use baton_queries::Services;
+use baton_queries::archive;
+use baton_queries::handoff;
+use baton_queries::session_states_file;
+use baton_queries::session_states_file::Exporter;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
+use baton_tracking::embedding;
+use baton_tracking::embedding::Embedder;
+use baton_tracking::enricher;
+use baton_tracking::enricher::{Enricher, Enriching};
+use baton_tracking::hooks;
+use baton_tracking::hooks::Hooks;
+use baton_tracking::indexer;
 use baton_views::conversation::Conversations;
 
-use crate::memo_writer::Memos;
-use crate::queries::compaction::Upkeep;
-use crate::queries::redacting::Redacting;
-use crate::queries::tombstones;
-use crate::session;
-use crate::supervisor;
-use crate::supervisor::Progress;
-use crate::transcript_roots::Roots;
-use crate::vault;
-use crate::vault::Scribe;
-use crate::watcher;
+use baton_memos::Memos;
+use baton_queries::compaction::Upkeep;
+use baton_queries::redacting::Redacting;
+use baton_queries::tombstones;
+use baton_tracking::session;
+use baton_tracking::supervisor;
+use baton_tracking::supervisor::Progress;
+use baton_tracking::transcript_roots::Roots;
+
 use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
@@ -57,6 +55,8 @@ use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
 use baton_store::forgotten::ForgottenSessions;
+use baton_tracking::watcher;
+use baton_vault::Scribe;
 
 /// What a daemon is started with.
 pub struct Options {
@@ -218,7 +218,7 @@ impl System {
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
         let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
-        let scribe = Arc::new(Scribe::new(vault::Surroundings {
+        let scribe = Arc::new(Scribe::new(baton_vault::Surroundings {
             home: home.clone(),
             settings: settings.clone(),
             table: table.clone(),

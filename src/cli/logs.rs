@@ -181,7 +181,7 @@ mod tests {
         let lines = [
             "the program's own last words",
             "2026-11-03T09:26:53.589123Z  INFO baton_actors::system: daemon started",
-            "2026-11-03T09:26:54.000000Z  WARN baton_actors::watcher: root not watched",
+            "2026-11-03T09:26:54.000000Z  WARN baton_tracking::watcher: root not watched",
             "  its second line",
             "2026-11-03T09:26:55.000000Z DEBUG baton: greeted",
             "2026-11-03T09:26:56.000000Z ERROR baton: panic",

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_actors::session::{SignalCall, Signalled};
 use baton_conversation::record::{CommandId, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::session::{CloseReason, Phase, Signal, SignalDetail, SignalKind, State};
+use baton_tracking::session::{SignalCall, Signalled};
 use serde_json::json;
 
 use crate::faults::Fault;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use baton_actors::supervisor::Degraded;
 use baton_base::clock::{Clock, ManualClock};
 use baton_conversation::record::{SessionId, StreamId, Timestamp};
 use baton_events::session::{CloseReason, Phase};
+use baton_tracking::supervisor::Degraded;
 use serde_json::json;
 
 use crate::faults::{Fault, Read, ReadFault};

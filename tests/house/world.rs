@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::System;
-use baton_actors::queries::Services;
 use baton_actors::system::{Log, Options};
 use baton_base::clock::{Clock, ManualClock};
 use baton_base::lock::HomeLock;
@@ -15,6 +14,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Journal, MemoryJournal};
+use baton_queries::Services;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_actors::System;
-use baton_actors::session::{CloseCall, Closed};
 use baton_actors::system::Options;
 use baton_base::clock::ManualClock;
 use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_conversation::record::{CommandId, Recorded, SessionId, Timestamp};
 use baton_events::session::{CloseReason, Event, Phase, State};
+use baton_tracking::session::{CloseCall, Closed};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 

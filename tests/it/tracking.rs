@@ -1,12 +1,12 @@
 //! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
 //! meanwhile is found by the next query.
 
-use baton_actors::session::Outcome;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_events::session::{CloseReason, Phase, Rejection, UnindexedReason};
+use baton_tracking::session::Outcome;
 use serde_json::{Value, json};
 
 use crate::record::Log;

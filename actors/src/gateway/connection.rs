@@ -15,12 +15,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::connection_slots::{Activity, ConnectionSlot};
 use super::rate::Rate;
-use crate::hooks::Present;
-use crate::queries::Services;
-use crate::queries::calls;
-use crate::queries::calls::Ended;
-use crate::queries::client::{Client, Out, failure, params, redacted};
 use baton_base::limits;
+use baton_queries::Services;
+use baton_queries::calls;
+use baton_queries::calls::Ended;
+use baton_queries::client::{Client, Out, failure, params, redacted};
+use baton_tracking::hooks::Present;
 
 /// Limit of queued lines. A client that calls a lot without reading its answers must wait.
 const LINES_OUT: usize = 64;

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_actors::queries::archive;
-use baton_actors::queries::archive::{Exported, Offline, Wanted};
 use baton_conversation::record::Position;
+use baton_queries::archive;
+use baton_queries::archive::{Exported, Offline, Wanted};
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;

@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_actors::queries::archive;
 use baton_base::durable;
 use baton_base::lock::HomeLock;
+use baton_queries::archive;
 use serde_json::json;
 
 use super::super::Error;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use baton_actors::queries::archive::{Error, Source};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::{ChainHash, Tail, decode};
 use baton_journal::Exact;
 use baton_protocol::answer::{LogRead, LogRecord};
 use baton_protocol::{LogReadParams, method};
+use baton_queries::archive::{Error, Source};
 
 use crate::client::{self, Client};
 

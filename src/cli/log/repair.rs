@@ -3,11 +3,11 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
-use baton_actors::queries::repair;
 use baton_base::clock::{Clock, SystemClock};
 use baton_base::lock::HomeLock;
 use baton_conversation::record::Position;
 use baton_protocol::answer::{Lost, Repair};
+use baton_queries::repair;
 
 use super::super::Error;
 use super::{LogAccess, open_log};

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use baton_actors::queries::archive;
 use baton_protocol::answer::LogStats;
 use baton_protocol::method;
+use baton_queries::archive;
 use baton_redaction::redact;
 
 use super::super::Error;

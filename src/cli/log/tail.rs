@@ -4,8 +4,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use baton_actors::queries::archive;
-use baton_actors::queries::archive::{Offline, Source as _};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::decode;
 use baton_events::replay::Occurrence;
@@ -13,6 +11,8 @@ use baton_events::schema::session::hide_group;
 use baton_journal::Exact;
 use baton_protocol::answer::{HistoryEvent, LogRead};
 use baton_protocol::{LogReadParams, code, method};
+use baton_queries::archive;
+use baton_queries::archive::{Offline, Source as _};
 
 use super::super::Error;
 use super::{LogAccess, open_log, remote};

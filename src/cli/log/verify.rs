@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use baton_actors::queries::verify;
 use baton_base::clock::{Clock, SystemClock};
 use baton_protocol as protocol;
 use baton_protocol::answer::Verify;
 use baton_protocol::{VerifyParams, method};
+use baton_queries::verify;
 
 use super::super::Error;
 use super::{LogAccess, open_log};

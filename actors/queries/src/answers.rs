@@ -1,0 +1,397 @@
+//! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
+//!
+//! # Decisions
+//!
+//! - Directories that are called like a key stand redacted in the memory and in the vault's register, and two
+//!   that read alike then are one project there. The log has them as they are: transcripts are found by their
+//!   paths.
+
+use std::collections::BTreeMap;
+
+use baton_conversation::printable::plain;
+use baton_conversation::record::SessionId;
+use baton_episode::digest::{Episode as Digest, Metadata as Numbers, Pointed};
+use baton_events::memo;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::UNSEEN_STEP;
+use baton_events::session::{EpisodeRef, FailureReason, Phase, State, UnindexedReason};
+use baton_protocol::answer::{
+    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
+    SessionEnrichment,
+};
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use super::Services;
+
+use baton_base::actor_address::CallError;
+use baton_base::io_remedy::Obstacle;
+use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor::Degraded;
+use baton_tracking::watcher::{Overview, RootSeen};
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+/// The name of a session's episode.
+pub(super) fn episode_name(id: &SessionId) -> String {
+    plain(&format!("session_{}", id.short()))
+}
+
+pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
+    let episode_deleted = services.table.now().get(id).is_some_and(|row| services.table.now().is_deleted(row));
+    let shown = state.episode.as_ref().filter(|_| !episode_deleted);
+    let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
+    Row {
+        session_id: id.to_string(),
+        file_path: state.transcript.as_ref().map(|transcript| out(&transcript.path)),
+        project: state.place.as_ref().map(|place| out(&place.project)),
+        group_id: state.shown_group_id().map(out),
+        agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
+        tracked: services.settings.now().policy_for(state).tracked
+            && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
+        state: state.phase.as_str().to_owned(),
+        why: match (state.phase, &state.failure) {
+            (Phase::Unindexed(why), _) => Some(why.to_string()),
+            (Phase::Failed, Some(failure)) => Some(failure.why.to_string()),
+            _ => None,
+        },
+        content_hash: state.episode.as_ref().map(|episode| episode.hash.short()),
+        episode_uuid: shown.map(|episode| episode.uuid.to_string()),
+        episode_deleted,
+        source: None,
+        last_indexed_at: state.episode.as_ref().map(|episode| episode.at.to_string()),
+        last_activity: state.last_conversation_at.map(|at| at.to_string()),
+        message_count: state.counts.messages,
+        close_reason: state.last_close.map(|reason| reason.to_string()),
+        close_note: note.map(|text| out(&text)),
+        end: state.end.map(|end| end.reason.to_string()),
+        retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
+        parent_session_id: state.parent().map(ToString::to_string),
+        records_by_type: by_name(&state.counts.by_type),
+        malformed_lines: state.counts.malformed,
+        oversize_lines: state.counts.oversize,
+        unknown_types: by_name(&state.counts.unknown),
+        unreadable_events: services.table.now().unreadable_events(id),
+        enrichment: enrichment(services, id, state),
+    }
+}
+
+/// Counts by names that stand in a transcript: an earlier version recorded whatever stood there.
+fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut shown = BTreeMap::new();
+    for (name, count) in counts {
+        *shown.entry(out(name)).or_default() += count;
+    }
+    shown
+}
+
+/// How the enrichment of a session stands.
+fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<SessionEnrichment> {
+    let known = state.enrichment()?;
+    let asking = match (known.owed, known.given_up) {
+        (Some(_), _) => Some(SessionEnrichment {
+            state: if services.enricher.over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
+            why: known.failed.map(|outcome| outcome.to_string()),
+            retry_at: known.retry_at.map(|at| at.to_string()),
+            ..SessionEnrichment::default()
+        }),
+        (None, Some((_, why))) => Some(SessionEnrichment {
+            state: "given_up".to_owned(),
+            why: Some(why.to_string()),
+            next_step: Some(format!("{}; then `baton enrich {id}`", why.next_step())),
+            ..SessionEnrichment::default()
+        }),
+        (None, None) => None,
+    };
+    let Some(by) = state.enriched_by() else { return asking };
+    // What is asked again is asked for the same reason as long as it was not answered.
+    let next_step = (by.beyond_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
+    let asking = asking.unwrap_or_default();
+    Some(SessionEnrichment {
+        again: Some(asking.state).filter(|state| !state.is_empty()),
+        state: "enriched".to_owned(),
+        model: Some(out(&by.model)),
+        at: Some(by.at.to_string()),
+        unseen: by.unseen,
+        next_step: asking.next_step.or(next_step),
+        ..asking
+    })
+}
+
+/// Who says what no person and no program does.
+const MODEL: &str = "model";
+
+pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
+    let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
+    let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
+    // What was added is one thing, wherever in it the words stand.
+    let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
+    let row = table.get(&hit.session_id);
+    let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
+    Hit {
+        rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
+        score: hit.score,
+        kind: kind.as_str().to_owned(),
+        session_id: hit.session_id.to_string(),
+        episode_uuid: hit.episode_uuid.to_string(),
+        project: hit.project.as_deref().map(out),
+        title: out(&hit.title),
+        snippet: out(&hit.snippet),
+        line: hit.line.filter(|_| source.is_none()),
+        timestamp: hit.at.map(|at| at.to_string()),
+        role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
+        source,
+        said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
+        parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
+        matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
+    }
+}
+
+pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
+    let content = out(&episode.clone().marked().content());
+    let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
+    let own = [("objective", &episode.objective), ("continuation_context", &episode.continuation_context)];
+    let by_model_alone = own.into_iter().filter(|(_, text)| episode.is_of_model(0, text));
+    let by_model = |line: u64, text: &str| episode.is_of_model(line, text).then(|| MODEL.to_owned());
+    Episode {
+        uuid: current.uuid.to_string(),
+        tier: current.tier.as_str().to_owned(),
+        name: episode_name(id),
+        title: out(&episode.title),
+        objective: out(&episode.objective),
+        work_completed: episode
+            .work_completed
+            .iter()
+            .map(|(category, found)| (category.clone(), lines(found)))
+            .collect(),
+        decisions: lines(&episode.decisions),
+        errors: episode
+            .errors
+            .iter()
+            .map(|error| ErrorLine {
+                error: Line {
+                    text: out(&error.text),
+                    line: error.line,
+                    at: error.at.map(|at| at.to_string()),
+                    said_by: by_model(error.line, &error.text),
+                },
+                resolution: error.resolution.as_ref().map(|resolution| line(resolution, &episode)),
+            })
+            .collect(),
+        files_read: episode
+            .files_read
+            .iter()
+            .map(|file| FileRead { path: out(&file.path), line: file.line, count: file.count })
+            .collect(),
+        files_modified: episode
+            .files_modified
+            .iter()
+            .map(|file| FileModified {
+                path: out(&file.path),
+                line: file.line,
+                added: file.added,
+                removed: file.removed,
+            })
+            .collect(),
+        commands: episode
+            .commands
+            .iter()
+            .map(|command| CommandLine {
+                text: out(&command.text),
+                line: command.line,
+                outcome: command.outcome.to_owned(),
+                exit_code: command.exit_code,
+                count: command.count,
+                ok: command.ok,
+                failed: command.failed,
+            })
+            .collect(),
+        external_research: lines(&episode.external_research),
+        knowledge_stored: episode.knowledge_stored.iter().map(|(tool, found)| (out(tool), lines(found))).collect(),
+        unresolved: lines(&episode.unresolved),
+        next_steps: lines(&episode.next_steps),
+        continuation_context: out(&episode.continuation_context),
+        content,
+        metadata: Metadata {
+            mcp_tools_used: numbers.mcp_tools_used.iter().map(|tool| out(tool)).collect(),
+            start_time: numbers.start_time.map(|at| at.to_string()),
+            end_time: numbers.end_time.map(|at| at.to_string()),
+            duration_seconds: numbers.duration_seconds,
+            message_count: numbers.message_count,
+            token_count: numbers.token_count,
+            filtered_token_count: numbers.filtered_token_count,
+            llm_cost_estimate: numbers.llm_cost_estimate,
+        },
+        said_by: by_model_alone.map(|(name, _)| (name.to_owned(), MODEL.to_owned())).collect(),
+        left_out: episode.left_out,
+    }
+}
+
+fn line(said: &Pointed, of: &Digest) -> Line {
+    Line {
+        text: out(&said.text),
+        line: said.line,
+        at: said.at.map(|at| at.to_string()),
+        said_by: of.is_of_model(said.line, &said.text).then(|| MODEL.to_owned()),
+    }
+}
+
+/// A close whose episode is stored, and that searches do not find as long as the memory cannot take it in.
+pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close {
+    let remedy = Obstacle::in_message(why).remedy();
+    let message = format!("the session is stored, but the searchable memory cannot take it in: {why}; {remedy}");
+    Close {
+        status: "error".to_owned(),
+        session_id: Some(id.to_string()),
+        episode_uuid: closed.episode.map(|uuid| uuid.to_string()),
+        message: out(&message),
+    }
+}
+
+/// What a close came to, in a sentence that says what to do next where something is to be done.
+pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close {
+    let (success, episode, message) = match closed {
+        Ok(closed) => told(id, &closed),
+        Err(CallError::TimedOut) => {
+            (false, None, format!("the session is still being indexed; ask `baton show {id}` in a moment"))
+        }
+        Err(CallError::Gone) => {
+            let message = "the session failed twice over this close; `baton status` tells what to do, then close again";
+            (false, None, message.to_owned())
+        }
+    };
+    Close {
+        status: if success { "success" } else { "error" }.to_owned(),
+        session_id: Some(id.to_string()),
+        episode_uuid: episode.map(|uuid| uuid.to_string()),
+        message: out(&message),
+    }
+}
+
+fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
+    let messages = closed.messages;
+    match &closed.outcome {
+        Outcome::Stored => (true, closed.episode, format!("session closed and indexed: {messages} messages")),
+        Outcome::Replaced(old) => {
+            (true, closed.episode, format!("session closed; its new episode ({messages} messages) replaces {old}"))
+        }
+        Outcome::Unchanged => {
+            (true, closed.episode, "session closed; unchanged since its last index, episode kept".to_owned())
+        }
+        Outcome::Empty => {
+            let lines = match closed.unreadable_lines {
+                0 => String::new(),
+                lines => format!(" ({lines} of its lines are not readable)"),
+            };
+            (true, None, format!("session closed; it has no conversation to index{lines}"))
+        }
+        Outcome::Gone => (
+            false,
+            closed.episode,
+            match closed.episode {
+                Some(_) => "the transcript has vanished; what was indexed before stays searchable".to_owned(),
+                None => "the transcript vanished before it was read; there is nothing to index".to_owned(),
+            },
+        ),
+        Outcome::Failed { why, reason, retry_at } => (
+            false,
+            closed.episode,
+            match Obstacle::in_message(reason) {
+                Obstacle::Other => format!(
+                    "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
+                ),
+                known if *why == FailureReason::NotStored => format!(
+                    "the session could not be indexed ({reason}); {}: it is tried again at {retry_at}, or close again",
+                    known.remedy()
+                ),
+                _ => format!(
+                    "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
+                ),
+            },
+        ),
+        Outcome::Unreadable { reason } => {
+            (false, None, format!("the transcript cannot be read: {reason}; mend that and close again"))
+        }
+        Outcome::Refused(rejection) => (false, closed.episode, format!("session {id} not closed: {rejection}")),
+        Outcome::NotRecorded { reason } => {
+            let remedy = match Obstacle::in_message(reason) {
+                Obstacle::Other => "mend that and close again",
+                known => known.remedy(),
+            };
+            (false, closed.episode, format!("nothing was recorded: {reason}; {remedy}"))
+        }
+        Outcome::Broken { reason } => (false, None, format!("the session's history cannot be read: {reason}")),
+        Outcome::Busy => (false, closed.episode, "too many wait for this session; try again in a moment".to_owned()),
+    }
+}
+
+/// What is wrong, each with its fix.
+pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[Degraded]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
+    for root in &overview.roots {
+        // Where another agent works, this one need not be there.
+        let is_others = |other: &RootSeen| other.exists && other.path.file_name() != root.path.file_name();
+        if !root.exists && !overview.roots.iter().any(is_others) {
+            tell(
+                format!("there is no {}", root.path.display()),
+                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
+            );
+        } else if let Some(swept) = &root.swept {
+            tell(swept.what(&root.path), &swept.fix(overview.swept_every));
+        }
+    }
+    for path in &overview.unreachable {
+        tell(format!("cannot look into {path}"), "make the directory readable for you");
+    }
+    for path in &overview.nameless {
+        tell(format!("{path} is not read: its name is no UTF-8"), "rename it");
+    }
+    if overview.nameless_count > overview.nameless.len() as u64 {
+        let more = overview.nameless_count - overview.nameless.len() as u64;
+        tell(format!("{more} more are not read: their names are no UTF-8"), "rename those that are named here first");
+    }
+    for path in &overview.second_files {
+        tell(
+            format!("{path} has the name of a session that is read from another file"),
+            "remove or rename one of them",
+        );
+    }
+    if overview.left_out > 0 {
+        tell(format!("{} transcripts are beyond the bound", overview.left_out), "move old projects out of the root");
+    }
+    if table.skipped() > 0 {
+        tell(
+            format!("{} events of the log were written by a newer version", table.skipped()),
+            "install the newer version again",
+        );
+    }
+    for (id, events) in table.unreadable() {
+        let events = if events == 1 { "1 event".to_owned() } else { format!("{events} events") };
+        tell(
+            format!(
+                "{events} of session {id} cannot be read by this version of Baton: it is shown as far as the others say, and \
+                 nothing new of it is recorded"
+            ),
+            "install the newer version again; `baton log verify` tells whether it is damage",
+        );
+    }
+    for degraded in degraded {
+        tell(degraded.what(), degraded.fix());
+    }
+    for (id, row) in table.iter() {
+        if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {
+            let what = format!("session {id} could not be indexed: {}; next try {}", failure.why, failure.retry_at);
+            tell(what, "see `daemon.log` for the reason; `baton close` tries at once");
+        }
+        if let (0, malformed @ 1.., Some(transcript)) =
+            (row.state.counts.records, row.state.counts.malformed, &row.state.transcript)
+        {
+            let what = format!("{} is no transcript: none of its {malformed} lines is a record", transcript.path);
+            tell(what, "move it out of the folder of transcripts, or mend it");
+        }
+    }
+    problems
+}

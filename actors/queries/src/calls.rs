@@ -1,0 +1,214 @@
+//! What each method does: find out which session or project is meant, ask the actors, answer in the contract's words.
+
+mod blame;
+mod close;
+mod compact;
+mod config;
+mod costs;
+mod deleting;
+mod directories;
+mod edges;
+mod enrich;
+mod enrichment;
+mod episodes;
+mod explain;
+mod facts;
+mod fix;
+mod forget;
+mod found;
+mod handoff;
+mod hook;
+mod how;
+mod log;
+mod looking;
+mod memory;
+mod messages;
+mod nodes;
+mod outcome_query;
+mod passage;
+mod patterns;
+mod presence;
+mod recall;
+mod reindex;
+mod search;
+mod sessions;
+mod short_ids;
+mod show;
+mod status;
+mod sync;
+mod timeline;
+mod tool;
+mod track;
+mod tracking;
+mod unindexed;
+mod vault;
+mod vectors;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use baton_protocol::{Failure, code, method};
+use serde_json::value::RawValue;
+
+pub use presence::presence;
+
+use super::Services;
+use super::client::{Out, failure, params};
+
+/// Why a call has no result.
+pub enum Ended {
+    /// The call is refused, or failed.
+    Failure(Failure),
+    /// Nobody waits for the answer any more.
+    ClientGone,
+}
+
+impl From<Failure> for Ended {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
+    failure(code::INTERNAL, format!("{what}: {error}"))
+}
+
+fn result(value: &impl serde::Serialize) -> Result<Box<RawValue>, Ended> {
+    serde_json::value::to_raw_value(value).map_err(|error| internal("answer not written", error).into())
+}
+
+/// Answers a call by the name of its method.
+///
+/// # Errors
+///
+/// If the method is unknown, its arguments are wrong or the work fails.
+pub async fn call(
+    name: &str,
+    raw: Option<&RawValue>,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Box<RawValue>, Ended> {
+    if *services.stop.borrow() {
+        return Err(stopping().into());
+    }
+    // Whoever has edited the configuration and asks has it taken in.
+    services.configuration.look_in_time().await;
+    // What is closed by this very call is to know of it.
+    if !services.outage.lasts() {
+        services.enricher.keep_switch().await;
+    }
+    // A hook names where it was called, and waits for nobody.
+    if name != method::HOOK {
+        directories::look(raw).await;
+    }
+    let called = caught(dispatch(name, raw, services, out)).await;
+    match called {
+        // Whatever it was, this is why: actors end one after another.
+        Err(Ended::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
+            Err(stopping().into())
+        }
+        called => called,
+    }
+}
+
+/// A panic fails the call in which it happens, not the connection.
+async fn caught<T>(call: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
+    let mut call = pin!(call);
+    poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))).unwrap_or_else(|_| {
+            let message = "this request broke something in the daemon, which is a defect of Baton; other requests go on. \
+                           `baton logs --level error` names the place";
+            Poll::Ready(Err(failure(code::INTERNAL, message).into()))
+        })
+    })
+    .await
+}
+
+fn stopping() -> Failure {
+    failure(code::STOPPING, "the daemon is stopping; call again and a new one is started")
+}
+
+async fn dispatch(
+    name: &str,
+    raw: Option<&RawValue>,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Box<RawValue>, Ended> {
+    match name {
+        method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
+        method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
+        method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, services)),
+        method::SHOW => result(&show::show(&params(raw)?, services).await?),
+        method::MESSAGES => result(&messages::messages(&params(raw)?, services).await?),
+        method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
+        method::CLOSE => result(&close::close(params(raw)?, services).await?),
+        method::STATUS => result(&status::status(services).await?),
+        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, out).await?),
+        method::SYNC => result(&sync::sync(params(raw)?, services, out).await?),
+        method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
+        method::TRACK => result(&track::track(params(raw)?, services).await?),
+        method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
+        method::FORGET => result(&forget::forget(params(raw)?, services, out).await?),
+        method::REINDEX => result(&reindex::reindex(params(raw)?, services, out).await?),
+        method::ENRICH => result(&enrich::enrich(params(raw)?, services, out).await?),
+        method::COSTS => result(&costs::costs(params(raw)?, services).await?),
+        method::CONFIG => result(&config::config(params(raw)?, services).await?),
+        method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
+        method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
+        method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),
+        method::HOW => result(&how::how(params(raw)?, services, out).await?),
+        method::FIX => result(&fix::fix(params(raw)?, services, out).await?),
+        method::BLAME => result(&blame::blame(params(raw)?, services, out).await?),
+        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, out).await?),
+        method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
+        method::RECALL => result(&recall::recall(params(raw)?, services, out).await?),
+        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, out).await?),
+        method::LOG_STATS => result(&log::stats(services).await?),
+        method::LOG_READ => result(&log::read(params(raw)?, services).await?),
+        method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
+        method::LOG_COMPACT => result(&compact::compact(services, out).await?),
+        method::HOOK => result(&hook::hook(params(raw)?, services).await?),
+        method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
+        method::HOOK_STATS => result(&hook::stats(services).await?),
+        method::HANDOFF => result(&handoff::handoff(params(raw)?, services, out).await?),
+        method::VAULT_STATUS => result(&vault::status(services).await),
+        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, out).await?),
+        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, out).await?),
+        method::VAULT_VERIFY => result(&vault::verify(services, out).await?),
+        method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
+        method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
+        method::STOP => {
+            tracing::info!("asked to stop");
+            services.stop.send_replace(true);
+            result(&BTreeMap::from([("stopping", true)]))
+        }
+        other => {
+            let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
+                         session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
+                         vault/status, vault/sync, vault/verify";
+            Err(failure(code::METHOD_NOT_FOUND, format!("unknown method {other:?}; there are {known}")).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_fails_one_call() {
+        let breaks = async |at: Option<usize>| {
+            tokio::task::yield_now().await;
+            at.map(|at| [0_u8; 1][at]).ok_or(Ended::ClientGone)
+        };
+        let Err(Ended::Failure(failure)) = caught(breaks(Some(1))).await else { panic!("an index beyond the end") };
+        assert!(failure.code == code::INTERNAL && failure.message.contains("defect"), "{failure:?}");
+        assert!(matches!(caught(breaks(Some(0))).await, Ok(0)));
+        assert!(matches!(caught(breaks(None)).await, Err(Ended::ClientGone)));
+    }
+}

@@ -1,0 +1,125 @@
+//! Explicit close.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_conversation::record::{CommandId, Position};
+use baton_events::projection::table::Row;
+use baton_events::session::CloseReason;
+use baton_protocol::{CloseParams, answer, code};
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use super::{Ended, enrichment};
+use crate::client::failure;
+use crate::{Services, answers, resolve};
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_tracking::session::{CloseCall, Closed, Outcome};
+
+/// Longest id of a command, in bytes.
+const COMMAND_ID_BYTES: usize = 128;
+
+pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, Ended> {
+    let id = match resolve::meant(services, asked.session.as_deref(), &asked.caller).await {
+        Ok(id) => id,
+        Err(failure) if failure.code == code::NOT_FOUND => {
+            let message = failure.message;
+            return Ok(answer::Close { status: "error".to_owned(), message, ..answer::Close::default() });
+        }
+        Err(failure) => return Err(failure.into()),
+    };
+    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
+    let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
+    let nothing = match &unread {
+        // Its hook was called, and nobody has said anything in it.
+        Ok(None) if is_new => {
+            Some(("success", format!("nothing is written in session {id} yet, so there is nothing to index")))
+        }
+        Err(error) => Some(("error", format!("session {id} not closed: its transcript was not looked for: {error}"))),
+        Ok(_) => None,
+    };
+    if let Some((status, message)) = nothing {
+        let (status, session_id) = (status.to_owned(), Some(id.to_string()));
+        return Ok(answer::Close { status, session_id, episode_uuid: None, message });
+    }
+    let unread = unread.ok().flatten();
+    if let Some(why) = resolve::stop_of(services, &id) {
+        let episode_uuid = services.table.now().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
+        let message = format!("session {id} not closed: {why}");
+        let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
+        return Ok(answer::Close { status, session_id, episode_uuid, message });
+    }
+    let command = match &asked.command_id {
+        Some(text) if text.len() > COMMAND_ID_BYTES => {
+            let message = format!("a command id may have {COMMAND_ID_BYTES} bytes");
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        Some(text) => text.clone(),
+        None => Uuid::new_v4().to_string(),
+    };
+    let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
+    // An agent that closes its own session still writes the answer of this call and its last words.
+    let by_self = resolve::own(&services.table.now(), &asked.caller).as_ref() == Some(&id);
+    let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
+    let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
+    let closing = {
+        let (services, id) = (services.clone(), id.clone());
+        async move {
+            let closed = services.supervisor.close(&id, unread, call, deadline).await?;
+            let is_stored = matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged);
+            if is_stored && let Some(why) = not_findable(&services, closed.position).await? {
+                return Ok((closed, Some(why)));
+            }
+            Ok::<(Closed, Option<String>), CallError>((closed, None))
+        }
+    };
+    // A task of its own: whoever no longer waits for the close has asked for it all the same.
+    let closed = match tokio::time::timeout(deadline, tokio::spawn(closing)).await {
+        Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
+        Err(_) => Err(CallError::TimedOut),
+    };
+    let is_closed = closed.is_ok();
+    let mut answer = match closed {
+        Ok((closed, Some(why))) => answers::not_findable(&id, &closed, &why),
+        closed => answers::close(&id, closed.map(|(closed, _)| closed)),
+    };
+    if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
+        answer.message.push_str(&enrichment::of_closed(services, &id));
+    }
+    let row = services.table.now().get(&id).cloned();
+    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
+        answer.episode_uuid = None;
+        let back = format!(
+            "; that episode was deleted, and is not found until the session says something else; `baton forget --undo {id}` \
+             lifts that"
+        );
+        answer.message.push_str(&back);
+    }
+    Ok(answer)
+}
+
+/// The episode of a session that may be told.
+fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
+    services.table.now().shown(row).map(|episode| episode.uuid)
+}
+
+/// Waits until searches find what was recorded up to `position`, as long as it takes; or says why they do not, if the memory
+/// cannot take it in for the time being.
+async fn not_findable(services: &Services, position: Position) -> Result<Option<String>, CallError> {
+    loop {
+        let troubled = services.indexer.memory().1;
+        match (services.indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
+            (Ok(_), _) => return Ok(None),
+            (Err(_), Some(why)) => return Ok(Some(why)),
+            (Err(CallError::TimedOut), None) => {}
+            (Err(gone), None) => return Err(gone),
+        }
+    }
+}
+
+/// Free text: redacted, one line, bounded.
+fn bounded_note(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    redact(&line.join(" ")).chars().take(limits::NOTE_CHARS).collect()
+}

@@ -1,0 +1,83 @@
+//! The configuration with the origin of each value, and the import of the original's.
+
+use std::sync::Arc;
+
+use baton_protocol::{ConfigParams, answer, code};
+use baton_redaction::redact;
+
+use super::{Ended, internal};
+use crate::Services;
+use crate::client::failure;
+use baton_config::configuration::{Remark, WriteError};
+
+pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, Ended> {
+    let configuration = services.configuration.clone();
+    let ConfigParams { import, force, dry_run } = asked;
+    let imported = match import {
+        None => Vec::new(),
+        Some(original) => {
+            let importing = tokio::task::spawn_blocking(move || configuration.import(&original, force, dry_run));
+            importing.await.map_err(|error| internal("importing broke", error))?.map_err(refused)?
+        }
+    };
+    let shown = services.configuration.shown();
+    let told = |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
+    Ok(answer::Config {
+        path: shown.path.display().to_string(),
+        values: shown
+            .values
+            .iter()
+            .map(|value| answer::ConfigValue {
+                key: redact(&value.key).into_owned(),
+                value: clean(&value.value),
+                origin: value.origin.clone(),
+            })
+            .collect(),
+        warnings: told(&shown.warnings),
+        mistakes: told(&shown.mistakes),
+        imported: imported
+            .into_iter()
+            .map(|imported| answer::ImportedKey {
+                key: redact(&imported.key).into_owned(),
+                became: imported.became.map(|became| redact(&became).into_owned()),
+                value: imported.value.as_ref().map(clean),
+                outcome: imported.outcome.as_str().to_owned(),
+                message: redact(&imported.message).into_owned(),
+            })
+            .collect(),
+    })
+}
+
+/// Why nothing was written, as the caller is told.
+pub(super) fn refused(error: WriteError) -> Ended {
+    let code = match &error {
+        WriteError::Io(_) => code::INTERNAL,
+        WriteError::Mistaken(_) | WriteError::Refused(_) => code::INVALID_PARAMS,
+    };
+    failure(code, error.to_string()).into()
+}
+
+/// Texts without what looks like a secret: somebody may have put a key where its name belongs.
+fn clean(value: &serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(redact(text).into_owned()),
+        Value::Array(values) => values.iter().map(clean).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (redact(name).into_owned(), clean(value))).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_shown_neither_as_a_value_nor_as_a_name() {
+        let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
+        let told = clean(&serde_json::json!({"m": [key, {&key: 1}]})).to_string();
+        assert!(!told.contains(&key), "{told}");
+    }
+}

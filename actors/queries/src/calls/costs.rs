@@ -1,0 +1,53 @@
+//! What calls of models have cost, added up.
+
+use std::sync::Arc;
+
+use baton_enrichment::ledger;
+use baton_enrichment::ledger::{By, Spent};
+use baton_protocol::{CostsParams, answer, code};
+use baton_redaction::redact;
+
+use super::Ended;
+use crate::Services;
+use crate::client::failure;
+
+/// Most rows of an answer; the total counts all.
+const ROWS: usize = 1_000;
+
+pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Result<answer::Costs, Ended> {
+    let by = match asked.by.as_deref() {
+        None => By::Day,
+        Some(name) => By::parse(name).ok_or_else(|| {
+            let known = By::ALL.map(By::as_str).join(", ");
+            failure(code::INVALID_PARAMS, format!("nothing is told apart by {name:?}; there are {known}"))
+        })?,
+    };
+    let (table, now) = (services.table.now(), services.clock.now());
+    let days = asked.days.filter(|days| *days > 0);
+    let from = days.map_or(i64::MIN, |days| ledger::day(now) - i64::from(days) + 1);
+    let costs = ledger::costs(table.iter().map(|(id, row)| (id, &row.state)), by, from);
+    let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
+    let llm = services.settings.now().llm.clone();
+    Ok(answer::Costs {
+        by: by.as_str().to_owned(),
+        days,
+        rows,
+        total: row("", &costs.total),
+        spent_today_usd: super::enrichment::dollars(services.enricher.shown().spent_today_nanos),
+        daily_budget_usd: llm.and_then(|llm| llm.daily_budget_usd),
+    })
+}
+
+fn row(key: &str, spent: &Spent) -> answer::Cost {
+    answer::Cost {
+        key: redact(key).into_owned(),
+        calls: spent.calls,
+        input_tokens: spent.tokens_in,
+        cached_tokens: spent.tokens_cached,
+        output_tokens: spent.tokens_out,
+        usd: super::enrichment::dollars(spent.nanos),
+        unknown_calls: spent.unknown,
+        running_calls: spent.running,
+        unknown_usd: super::enrichment::dollars(spent.unknown_nanos),
+    }
+}

@@ -1,0 +1,139 @@
+//! Taking away from the memory: an episode, or whole groups.
+
+use std::sync::Arc;
+
+use baton_events::projection::table::SessionTable;
+use baton_events::session::Rejection;
+use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use super::memory::{cause, findable, refused, session_of, uuid, wiped};
+use super::search::{Ready, ready};
+use super::{Ended, internal};
+use crate::client::{Out, failure};
+use crate::{Services, lazy, resolve};
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_tracking::session::{Switch, Switched};
+
+/// Groups that an answer names.
+const NAMED: usize = 8;
+
+/// Has an episode found no more: a session's until its content changes, what was added for good, with its words.
+pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
+    let uuid = uuid(&asked.uuid)?;
+    let cause = cause(asked.command_id.as_deref());
+    if services.table.now().memo_row(uuid).is_some() {
+        let deleted = services.memos.delete(uuid, cause).await.map_err(|error| refused(&error))?;
+        let after = wiped(services, uuid, deleted.position).await.unwrap_or_default();
+        return Ok(answer::Deleted { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
+    }
+    let Some(session) = session_of(services, uuid) else { return Err(unknown(services, uuid).into()) };
+    let switch = Switch::DeleteEpisode { episode: uuid };
+    let switched = services.supervisor.switch(&session, switch, limits::SESSION_CALL).await;
+    match switched.map_err(|error| not_answered(&error))? {
+        Switched::Done { .. } => {}
+        Switched::Refused(Rejection::WrongEpisode) => return Err(unknown(services, uuid).into()),
+        Switched::Refused(rejection) => return Err(failure(code::NOT_FOUND, rejection.to_string()).into()),
+        Switched::Stopped(stop) => return Err(failure(code::NOT_FOUND, stop.to_string()).into()),
+        Switched::Failed { reason } => {
+            return Err(failure(code::INTERNAL, format!("episode {uuid} not deleted: {reason}")).into());
+        }
+    }
+    let position = services.table.now().position();
+    let after = findable(services, position).await.unwrap_or_default();
+    let message = format!(
+        "Episode with UUID {uuid} deleted successfully: session {session} is found no more until it says something else{after}. \
+         Its conversation stays stored: `baton forget --undo {session}`, a person's command, has it found again, `baton forget \
+         {session}` removes it"
+    );
+    Ok(answer::Deleted { message })
+}
+
+fn not_answered(error: &CallError) -> Failure {
+    internal("the session did not answer", error)
+}
+
+fn unknown(services: &Services, uuid: Uuid) -> Failure {
+    let table = services.table.now();
+    let newer = table.iter().find(|(_, row)| row.state.deleted == Some(uuid));
+    let message = match newer {
+        Some((session, _)) => {
+            format!(
+                "episode {uuid} of session {session} is deleted already; `baton forget --undo {session}` lifts that"
+            )
+        }
+        None => {
+            format!("no episode {uuid} is known; get_episodes lists what there is, a replaced one has another uuid")
+        }
+    };
+    failure(code::NOT_FOUND, message)
+}
+
+/// Has everything that groups hold by now found no more; without `confirm` tells what that is.
+pub(crate) async fn clear(
+    asked: ClearGraphParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<(answer::ClearGraph, bool), Ended> {
+    // What was written by now is meant, read or not.
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };
+    let Ready { freshness, .. } = ready(services, out, ask).await?;
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let groups = resolve::groups(&table, &settings, &asked.groups)?;
+    let (sessions, notes) = held(&table, &groups);
+    let named = match groups.as_slice() {
+        [] => "all groups".to_owned(),
+        groups => {
+            let more = if groups.len() > NAMED { ", …" } else { "" };
+            format!("{}{more}", redact(&groups[..groups.len().min(NAMED)].join(", ")))
+        }
+    };
+    let what = format!("{sessions} episodes of sessions and {notes} notes and facts that were added");
+    let unread = unread(&freshness);
+    let group_ids = groups.iter().map(|group| redact(group).into_owned()).collect();
+    if !asked.confirm {
+        let message = format!(
+            "Nothing was cleared. {named}: {what} would be found no more, until sessions say something else{unread}; call again \
+             with confirm=true to do it. Conversations would stay stored: `baton forget --project` removes those"
+        );
+        return Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: false }, false));
+    }
+    let cleared = services.memos.clear(&groups, cause(asked.command_id.as_deref())).await;
+    let position = cleared.map_err(|error| refused(&error))?;
+    let after = findable(services, position).await.unwrap_or_default();
+    let back = match groups.as_slice() {
+        [group] => format!("--project={}", redact(group)),
+        _ => "--all".to_owned(),
+    };
+    let message = format!(
+        "Graph data cleared successfully for {named}: {what}{after}{unread}. Conversations and notes stay stored: `baton forget \
+         --undo {back}`, a person's command, has all of it found again"
+    );
+    Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: true }, true))
+}
+
+/// What may come back because it was still being read.
+fn unread(freshness: &answer::Freshness) -> String {
+    let failed = freshness.failed.len() as u64;
+    match freshness.pending + failed {
+        0 => String::new(),
+        several => {
+            let first: Vec<&str> =
+                freshness.pending_sessions.iter().chain(&freshness.failed).map(String::as_str).collect();
+            let named = if first.is_empty() { String::new() } else { format!(" ({})", first.join(", ")) };
+            format!("; {several} sessions that are still to be read{named} are not among them")
+        }
+    }
+}
+
+/// How many episodes and memos these groups hold that are shown; no groups: all.
+fn held(table: &SessionTable, groups: &[String]) -> (u64, u64) {
+    let is_meant = |group: Option<&str>| groups.is_empty() || group.is_some_and(|it| groups.iter().any(|g| g == it));
+    let sessions = table.iter().filter(|(_, row)| is_meant(row.state.group_id()) && table.shown(row).is_some()).count();
+    let memos =
+        table.memos().filter_map(|(uuid, _)| table.memo(uuid)).filter(|(_, it)| is_meant(Some(&it.group))).count();
+    (sessions as u64, memos as u64)
+}

@@ -1,0 +1,203 @@
+//! Single facts: stated, read, deleted; and what single episodes are about.
+
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::memo::{Source, Words};
+use baton_graph as graph;
+use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParams, answer, code};
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use super::memory::{cause, findable, group_of, refused, session_of, uuid, wiped};
+use super::{Ended, internal};
+use crate::client::failure;
+use crate::family::facts::Sight;
+use crate::{Services, graph as told, page, resolve};
+use baton_memory::{Fact, Searcher};
+use baton_memos::{Done, Wanted};
+
+/// Most nodes, and most edges, of one answer.
+const MOST: usize = 100;
+
+/// Remembers a fact. When this returns it is durable, and the next search finds it.
+pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Result<answer::AddTriplet, Ended> {
+    let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
+    let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
+    let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
+    let stated = graph::memo(&words, Source::Triplet, &group, services.clock.now());
+    let Some(said) = stated.assertions.first().cloned() else {
+        return Err(failure(code::INVALID_PARAMS, "the names say nothing that can be kept").into());
+    };
+    let wanted = Wanted { uuid: None, source: Source::Triplet, group, reference_time: None, words };
+    let cause = cause(asked.command_id.as_deref());
+    // Whoever states it anew wants it found: first that, so that a crash in between loses nothing that was answered.
+    let lifted = services.memos.restore_fact(said.uuid, cause.clone()).await.map_err(|error| refused(&error))?;
+    let kept = services.memos.keep(wanted, cause).await.map_err(|error| refused(&error))?;
+    let after = findable(services, kept.position.max(lifted)).await.unwrap_or_default();
+    let done = if kept.done == Done::Unchanged { "was there already" } else { "added" };
+    let looking = services.clone();
+    let found = look(services, move |searcher| {
+        let hidden = told::hider(&looking);
+        let fact = searcher.fact(said.uuid, &hidden)?;
+        let nodes = [said.source, said.target].into_iter().filter_map(|end| searcher.node(end, &hidden).transpose());
+        Ok((fact, nodes.collect::<Result<Vec<_>, _>>()?))
+    });
+    let (fact, nodes) = found.await?;
+    let ignored = match asked.ignored.as_slice() {
+        [] => String::new(),
+        names => format!("; ignored: {}", names.join(", ")),
+    };
+    Ok(answer::AddTriplet {
+        message: format!("Triplet {done}{after}{ignored}"),
+        episode_uuid: kept.uuid.to_string(),
+        nodes: nodes.into_iter().map(told::node).collect(),
+        edges: fact.into_iter().map(edge).collect(),
+        ignored: asked.ignored,
+    })
+}
+
+/// One fact.
+pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, Ended> {
+    let uuid = uuid(&asked.uuid)?;
+    let looking = services.clone();
+    let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
+    fact.map(told::fact).ok_or_else(|| unknown(uuid).into())
+}
+
+/// Has a fact found no more, and the triplets that state nothing else with it.
+pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
+    let uuid = uuid(&asked.uuid)?;
+    let cause = cause(asked.command_id.as_deref());
+    let looking = services.clone();
+    let by = look(services, move |searcher| searcher.supporters(uuid, &told::hider(&looking))).await?;
+    let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
+    if !is_deleted {
+        let looking = services.clone();
+        let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
+        if fact.is_none() {
+            return Err(unknown(uuid).into());
+        }
+    }
+    let mut notes = Vec::new();
+    let mut after = String::new();
+    // What is supported by none is told from the sessions that there are.
+    let mut lasting = by.is_empty() || by.iter().any(|id| memo::uuid_of_key(id.as_str()).is_none());
+    for memo in by.iter().filter_map(|id| memo::uuid_of_key(id.as_str())) {
+        let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
+        match source {
+            Some(Source::Triplet) => {
+                let deleted = services.memos.delete(memo, cause.clone()).await.map_err(|error| refused(&error))?;
+                after = wiped(services, memo, deleted.position).await.unwrap_or_default();
+            }
+            Some(_) => {
+                lasting = true;
+                notes.push(memo.to_string());
+            }
+            None => {}
+        }
+    }
+    // Last: until it is recorded a call finds by whom it is supported.
+    services.memos.delete_fact(uuid, cause).await.map_err(|error| refused(&error))?;
+    let still = match notes.as_slice() {
+        [] => String::new(),
+        notes => format!(
+            ". What supports it stays: of notes delete_episode deletes all, {}",
+            notes[..notes.len().min(resolve::NAMED)].join(", ")
+        ),
+    };
+    // A triplet went with its words.
+    let back = match lasting {
+        true => format!(", and a person's `baton forget --undo {uuid}` has it found again"),
+        false => String::new(),
+    };
+    Ok(answer::Deleted {
+        message: format!(
+            "Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew{back}{after}{still}"
+        ),
+    })
+}
+
+/// What these episodes support.
+pub(crate) async fn of_episodes(
+    asked: EpisodeEntitiesParams,
+    services: &Arc<Services>,
+) -> Result<answer::EpisodeEntities, Ended> {
+    let mut owners: Vec<SessionId> = Vec::new();
+    for text in &asked.episode_uuids {
+        let uuid = uuid(text)?;
+        owners.push(owner(services, uuid)?);
+    }
+    let looking = services.clone();
+    let said = look(services, move |searcher| {
+        let (hidden, sight) = (told::hider(&looking), Sight::now(&looking, searcher.clone()));
+        let mut said = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
+        for owner in &owners {
+            said.facts.extend(sight.of_session(owner, &hidden)?);
+        }
+        said.facts.sort_by_key(|fact| fact.uuid);
+        said.facts.dedup_by_key(|fact| fact.uuid);
+        said.facts.sort_by_key(|fact| std::cmp::Reverse(fact.valid_at));
+        said.more |= said.facts.len() > MOST;
+        said.facts.truncate(MOST);
+        Ok(said)
+    });
+    let said = said.await?;
+    let mut nodes: Vec<answer::Node> = said.nodes.into_iter().map(told::node).collect();
+    let mut edges: Vec<answer::Edge> = said.facts.into_iter().map(edge).collect();
+    let cut = page::fitting(&mut nodes) | page::fitting(&mut edges);
+    let message = match nodes.is_empty() && edges.is_empty() {
+        true => "No entities found".to_owned(),
+        false => format!("Found {} nodes and {} edges", nodes.len(), edges.len()),
+    };
+    Ok(answer::EpisodeEntities { message, nodes, edges, truncated: said.more || cut })
+}
+
+/// Under which id the memory has what an episode says.
+fn owner(services: &Services, uuid: Uuid) -> Result<SessionId, Failure> {
+    let table = services.table.now();
+    let owner = match table.memo(uuid) {
+        Some(_) => Some(memo::key(uuid)),
+        None => session_of(services, uuid).filter(|id| table.get(id).is_some_and(|row| !table.is_deleted(row))),
+    };
+    let settings = services.settings.now();
+    let owner = owner.filter(|id| !told::hidden(&table, &settings, &[], id.as_str()));
+    owner.ok_or_else(|| {
+        let message =
+            format!("no episode {uuid} is known; get_episodes lists what there is, a replaced one has another uuid");
+        failure(code::NOT_FOUND, message)
+    })
+}
+
+fn unknown(uuid: Uuid) -> Failure {
+    failure(code::NOT_FOUND, format!("no fact {uuid} is known; search_memory_facts finds facts"))
+}
+
+fn edge(fact: Fact) -> answer::Edge {
+    let answer::Fact {
+        uuid,
+        group_id,
+        source_node_uuid,
+        target_node_uuid,
+        created_at,
+        name,
+        fact,
+        valid_at,
+        invalid_at,
+        ..
+    } = told::fact(fact);
+    answer::Edge { uuid, name, fact, source_node_uuid, target_node_uuid, group_id, created_at, valid_at, invalid_at }
+}
+
+/// Looks into the memory as far as it has come, without what was deleted.
+async fn look<T: Send + 'static>(
+    services: &Arc<Services>,
+    ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,
+) -> Result<T, Ended> {
+    let searcher = services.indexer.searcher().map_err(|_| crate::lazy::no_memory(services))?;
+    let searcher = searcher.without_facts(services.table.now().deleted_facts());
+    let looking = tokio::task::spawn_blocking(move || ask(&searcher));
+    let found = looking.await.map_err(|error| internal("the search broke", error))?;
+    Ok(found.map_err(|error| internal("the search failed", redact(&error.to_string())))?)
+}

@@ -1,0 +1,240 @@
+//! Sessions enriched now, because a person wants it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_conversation::record::{Position, SessionId, Timestamp};
+use baton_events::prices;
+use baton_events::session::UNSEEN_STEP;
+use baton_events::session::{CloseReason, Phase, State, last_sign};
+use baton_protocol::{EnrichParams, Progress, answer, code};
+use tokio::task::JoinSet;
+
+use super::looking::told_of;
+use super::{Ended, enrichment};
+use crate::client::{Out, failure};
+use crate::{Services, lazy, resolve};
+use baton_base::limits;
+use baton_config::settings::{Llm, Settings};
+use baton_tracking::enricher::{Allowance, By, Done, Outcome};
+
+/// After so many failures in a row that are the endpoint's, the others are not tried.
+const FAILURES: u64 = 3;
+
+pub(crate) async fn enrich(asked: EnrichParams, services: &Arc<Services>, out: &Out) -> Result<answer::Enrich, Ended> {
+    if services.settings.now().llm.is_none() {
+        let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
+                       llm.base_url where it is not OpenAI's";
+        return Err(failure(code::INVALID_PARAMS, message).into());
+    }
+    if asked.max_usd.is_some_and(|usd| !(0.0..=1e6).contains(&usd)) {
+        return Err(failure(code::INVALID_PARAMS, "max_usd is a number of US dollars from 0 to 1000000").into());
+    }
+    let allowance = asked.max_usd.map(|usd| Arc::new(Allowance::new(usd)));
+    let (chosen, by) = match asked.all {
+        true => (all(services), By::All(allowance)),
+        false => {
+            let id = resolve::meant(services, asked.session.as_deref(), &asked.caller).await?;
+            (vec![id], By::One(allowance))
+        }
+    };
+    let mut sum = answer::Enrich { sessions: chosen.len() as u64, ..answer::Enrich::default() };
+    let (total, done, nanos) = (sum.sessions, AtomicU64::new(0), AtomicU64::new(0));
+    let progress = || Progress {
+        what: format!("enriching, {}", prices::usd(nanos.load(Ordering::Relaxed))),
+        done: done.load(Ordering::Relaxed),
+        total,
+    };
+    let working = async {
+        let (mut waiting, mut failures) = (VecDeque::from(chosen), 0);
+        // Dropped with the call: nothing more is begun.
+        let mut at_work = JoinSet::new();
+        // Another one has found no room beside those at work.
+        let mut is_crowded = false;
+        loop {
+            let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
+            while at_work.len() < most
+                && failures < FAILURES
+                && !is_crowded
+                && let Some(id) = waiting.pop_front()
+            {
+                let (services, by) = (services.clone(), by.clone());
+                // One that has begun is finished, whoever waits for it.
+                let work = tokio::spawn(async move {
+                    let done = one(&services, &id, &by).await;
+                    (id, done)
+                });
+                at_work.spawn(work);
+            }
+            let Some(next) = at_work.join_next().await else { break };
+            let next = next.ok().and_then(Result::ok);
+            if let Some((id, done)) = &next
+                && matches!(done.outcome, Outcome::OverBudget { is_of_session: false, .. })
+                && (done.calls, at_work.is_empty()) == (0, false)
+            {
+                // Calls take their estimates out and give back what they do not cost.
+                waiting.push_front(id.clone());
+                is_crowded = true;
+                continue;
+            }
+            is_crowded = false;
+            done.fetch_add(1, Ordering::Relaxed);
+            let Some((id, done)) = next else {
+                sum.failures += 1;
+                continue;
+            };
+            nanos.fetch_add(done.nanos, Ordering::Relaxed);
+            failures = match done.outcome {
+                Outcome::Failed { is_of_endpoint: true, .. } => failures + 1,
+                _ => 0,
+            };
+            count(&mut sum, services, &id, done);
+        }
+        waiting.len() as u64
+    };
+    let left = told_of(services, out, progress, working).await?;
+    sum.usd = super::enrichment::dollars(nanos.load(Ordering::Relaxed));
+    let position = services.table.now().position();
+    lazy::catch_up(services, out, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
+    sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
+    sum.message = message(&sum, left, services.settings.now().llm.as_ref());
+    Ok(sum)
+}
+
+/// All that have an episode which no model has made, those last at work first. Subagents' work is told in their parents'.
+fn all(services: &Services) -> Vec<SessionId> {
+    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+    let is_meant = |row: &baton_events::projection::table::Row| {
+        let state = &row.state;
+        // Who is at work in it would have it paid for twice: it has ended, or nothing has come for as long as ends one.
+        let is_left = state.end.is_some() || is_idle(state, &settings, now);
+        is_left
+            && table.shown(row).is_some()
+            && state.enriched_by().is_none()
+            && !state.is_subagent()
+            && settings.reads(state)
+    };
+    let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(row)).collect();
+    rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
+    rows.into_iter().map(|(id, _)| id.clone()).collect()
+}
+
+/// Whether nothing was said for as long as ends a session, or leaves it where no time does.
+fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
+    let policy = settings.policy_for(state);
+    let idle_ms = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
+    last_sign(state, &policy).plus_ms(idle_ms) <= now
+}
+
+/// What was said since its last index is indexed first.
+async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
+    let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
+    if !matches!(state, Some((Phase::Indexed, 0))) {
+        let indexed =
+            services.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
+        if let Err(error) = indexed {
+            let why = format!("it was not indexed first: {error}");
+            return Done::none(Outcome::Failed { why, is_of_endpoint: false });
+        }
+    }
+    services.enricher.enrich(id, by).await
+}
+
+fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Done) {
+    (sum.calls, sum.unknown_calls) = (sum.calls + done.calls, sum.unknown_calls + done.unknown);
+    let mut name = |why: String| {
+        if sum.failed.len() < resolve::NAMED {
+            sum.failed.push(answer::EnrichFailure { session_id: id.to_string(), why });
+        }
+    };
+    match done.outcome {
+        Outcome::Enriched => {
+            sum.enriched += 1;
+            sum.dropped_claims += done.dropped;
+            unseen(sum, services, id);
+        }
+        Outcome::Unchanged => {
+            sum.unchanged += 1;
+            unseen(sum, services, id);
+        }
+        Outcome::OverBudget { why, next_step, .. } => {
+            name(format!("{why}; {next_step}{}", what_stays(services, id, &why)));
+            sum.over_budget += 1;
+        }
+        Outcome::Nothing { why } => {
+            name(why.to_owned());
+            sum.failures += 1;
+        }
+        Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
+            name(format!("{why}{}", what_stays(services, id, &why)));
+            sum.failures += 1;
+        }
+    }
+}
+
+/// What is so of a session with which nothing came about, beside what was told.
+fn what_stays(services: &Services, id: &SessionId, told: &str) -> String {
+    let table = services.table.now();
+    let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
+    let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
+    let owed = state.enrichment().filter(|known| known.owed.is_some());
+    let is_told = told.contains("tried again by itself");
+    let stays = if is_told { "; it stays owed" } else { "; it stays owed, and is tried again by itself" };
+    format!("{kept}{}", owed.map_or("", |_| stays))
+}
+
+/// Counts what of a session its model was not sent.
+fn unseen(sum: &mut answer::Enrich, services: &Services, id: &SessionId) {
+    let table = services.table.now();
+    if let Some(by) = table.get(id).and_then(|row| row.state.enriched_by()) {
+        (sum.unseen, sum.not_held) = (sum.unseen + by.unseen, sum.not_held + by.not_held);
+    }
+}
+
+fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
+    let counts = [
+        (sum.enriched, "enriched"),
+        (sum.unchanged, "enriched before, and not changed since"),
+        (sum.over_budget, "over budget"),
+        (sum.failures, "not enriched, see why"),
+        (left, "not tried, for the endpoint failed: `baton status` says what to do"),
+    ];
+    let mut message = match sum.sessions {
+        0 => "nothing to do: every session that has ended and has an episode is enriched".to_owned(),
+        // Of one nobody needs a number.
+        1 => {
+            let what = counts.iter().find(|(count, _)| *count > 0).map_or("not enriched", |(_, what)| what);
+            format!("the session is {what}")
+        }
+        sessions => {
+            let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+            format!("of {sessions} sessions {}", told.collect::<Vec<_>>().join("; "))
+        }
+    };
+    if sum.dropped_claims > 0 {
+        let claims = enrichment::counted(sum.dropped_claims, "claim");
+        message.push_str(&format!("; {claims} dropped: the lines that they name are not there"));
+    }
+    let left_out = sum.unseen.saturating_sub(sum.not_held);
+    if left_out > 0 {
+        let messages = enrichment::counted(left_out, "message");
+        message.push_str(&format!("; {messages} between beginning and end not sent: {UNSEEN_STEP}"));
+    }
+    if sum.not_held > 0 {
+        let messages = enrichment::counted(sum.not_held, "message");
+        message.push_str(&format!("; {messages} never sent: of so long a conversation no more is held at once"));
+    }
+    match sum.calls {
+        0 if sum.sessions > 0 => message.push_str("; no model was asked"),
+        0 => {}
+        calls => message.push_str(&format!("; {}, {:.6} USD", enrichment::counted(calls, "call"), sum.usd)),
+    }
+    if sum.unknown_calls > 0 {
+        message.push_str(&format!(" at most, {} of them of unknown cost", sum.unknown_calls));
+    }
+    if let Some((what, fix)) = llm.and_then(Llm::crowded) {
+        message.push_str(&format!("; {what}; {fix}"));
+    }
+    message
+}

@@ -1,0 +1,106 @@
+//! Facts of the memory.
+
+use std::sync::Arc;
+
+use baton_ask::query;
+use baton_conversation::record::Timestamp;
+use baton_graph::Relation;
+use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
+
+use super::Ended;
+use super::found::{Found, Wanted, found};
+use crate::client::{Out, failure};
+use crate::family::facts::Sight;
+use crate::{Services, graph};
+use baton_memory::Window;
+
+/// Longest name of a relation that somebody may have given, in characters.
+const NAME_CHARS: usize = 100;
+
+/// Facts that fit the words, best first; without words all, the most supported first.
+pub(crate) async fn facts(asked: FactsParams, services: &Arc<Services>, out: &Out) -> Result<answer::Facts, Ended> {
+    let wanted = wanted(&asked, services.clock.now())?;
+    let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
+    let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
+    // As texts they bind a cursor to its question.
+    let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
+    let found = found(method::FACTS, asked, wanted, services, out, Sight::facts, graph::fact).await?;
+    let Found { entries: facts, freshness, next_cursor } = found;
+    let message = match (facts.is_empty(), unknown.is_empty()) {
+        (false, _) => "Facts retrieved successfully".to_owned(),
+        (true, true) => "No relevant facts found".to_owned(),
+        (true, false) => format!(
+            "No relevant facts found: {} is a name that only add_triplet gives; Baton's own are {}",
+            unknown.join(", "),
+            Relation::ALL.map(Relation::as_str).join(", ")
+        ),
+    };
+    Ok(answer::Facts { message, facts, freshness, next_cursor })
+}
+
+/// What the filters leave.
+fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
+    let mut wanted = Wanted {
+        valid: window("valid_at", &asked.valid, now)?,
+        invalid: window("invalid_at", &asked.invalid, now)?,
+        ..Wanted::default()
+    };
+    for name in asked.relations.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        // An agent may have given facts names of its own, and one of ours too.
+        wanted.relations.extend(Relation::parse(name));
+        match Relation::parse(name) {
+            Some(relation) => wanted.names.push(relation.as_str().to_owned()),
+            None if name.chars().count() <= NAME_CHARS && !name.contains(char::is_control) => {
+                wanted.names.push(name.to_owned());
+            }
+            None => {
+                let known: Vec<&str> = Relation::ALL.iter().map(|relation| relation.as_str()).collect();
+                let message = format!("{name:?} is no name of a relation; there are {}", known.join(", "));
+                return Err(failure(code::INVALID_PARAMS, message));
+            }
+        }
+    }
+    Ok(wanted)
+}
+
+fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure> {
+    let read = |end: &str, text: &Option<String>| {
+        let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+        query::parse_moment(text, now).map(Some).ok_or_else(|| {
+            let message = format!(
+                "{name}_{end}: {text:?} is no time; give one like 2026-03-14T09:26:53Z, a date like 2026-03-14, or 7d"
+            );
+            failure(code::INVALID_PARAMS, message)
+        })
+    };
+    Ok(Window { after: read("after", &during.after)?, before: read("before", &during.before)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_are_understood_or_refused() {
+        let asked = |relations: &[&str], after: &str| FactsParams {
+            relations: relations.iter().map(|name| (*name).to_owned()).collect(),
+            invalid: During { after: Some(after.to_owned()), before: None },
+            ..FactsParams::default()
+        };
+        let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
+        let wanted = |asked: &FactsParams| wanted(asked, now);
+        let found = wanted(&asked(&["decided", "MY_OWN"], "2026-03-14")).unwrap();
+        assert_eq!(
+            (found.relations.as_slice(), found.names.as_slice()),
+            (&[Relation::Decided][..], &["DECIDED".to_owned(), "MY_OWN".to_owned()][..])
+        );
+        assert!(found.valid.is_open() && found.invalid.after.is_some());
+        let refused = wanted(&asked(&[], "soon")).unwrap_err();
+        assert!(
+            refused.message.contains("invalid_at_after") && refused.message.contains("soon"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(wanted(&asked(&["a\nb"], "")).unwrap_err().code, code::INVALID_PARAMS);
+    }
+}

@@ -1,0 +1,494 @@
+//! Sessions forgotten, and remembered again: tombstones first, then everything that is stored of them. A person's call; no
+//! tool of an agent comes here.
+//!
+//! Once begun it goes on without whoever asked. A daemon that is killed over it goes on at its next start, for what is owed is
+//! told by the table: a forgotten session has neither files nor documents.
+//!
+//! # Hazards
+//!
+//! - It waits for a running `log verify`, 10 minutes at most.
+
+mod aside;
+mod chosen;
+mod earlier;
+mod family;
+mod hidden;
+mod notes;
+mod remains;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_conversation::record::{Position, SessionId};
+use baton_events::memo;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{Phase, State};
+use baton_protocol::{ForgetParams, Progress, answer};
+use baton_redaction::redact;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use super::looking::told_of;
+use super::{Ended, internal};
+use crate::client::Out;
+use crate::session_states_file;
+use crate::{Services, resolve};
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_store::chunks::Removed;
+use baton_tracking::session::{Switch, Switched};
+use chosen::{Chosen, Target};
+use earlier::Earlier;
+use hidden::Hidden;
+
+/// Transcripts that an answer names.
+const TRANSCRIPTS: usize = 100;
+
+const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export`) and backups that were made before: they are \
+                         outside of Baton's home and are not touched";
+
+pub(crate) async fn forget(asked: ForgetParams, services: &Arc<Services>, out: &Out) -> Result<answer::Forget, Ended> {
+    let mut asked = asked;
+    let earlier = Arc::new(Earlier::of(&asked, services).await?);
+    let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
+    let mut note_ids = Vec::new();
+    let is_named = !asked.sessions.is_empty();
+    let mut chosen = match asked.undo {
+        true => {
+            (hidden, asked.sessions) = hidden::chosen(&asked, services, &earlier)?;
+            match is_named && asked.sessions.is_empty() {
+                true => Chosen::default(),
+                false => chosen::forgotten(&asked, services, &earlier).await?,
+            }
+        }
+        false => {
+            (notes, asked.sessions) = notes::named(services, &asked, &earlier);
+            note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
+            match is_named && asked.sessions.is_empty() {
+                true => Chosen::default(),
+                false => chosen::to_be_forgotten(&asked, services, out).await?,
+            }
+        }
+    };
+    notes.extend(notes::of_project(services, &asked));
+    if !asked.undo {
+        // What was taken away and not yet wiped is wiped before it is said again that it is gone.
+        notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
+        let more = earlier.sessions.iter().filter(|id| !chosen.has(id)).cloned();
+        let more: Vec<Target> =
+            more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::of(id) }).collect();
+        chosen.also.extend(more);
+    }
+    let back = chosen.sessions.len();
+    let shown = Chosen {
+        sessions: chosen.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
+        ..chosen.clone()
+    };
+    let mut told = told(services, &shown).await;
+    told.notes = notes.len() as u64;
+    told.note_ids = note_ids;
+    told.found_again = hidden.count() as u64;
+    told.dry_run = asked.dry_run;
+    told.later = later(services, &asked, &told);
+    if asked.dry_run {
+        if !asked.undo {
+            let stored = stored(services, &chosen).await?;
+            (told.files, told.bytes, told.estimated) = (stored.files, stored.bytes, true);
+        }
+        told.message = if asked.undo { would_restore(&told, back) } else { would(&told) };
+        return Ok(told);
+    }
+    let work = Arc::new(Work::default());
+    let (working, services_then, before) = (work.clone(), services.clone(), earlier.clone());
+    let targets: Vec<Target> = chosen.sessions.into_iter().chain(chosen.also).collect();
+    // On its own: whoever goes away does not stop it half-way.
+    let carried_out = tokio::spawn(async move {
+        match asked.undo {
+            true => {
+                let mut done = restore(&services_then, targets, hidden.count(), &before, &working).await;
+                hidden::restore(&services_then, hidden, &before, &working, &mut done).await;
+                done
+            }
+            false => {
+                let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
+                let mut done = carry_out(&services_then, targets, notes, &before, &working).await;
+                done.problems
+                    .extend(unkept.map(|why| format!("copies that are made later will not be known as such: {why}")));
+                done
+            }
+        }
+    });
+    let done = told_of(services, out, || work.progress(), carried_out).await?;
+    let done = done.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
+    told.files = done.removed.files;
+    told.bytes = done.removed.bytes;
+    told.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
+    told.message = match asked.undo {
+        true => restored_message(&told, back, &done, &earlier),
+        false => forgotten_message(&told, &done),
+    };
+    Ok(told)
+}
+
+/// How far it is.
+#[derive(Default)]
+struct Work {
+    done: AtomicU64,
+    total: AtomicU64,
+}
+
+impl Work {
+    fn begin(&self, total: usize) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total as u64, Ordering::Relaxed);
+    }
+
+    fn step(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn progress(&self) -> Progress {
+        let total = self.total.load(Ordering::Relaxed);
+        let done = self.done.load(Ordering::Relaxed).min(total);
+        Progress { what: "forgetting sessions".to_owned(), done, total }
+    }
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Done {
+    removed: Removed,
+    /// Sessions that were so already.
+    already: u64,
+    /// Restored ones of which no transcript is there any more.
+    gone: u64,
+    /// What was not done, and why.
+    problems: Vec<String>,
+    /// Notes that keep what people wrote in them.
+    theirs: Vec<String>,
+}
+
+/// Tombstones for all, then one purge of them together.
+async fn carry_out(
+    services: &Arc<Services>,
+    targets: Vec<Target>,
+    notes: Vec<Uuid>,
+    earlier: &Earlier,
+    work: &Work,
+) -> Done {
+    let mut done = Done::default();
+    work.begin(2 * targets.len());
+    let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
+    let mut forgotten = Vec::with_capacity(ids.len());
+    let mut waiting = targets.into_iter();
+    let mut at_work = JoinSet::new();
+    loop {
+        while at_work.len() < limits::LAZY_AT_ONCE
+            && let Some(target) = waiting.next()
+        {
+            let (services, cause) = (services.clone(), earlier.cause.clone());
+            at_work.spawn(async move {
+                let switch = Switch::Forget { seen: target.file, cause };
+                let switched = services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await;
+                (target.id, switched)
+            });
+        }
+        let Some(next) = at_work.join_next().await else { break };
+        work.step();
+        match next {
+            Ok((id, Ok(Switched::Done { already }))) => {
+                done.already += u64::from(already);
+                // This call had forgotten it before, and another one may have remembered it since.
+                forgotten.extend(is_forgotten(&services.table.now(), &id).then_some(id));
+            }
+            Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
+            Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
+        }
+    }
+    forgotten.extend(notes::delete(services, notes, earlier, &mut done.problems).await);
+    // The table is published before anybody hears of an event.
+    let position = services.table.now().position();
+    services.handoffs.clear();
+    match services.indexer.purge(&forgotten, position, || work.step()).await {
+        Ok(removed) => done.removed = removed,
+        Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
+    }
+    match services.scribe.forget(&forgotten).await {
+        Ok(theirs) => done.theirs = theirs,
+        Err(problem) => done.problems.push(problem),
+    }
+    match wipe_aside(services, &forgotten).await {
+        Ok(removed) => done.removed += removed,
+        Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),
+    }
+    // A look that had begun may have kept what it read.
+    services.handoffs.clear();
+    if let Err(problem) = export_again(services).await {
+        done.problems.push(format!("session_states.json was not written again: {problem}"));
+    }
+    tracing::info!(
+        sessions = forgotten.len(),
+        files = done.removed.files,
+        bytes = done.removed.bytes,
+        "sessions forgotten"
+    );
+    done
+}
+
+/// Wipes the words of a note that was deleted up to a position in the log: when it returns, no file of the home has them. The
+/// error says what may still have them; that is done when the memory has nothing else to do.
+pub(super) async fn wipe_note(services: &Arc<Services>, note: Uuid, position: Position) -> Result<(), String> {
+    let note = [memo::key(note)];
+    services.indexer.purge(&note, position, || {}).await?;
+    wipe_aside(services, &note).await.map(drop)
+}
+
+async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, earlier: &Earlier, work: &Work) -> Done {
+    let mut done = Done::default();
+    work.begin(targets.len() + more);
+    if targets.is_empty() {
+        return done;
+    }
+    let mut restored = Vec::with_capacity(targets.len());
+    // Parents before their subagents, which would be forgotten with them again.
+    for target in targets {
+        done.gone += u64::from(target.file.is_none());
+        let switch = Switch::Restore { seen: target.file, cause: earlier.cause.clone() };
+        match services.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
+            Ok(Switched::Done { .. }) => restored.push(target.id),
+            switched => done.problems.push(not_done(&target.id, switched)),
+        }
+        work.step();
+    }
+    if let Err(problem) = remains::lift(services, restored).await {
+        done.problems.push(format!(
+            "copies of it are forgotten when they are found, until the daemon is started again: {problem}"
+        ));
+    }
+    if let Err(problem) = export_again(services).await {
+        tracing::warn!(%problem, "session table not exported");
+    }
+    done
+}
+
+/// A memory that is being compared is gone when whoever compares it is done.
+async fn wipe_aside(services: &Arc<Services>, sessions: &[SessionId]) -> Result<Removed, String> {
+    let turn = tokio::time::timeout(limits::PURGE, services.verifying.clone().acquire_owned()).await;
+    let turn = turn.map_err(|_| "the home is being verified".to_owned())?.map_err(|error| error.to_string())?;
+    let (home, sessions) = (services.home.clone(), sessions.to_vec());
+    let wiping = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        aside::wipe(&home, &sessions)
+    });
+    wiping.await.map_err(|error| error.to_string())?
+}
+
+async fn export_again(services: &Arc<Services>) -> Result<(), String> {
+    let services = services.clone();
+    let written = tokio::task::spawn_blocking(move || session_states_file::write(&services)).await;
+    written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
+fn is_forgotten(table: &SessionTable, id: &SessionId) -> bool {
+    table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten)
+}
+
+fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address::CallError>) -> String {
+    let why = match switched {
+        Ok(Switched::Refused(rejection)) => rejection.to_string(),
+        Ok(Switched::Failed { reason }) => reason,
+        Ok(Switched::Stopped(stop)) => stop.to_string(),
+        Ok(Switched::Done { .. }) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    format!("session {id}: {why}")
+}
+
+/// What goes or comes back, in the words of the answer.
+async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
+    let table = services.table.now();
+    let unknown = State::default();
+    let out = |text: &str| redact(text).into_owned();
+    let state_of = |target: &Target| table.get(&target.id).map(|row| row.state.clone());
+    let path_of = |target: &Target| {
+        let known = table.get(&target.id).and_then(|row| row.state.transcript.as_ref().map(|known| known.path.clone()));
+        target.file.as_ref().map(|file: &FileSeen| file.path.to_string()).or(known)
+    };
+    let row = |target: &Target| {
+        let known = state_of(target);
+        let state = known.as_ref().unwrap_or(&unknown);
+        answer::ForgetRow {
+            session_id: target.id.to_string(),
+            state: if known.is_some() { state.phase.as_str() } else { "not read" }.to_owned(),
+            project: state.place.as_ref().map(|place| out(&place.project)).or(target.project.as_deref().map(out)),
+            file_path: path_of(target).map(|path| out(&path)),
+            last_activity: known
+                .as_ref()
+                .map(|state| state.last_activity())
+                .or(target.last_at)
+                .map(|at| at.to_string()),
+            message_count: state.counts.messages,
+            parent_session_id: state.parent().or(target.parent.as_ref()).map(ToString::to_string),
+        }
+    };
+    let also = |target: &Target| answer::ForgetAlso {
+        session_id: target.id.to_string(),
+        why: target.why.clone(),
+        shared: target.shared,
+        project: state_of(target)
+            .and_then(|state| state.place.map(|place| out(&place.project)))
+            .or(target.project.as_deref().map(out)),
+    };
+    let paths: Vec<String> = chosen.sessions.iter().chain(&chosen.also).filter_map(path_of).take(TRANSCRIPTS).collect();
+    let there = tokio::task::spawn_blocking(move || -> Vec<String> {
+        paths.into_iter().filter(|path| std::path::Path::new(path).exists()).collect()
+    });
+    answer::Forget {
+        status: "success".to_owned(),
+        sessions: chosen.sessions.iter().map(row).collect(),
+        also: chosen.also.iter().map(also).collect(),
+        left: chosen.left.iter().map(also).collect(),
+        kept_elsewhere: ELSEWHERE.to_owned(),
+        transcripts: there.await.unwrap_or_default().iter().map(|path| out(path)).collect(),
+        ..answer::Forget::default()
+    }
+}
+
+/// What is said of sessions that a project will have; nothing where none of it is read any more.
+fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> String {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let is_read = |row: &&answer::ForgetRow| {
+        let known = SessionId::new(&row.session_id).and_then(|id| table.get(&id));
+        known.is_none_or(|known| !settings.excludes(&known.state))
+    };
+    let read = told.sessions.iter().filter(is_read).filter_map(|row| row.project.as_deref());
+    let projects: BTreeSet<&str> = read.filter(|_| asked.project.is_some() && !asked.undo).collect();
+    let Some(first) = projects.first() else { return String::new() };
+    let directories = serde_json::to_string(&projects).unwrap_or_default();
+    let whose = if projects.len() == 1 { (*first).to_owned() } else { "these projects".to_owned() };
+    format!(
+        "sessions of {whose} that begin later are remembered again; to keep them out, put {directories} into \
+         session_tracking.exclude of config.json"
+    )
+}
+
+/// What there is to be deleted of conversations and notes.
+async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, Ended> {
+    let ids: Vec<SessionId> = chosen.sessions.iter().chain(&chosen.also).map(|target| target.id.clone()).collect();
+    let chunks = services.chunks.clone();
+    let weighing = tokio::task::spawn_blocking(move || {
+        ids.iter().try_fold(Removed::default(), |mut all, id| {
+            all += chunks.stored(id)?;
+            Ok::<_, baton_store::chunks::Error>(all)
+        })
+    });
+    let stored = weighing.await.map_err(|error| internal("conversations cannot be looked at", error))?;
+    Ok(stored.map_err(|error| internal("conversations cannot be looked at", error))?)
+}
+
+fn sessions(count: usize) -> String {
+    if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
+}
+
+fn would(told: &answer::Forget) -> String {
+    let count = match told.sessions.len() + told.also.len() {
+        0 if told.notes == 0 => return "nothing fits: there is nothing to forget".to_owned(),
+        0 => notes::counted(told.notes),
+        several => format!("{}{}", sessions(several), notes::told(told.notes)),
+    };
+    let (files, bytes) = (told.files, told.bytes);
+    let noun = if files == 1 { "file" } else { "files" };
+    format!(
+        "{count} would be forgotten, with {files} {noun} of conversations and notes ({bytes} bytes as they are now) and what \
+         searches find; nothing was changed"
+    )
+}
+
+/// What an undo would do. `back`: of the sessions, those that are forgotten.
+fn would_restore(told: &answer::Forget, back: usize) -> String {
+    match parts(back, told.found_again, "would be no longer forgotten", "would be found again") {
+        told if told.is_empty() => "nothing fits: nothing such is forgotten, deleted or cleared".to_owned(),
+        told => format!("{told}; nothing was changed"),
+    }
+}
+
+fn parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) -> String {
+    let back = (back > 0).then(|| format!("{} {forgotten}", sessions(back)));
+    let again = (found_again > 0).then(|| {
+        let noun =
+            if found_again == 1 { "thing that was deleted or cleared" } else { "things that were deleted or cleared" };
+        format!("{found_again} {noun} {hidden}")
+    });
+    back.into_iter().chain(again).collect::<Vec<_>>().join("; ")
+}
+
+fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
+    if !done.problems.is_empty() {
+        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+    }
+    if told.sessions.is_empty() && told.notes == 0 {
+        return would(told);
+    }
+    if told.sessions.is_empty() {
+        return format!(
+            "{} deleted for good: no file of Baton's home has that text any more",
+            notes::counted(told.notes)
+        );
+    }
+    let (file, theirs) = match done.theirs.is_empty() {
+        true => ("file", String::new()),
+        false => {
+            let notes = redact(&listed(&done.theirs)).into_owned();
+            let stays = "What people wrote in these notes stays there, with the lines of blocks that they changed";
+            ("other file", format!(". {stays}, and may tell of it: {notes}"))
+        }
+    };
+    let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
+    let count = told.sessions.len() + told.also.len();
+    let already = match done.already {
+        0 => String::new(),
+        all if all as usize == count => " (as before)".to_owned(),
+        some => format!(" ({some} of them as before)"),
+    };
+    format!(
+        "{}{} forgotten{already}: no {file} of Baton's home has that text any more, and no transcript of it is read again; `baton \
+         forget --undo` lifts that{lasting}{theirs}",
+        sessions(count),
+        notes::told(told.notes)
+    )
+}
+
+/// What came of an undo. `back`: of the sessions, those that were forgotten.
+fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &Earlier) -> String {
+    if !done.problems.is_empty() {
+        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+    }
+    if back == 0 && told.found_again == 0 && earlier.group {
+        return "what was cleared is found again: this call had done that when the daemon ended over it".to_owned();
+    }
+    if back == 0 && told.found_again == 0 {
+        return would_restore(told, back);
+    }
+    let gone = match done.gone {
+        0 => "no longer forgotten, read anew from the start".to_owned(),
+        all if all as usize == back => {
+            "no longer forgotten, but the transcript is not there any more, so nothing of it comes back".to_owned()
+        }
+        some => format!(
+            "no longer forgotten, read anew from the start; of {some} the transcript is not there any more, so nothing comes back"
+        ),
+    };
+    let again = if told.found_again == 1 { "is found again" } else { "are found again" };
+    parts(back, told.found_again, &gone, again)
+}
+
+/// The first of many.
+fn listed(problems: &[String]) -> String {
+    let more = problems.len().saturating_sub(resolve::NAMED);
+    let mut named = problems.iter().take(resolve::NAMED).cloned().collect::<Vec<_>>().join("; ");
+    if more > 0 {
+        named.push_str(&format!("; and {more} more"));
+    }
+    named
+}

@@ -1,0 +1,345 @@
+//! Which sessions are meant.
+
+use baton_views::visibility;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{Kind, Phase, State};
+use baton_protocol::{Failure, ForgetParams, code};
+
+use super::earlier::Earlier;
+use super::family;
+use crate::calls::looking::look;
+use crate::calls::{Ended, internal};
+use crate::client::{Out, failure};
+use crate::{Services, resolve, transcript_peek};
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
+
+/// One session that goes, or comes back.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) id: SessionId,
+    /// Its transcript, where nothing is known of it yet, or where it is to be read again.
+    pub(super) file: Option<FileSeen>,
+    /// Where it works, if only its transcript says so.
+    pub(super) project: Option<String>,
+    /// Whose subagent it is, if only its file says so.
+    pub(super) parent: Option<SessionId>,
+    /// When something was last said in it, if only its transcript says so.
+    pub(super) last_at: Option<Timestamp>,
+    /// Why it goes with another.
+    pub(super) why: String,
+    /// How many records it has in common with that.
+    pub(super) shared: u64,
+}
+
+impl Target {
+    pub(super) fn of(id: SessionId) -> Self {
+        Self { id, file: None, project: None, parent: None, last_at: None, why: String::new(), shared: 0 }
+    }
+
+    pub(super) fn of_file(file: FileSeen) -> Self {
+        let parent = match &file.kind {
+            Kind::Subagent { parent } => parent.clone(),
+            Kind::Main => None,
+        };
+        Self { parent, file: Some(file.clone()), ..Self::of(file.session) }
+    }
+}
+
+/// What is meant by a call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    /// Named, or of the project and time that were named; parents before their subagents.
+    pub(super) sessions: Vec<Target>,
+    /// Forks and copies of these, and their subagents.
+    pub(super) also: Vec<Target>,
+    /// The same, where only what was named is to go.
+    pub(super) left: Vec<Target>,
+}
+
+impl Chosen {
+    pub(super) fn has(&self, id: &SessionId) -> bool {
+        self.sessions.iter().chain(&self.also).any(|target| target.id == *id)
+    }
+}
+
+/// The sessions that a call wants forgotten, with their subagents, forks and copies; also what only lies there as a file. Those
+/// that are forgotten already are among them when they are named: what is left of them goes.
+pub(super) async fn to_be_forgotten(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Chosen, Ended> {
+    check(asked)?;
+    let mut chosen = Chosen::default();
+    for text in &asked.sessions {
+        let target = named(services, text).await?;
+        if !chosen.has(&target.id) {
+            chosen.sessions.push(target);
+        }
+    }
+    let grown = services.watcher.refresh().await;
+    let grown = grown.map_err(|error| internal("transcripts not looked at", error))?;
+    if asked.sessions.is_empty() {
+        chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
+    }
+    let table = services.table.now();
+    with_subagents(&mut chosen.sessions, &table, &grown, |_, _| true);
+    family::add(&mut chosen, services, out, &table, &grown).await?;
+    with_subagents(&mut chosen.also, &table, &grown, |_, _| true);
+    let known: BTreeSet<SessionId> = chosen.sessions.iter().map(|target| target.id.clone()).collect();
+    chosen.also.retain(|target| !known.contains(&target.id));
+    if asked.only {
+        chosen.left = std::mem::take(&mut chosen.also);
+    }
+    Ok(chosen)
+}
+
+/// The forgotten sessions that a call wants back, with their subagents.
+pub(super) async fn forgotten(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    earlier: &Earlier,
+) -> Result<Chosen, Ended> {
+    check(asked)?;
+    let mut sessions = Vec::new();
+    for text in &asked.sessions {
+        let target = named(services, text).await?;
+        let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
+        if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
+            let message = format!("session {} is neither forgotten nor deleted", target.id);
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        sessions.push(target);
+    }
+    let table = services.table.now();
+    if asked.sessions.is_empty() {
+        let project = asked.project.as_deref();
+        let is_meant = |id: &SessionId, state: &State| {
+            let is_in = project.is_none_or(|project| is_called(state, project));
+            let is_forgotten = state.phase == Phase::Forgotten;
+            earlier.sessions.contains(id) || is_forgotten && is_in && is_before(asked, state.last_activity())
+        };
+        let rows = table.iter().filter(|(id, row)| is_meant(id, &row.state));
+        sessions = rows.map(|(id, _)| Target::of(id.clone())).collect();
+    }
+    with_subagents(&mut sessions, &table, &[], |id, phase| phase == Phase::Forgotten || earlier.sessions.contains(id));
+    // Subagents last: they would be forgotten with their parents again.
+    sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
+    for target in &mut sessions {
+        target.file = resolve::transcript(services, &target.id).await.ok().flatten();
+    }
+    Ok(Chosen { sessions, ..Chosen::default() })
+}
+
+fn check(asked: &ForgetParams) -> Result<(), Failure> {
+    if asked.project.as_deref().is_some_and(|project| project.trim().is_empty()) {
+        return Err(failure(
+            code::INVALID_PARAMS,
+            "an empty name is no project's; `baton sessions` lists those there are",
+        ));
+    }
+    // With notes of a project the date is theirs.
+    let is_range =
+        asked.project.is_some() || (asked.all && asked.undo) || (asked.before.is_some() && asked.notes_of.is_none());
+    match (asked.sessions.is_empty(), is_range) {
+        (true, false) => Err(failure(
+            code::INVALID_PARAMS,
+            "name sessions, a project, a date before which they were, or with `--undo` all",
+        )),
+        (false, true) => Err(failure(code::INVALID_PARAMS, "name either sessions, or a project and a date")),
+        _ => Ok(()),
+    }
+}
+
+/// The session that a text names, known or only there as a file; also one that the configuration keeps from being read or shown.
+async fn named(services: &Arc<Services>, text: &str) -> Result<Target, Ended> {
+    let known = resolve::session(services, text).await;
+    let failure = match known {
+        Ok(id) => return Ok(Target::of(id)),
+        Err(failure) => failure,
+    };
+    if let Some(id) = SessionId::new(text)
+        && services.table.now().get(&id).is_some()
+    {
+        return Ok(Target::of(id));
+    }
+    // Where the text fits several sessions, the refusal above tells more of each.
+    match resolve::undiscovered(services, text).await.unwrap_or_default() {
+        Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
+        Some(file) => Ok(Target::of_file(file)),
+        None => Err(failure.into()),
+    }
+}
+
+/// Sessions of a project, or whose last word is older than a date, or both.
+async fn fitting(
+    asked: &ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+    grown: &[FileSeen],
+    is_wanted: impl Fn(Phase) -> bool,
+) -> Result<Vec<Target>, Ended> {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let project = asked.project.as_ref().map(|name| project(&table, &settings, name));
+    let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
+    // The first session of a project may be among those of which nothing is known yet.
+    let place = project.as_ref().map(|project| {
+        known(project).unwrap_or_else(|| {
+            baton_base::project::resolve_or_as_written(asked.project.as_deref().unwrap_or_default()).project
+        })
+    });
+    // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
+    let is_known = project.as_ref().is_none_or(Result::is_ok);
+    let is_in = |state: &State| {
+        place.as_deref().is_none_or(|project| match is_known {
+            true => visibility::is_in(state, project),
+            false => !project.is_empty() && state.place.as_ref().is_some_and(|place| place.project == project),
+        })
+    };
+    let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase) && !row.state.is_unseen());
+    let rows = rows.filter(|(_, row)| is_in(&row.state) && is_before(asked, row.state.last_activity()));
+    let mut found: Vec<Target> = rows.map(|(id, _)| Target::of(id.clone())).collect();
+    let unread: Vec<FileSeen> = grown
+        .iter()
+        .filter(|file| table.get(&file.session).is_none_or(|row| row.state.place.is_none()))
+        .cloned()
+        .collect();
+    if !unread.is_empty() {
+        let before = asked.before.map(Timestamp);
+        let heads = look(services, out, unread.len() as u64, move |looking| {
+            let unread = unread.into_iter().take_while(|_| looking.next());
+            unread.filter_map(|file| Some((look_into(&file, before)?, file))).collect::<Vec<_>>()
+        });
+        for (seen, file) in heads.await? {
+            let state = transcript_peek::as_state(&seen);
+            // Where no record says when it was, the file does.
+            let last_at = seen.last_at.unwrap_or_else(|| file.stat.modified());
+            if is_in(&state) && is_before(asked, last_at) && !found.iter().any(|target| target.id == file.session) {
+                let project = state.place.map(|place| place.project);
+                let target = Target::of_file(file);
+                let parent = target.parent.clone().or(seen.parent);
+                found.push(Target { project, parent, last_at: seen.last_at, ..target });
+            }
+        }
+    }
+    match project {
+        Some(Err(unknown)) if found.is_empty() => Err(unknown.into()),
+        _ => Ok(found),
+    }
+}
+
+/// The head of a transcript that nobody has read, which does not say when its last word was; all of it where that decides, and
+/// may be younger than `before`: the last word of what has lain unchanged since then cannot be. Blocks for disk reads.
+fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::Glance> {
+    match before {
+        Some(before) if file.stat.modified() >= before => transcript_peek::beyond(None, file),
+        _ => transcript_peek::head(file).map(|head| transcript_peek::Glance { last_at: None, ..head }),
+    }
+}
+
+/// As [`resolve::project`], and those of which every session is forgotten.
+fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<String, Failure> {
+    resolve::project(table, settings, name).or_else(|failure| {
+        let mut projects: BTreeMap<&str, ()> = BTreeMap::new();
+        for (_, row) in table.iter().filter(|(_, row)| is_called(&row.state, name)) {
+            projects.extend(row.state.place.as_ref().map(|place| (place.project.as_str(), ())));
+        }
+        match projects.len() {
+            1 => Ok(projects.into_keys().map(str::to_owned).collect()),
+            _ => Err(failure),
+        }
+    })
+}
+
+/// Whether a session's project or group is called this: all of it, or its last part.
+fn is_called(state: &State, name: &str) -> bool {
+    let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
+    let last = |project: &str| project.rsplit(['/', '\\']).next() == Some(name);
+    let of_place = state.place.as_ref().is_some_and(|place| place.project == name || last(&place.project));
+    !name.is_empty() && (state.group_id() == Some(name) || of_place)
+}
+
+fn is_before(asked: &ForgetParams, at: Timestamp) -> bool {
+    asked.before.is_none_or(|before| at < Timestamp(before))
+}
+
+/// Adds the subagents of those that are there, and theirs, known or only lying there as files.
+pub(super) fn with_subagents(
+    targets: &mut Vec<Target>,
+    table: &SessionTable,
+    grown: &[FileSeen],
+    is_wanted: impl Fn(&SessionId, Phase) -> bool,
+) {
+    let mut known: BTreeSet<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
+    loop {
+        let before = targets.len();
+        for (id, row) in table.iter().filter(|(id, row)| is_wanted(id, row.state.phase)) {
+            if let Some(parent) = row.state.parent().filter(|parent| known.contains(*parent) && !known.contains(id)) {
+                let why = format!("subagent of {parent}");
+                targets.push(Target { why, parent: Some(parent.clone()), ..Target::of(id.clone()) });
+            }
+        }
+        for file in grown {
+            if let Kind::Subagent { parent: Some(parent) } = &file.kind
+                && known.contains(parent)
+                && !known.contains(&file.session)
+                && table.get(&file.session).is_none()
+                && !targets.iter().any(|target| target.id == file.session)
+            {
+                let why = format!("subagent of {parent}");
+                targets.push(Target { why, ..Target::of_file(file.clone()) });
+            }
+        }
+        known.extend(targets.iter().map(|target| target.id.clone()));
+        if targets.len() == before {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_conversation::item::Agent;
+
+    use super::*;
+    use baton_base::transcript_file;
+
+    #[test]
+    fn what_is_old_is_told_by_its_last_word_and_by_its_file_where_that_is_enough() {
+        const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let record = r#"{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z","cwd":"/srv/work","message":{"role":"user","content":"x"}}"#;
+        std::fs::write(&path, format!("{record}\n")).unwrap();
+        let metadata = std::fs::metadata(&path).unwrap();
+        let file = FileSeen {
+            session: SessionId::new("s").unwrap(),
+            agent: Agent::ClaudeCode,
+            kind: Kind::Main,
+            path: path.to_str().unwrap().into(),
+            stat: transcript_file::FileStat::new(&metadata),
+            identity: transcript_file::identity(&metadata),
+        };
+        let (said, written) = (Timestamp::parse("2026-03-14T09:26:53.589Z").unwrap(), file.stat.modified());
+        for (before, expected) in [
+            // The file was written just now; what was said in it was said long ago.
+            (Some(said.plus_ms(DAY_MS)), Some(said)),
+            (Some(said), Some(said)),
+            (Some(written), Some(said)),
+            // It has lain there since before that day: there is nothing to be looked for.
+            (Some(written.plus_ms(DAY_MS)), None),
+            (None, None),
+        ] {
+            let seen = look_into(&file, before).unwrap();
+            assert_eq!(seen.last_at, expected, "{before:?}");
+            assert_eq!(seen.place.map(|place| place.cwd), Some("/srv/work".to_owned()));
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(look_into(&file, Some(said)).is_none());
+    }
+}

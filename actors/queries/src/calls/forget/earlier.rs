@@ -1,0 +1,82 @@
+//! What a call has done already: it comes again when the daemon ended over it, and gets the answer that it would have got then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use baton_conversation::record::{CommandId, Position, SessionId};
+use baton_events::envelope::StoredRecord;
+use baton_events::{home, schema, session};
+use baton_protocol::{Failure, ForgetParams};
+use uuid::Uuid;
+
+use crate::Services;
+use crate::calls::internal;
+use crate::calls::memory::cause;
+use baton_journal::{READ_MAX_RECORDS, ReadError};
+
+/// Records at the end of the log that are looked through: a command asks again within seconds.
+const LOOKED_THROUGH: u64 = 4 * READ_MAX_RECORDS as u64;
+
+/// The events that name the call as their cause.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    /// The call's id, which its events will name.
+    pub(super) cause: Option<CommandId>,
+    /// Sessions that it has forgotten, or remembered again.
+    pub(super) sessions: BTreeSet<SessionId>,
+    /// Sessions whose deleted episode it has had found again.
+    pub(super) episodes: BTreeSet<SessionId>,
+    /// Notes that it has deleted, or had found again.
+    pub(super) notes: BTreeSet<Uuid>,
+    /// Facts that it has had found again.
+    pub(super) facts: BTreeSet<Uuid>,
+    /// Whether it has had found again what was cleared of a group.
+    pub(super) group: bool,
+}
+
+impl Earlier {
+    pub(super) async fn of(asked: &ForgetParams, services: &Arc<Services>) -> Result<Self, Failure> {
+        let Some(cause) = cause(asked.command_id.as_deref()).filter(|_| !asked.dry_run) else {
+            return Ok(Self::default());
+        };
+        let journal = services.journal.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut from = Position(journal.tail().position.0.saturating_sub(LOOKED_THROUGH) + 1);
+            let mut earlier = Self { cause: Some(cause), ..Self::default() };
+            loop {
+                let records = journal.read(from, READ_MAX_RECORDS)?;
+                let Some(last) = records.last() else { return Ok::<_, ReadError>(earlier) };
+                from = last.position.next();
+                let ours = records.iter().filter(|record| record.metadata.cause == earlier.cause);
+                ours.cloned().collect::<Vec<_>>().iter().for_each(|record| earlier.note(record));
+            }
+        });
+        let read = reading.await.map_err(|error| internal("reading the log broke", error))?;
+        read.map_err(|error| internal("the log cannot be read", error))
+    }
+
+    fn note(&mut self, record: &StoredRecord) {
+        let StoredRecord { stream, kind, v, data, .. } = record;
+        if let Some(id) = stream.session_id() {
+            match schema::session::decode(kind, *v, data) {
+                Ok(session::Event::Forgotten | session::Event::Restored { .. }) => {
+                    self.sessions.insert(id);
+                }
+                Ok(session::Event::EpisodeRestored { .. }) => {
+                    self.episodes.insert(id);
+                }
+                _ => {}
+            }
+        } else if let Some(note) = stream.memo_uuid() {
+            self.notes.insert(note);
+        } else {
+            match schema::home::decode(kind, *v, data) {
+                Ok(home::Event::FactRestored { fact }) => {
+                    self.facts.insert(fact);
+                }
+                Ok(home::Event::GroupRestored { .. }) => self.group = true,
+                _ => {}
+            }
+        }
+    }
+}

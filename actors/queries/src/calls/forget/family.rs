@@ -1,0 +1,152 @@
+//! Forks and copies: sessions whose transcripts hold the same records as one that is to be forgotten. What is indexed is known
+//! to the memory; transcripts that are not are looked into.
+//!
+//! # Hazards
+//!
+//! - Related sessions are bounded by `MAX_KIN` and found by record uuids. A fork made by the SDK has new ones,
+//!   but each of its records names the one it copies, and is read under that name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_conversation::item::Item;
+use baton_conversation::record::SessionId;
+use baton_conversation::transcript::Sink;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{EpisodeRef, Phase, State};
+
+use super::chosen::{Chosen, Target};
+use crate::calls::looking::look;
+use crate::calls::{Ended, internal};
+use crate::client::Out;
+use crate::{Services, lazy, transcript_peek};
+use baton_base::transcript_file::FileSeen;
+
+/// Adds those that share records with what is chosen, each once, with the one it shares most with.
+pub(super) async fn add(
+    chosen: &mut Chosen,
+    services: &Arc<Services>,
+    out: &Out,
+    table: &SessionTable,
+    grown: &[FileSeen],
+) -> Result<(), Ended> {
+    lazy::catch_up(services, out, table.position(), true).await?;
+    let sources: Vec<Target> = chosen.sessions.clone();
+    let unread: Vec<FileSeen> = grown
+        .iter()
+        .filter(|file| {
+            let is_whole = table.get(&file.session).is_some_and(|row| row.state.phase == Phase::Forgotten);
+            !is_whole && !chosen.has(&file.session)
+        })
+        .cloned()
+        .collect();
+    // Those that were read and not indexed yet are as unknown to the memory, or that it has put off.
+    let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
+    let put_off = services.indexer.owed();
+    let owed = table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !chosen.has(id));
+    let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
+    let total = (sources.len() + unread.len() + owed.len()) as u64;
+    let (services_then, rows) = (services.clone(), table.clone());
+    let found = look(services, out, total, move |looking| {
+        let searcher = services_then.indexer.searcher().map_err(|error| error.to_string())?;
+        let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
+        let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {
+            let known = relatives.entry(id).or_insert_with(|| (0, with.clone(), None));
+            if shared > known.0 {
+                *known = (shared, with.clone(), file.or(known.2.take()));
+            }
+        };
+        let owed = owed.iter().filter(|id| unread.iter().all(|file| file.session != **id));
+        let owed = owed.filter_map(|id| transcript_peek::file_of(id, &rows.get(id)?.state));
+        let unread: Vec<FileSeen> = owed.chain(unread.iter().cloned()).collect();
+        let mut records: BTreeMap<String, usize> = BTreeMap::new();
+        for (number, source) in sources.iter().enumerate() {
+            if !looking.next() {
+                return Ok(BTreeMap::new());
+            }
+            for kin in searcher.related_sessions(&source.id).map_err(|error| error.to_string())? {
+                met(kin.session, kin.shared, &source.id, None);
+            }
+            let row = rows.get(&source.id).map(|row| &row.state);
+            let is_stored = row.is_some_and(|state| state.episode.is_some());
+            // What is stored is compared by the memory; all else by its records.
+            if is_stored && unread.is_empty() {
+                continue;
+            }
+            let of_source = records_of(&services_then, source, row);
+            if !is_stored {
+                let mut shared: BTreeMap<SessionId, u64> = BTreeMap::new();
+                for record in &of_source {
+                    let holders = searcher.holders_of_record(record).map_err(|error| error.to_string())?;
+                    holders.into_iter().for_each(|holder| *shared.entry(holder).or_default() += 1);
+                }
+                shared.into_iter().for_each(|(id, count)| met(id, count, &source.id, None));
+            }
+            records.extend(of_source.into_iter().map(|record| (record, number)));
+        }
+        for file in unread {
+            if !looking.next() {
+                return Ok(BTreeMap::new());
+            }
+            let mut shared: BTreeMap<usize, u64> = BTreeMap::new();
+            let mut seen = Records::default();
+            let _ = transcript_peek::whole(&file, &mut seen);
+            for record in &seen.0 {
+                if let Some(number) = records.get(record) {
+                    *shared.entry(*number).or_default() += 1;
+                }
+            }
+            let known = rows.get(&file.session).is_some();
+            if let Some((number, count)) = shared.into_iter().max_by_key(|(_, count)| *count) {
+                met(file.session.clone(), count, &sources[number].id, (!known).then_some(file));
+            }
+        }
+        Ok::<_, String>(relatives)
+    });
+    let found = found.await?.map_err(|error| internal("forks and copies cannot be found", error))?;
+    let mut also: Vec<Target> = found
+        .into_iter()
+        .filter(|(id, _)| !chosen.has(id))
+        .filter(|(id, _)| table.get(id).is_none_or(|row| row.state.phase != Phase::Forgotten))
+        .map(|(id, (shared, with, file))| {
+            let of_it = if shared == 1 { "1 record".to_owned() } else { format!("{shared} records") };
+            let why = format!("a fork or copy: it holds {of_it} of {with}");
+            let target = file.map_or_else(|| Target::of(id), Target::of_file);
+            Target { why, shared, ..target }
+        })
+        .collect();
+    also.sort_by_key(|target| (std::cmp::Reverse(target.shared), target.id.clone()));
+    chosen.also = also;
+    Ok(())
+}
+
+/// The ids of a session's records: of what is stored, else of its transcript. Blocks for disk reads.
+fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
+    let read = |episode: &EpisodeRef| {
+        let mut records = Records::default();
+        baton_store::conversation::for_each_item(&services.chunks, &source.id, episode, |item| records.item(item))?;
+        Ok(records.0)
+    };
+    let stored = state.and_then(|state| services.conversations.read(&source.id, state.episode.clone()?, read).ok());
+    if let Some((_, records)) = stored {
+        return records;
+    }
+    let file = source.file.clone().or_else(|| state.and_then(|state| transcript_peek::file_of(&source.id, state)));
+    let mut records = Records::default();
+    if let Some(file) = file {
+        let _ = transcript_peek::whole(&file, &mut records);
+    }
+    records.0
+}
+
+/// Keeps the ids of records and nothing else.
+#[derive(Debug, Default)]
+struct Records(BTreeSet<String>);
+
+impl Sink for Records {
+    const TEXT: bool = true;
+
+    fn item(&mut self, item: Item) {
+        self.0.extend(item.uuid.map(|uuid| uuid.to_string()));
+    }
+}

@@ -1,0 +1,86 @@
+//! What was added to a project goes with it, and does not come back: nobody has its words but we.
+
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::memo::key;
+use baton_events::projection::table::SessionTable;
+use baton_protocol::ForgetParams;
+use uuid::Uuid;
+
+use super::earlier::Earlier;
+use crate::{Services, memo, resolve};
+
+/// What was added to the project that is to be forgotten, in the time that is meant.
+pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let named = asked.project.as_deref().or(asked.notes_of.as_deref());
+    let Some(text) = named.filter(|_| !asked.undo) else { return Vec::new() };
+    let Ok(project) = resolve::project(&table, &settings, text) else { return Vec::new() };
+    let is_meant = |uuid: &Uuid| {
+        let memo = table.memo_row(*uuid).and_then(|row| row.state.memo.as_ref());
+        memo.is_some_and(|memo| memo.group == project && asked.before.is_none_or(|before| memo.at.0 < before))
+    };
+    table.memos().map(|(uuid, _)| uuid).filter(is_meant).collect()
+}
+
+/// What was added and is named by itself, and the names of something else.
+pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier) -> (Vec<Uuid>, Vec<String>) {
+    let table = services.table.now();
+    let mut notes = Vec::new();
+    let others = asked.sessions.iter().filter(|text| match memo_of(&table, text, earlier) {
+        Some(uuid) => {
+            if !notes.contains(&uuid) {
+                notes.push(uuid);
+            }
+            false
+        }
+        None => true,
+    });
+    let others = others.cloned().collect();
+    (notes, others)
+}
+
+/// A note that is not deleted yet, cleared or not, or deleted by this call.
+fn memo_of(table: &SessionTable, text: &str, earlier: &Earlier) -> Option<Uuid> {
+    let uuid = memo::named(table, text)?;
+    let is_there = table.memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
+    (is_there || earlier.notes.contains(&uuid)).then_some(uuid)
+}
+
+/// Deletes them: the ids under which the memory's files may still have them. What this call had deleted before and somebody has
+/// told again since stays.
+pub(super) async fn delete(
+    services: &Arc<Services>,
+    notes: Vec<Uuid>,
+    earlier: &Earlier,
+    problems: &mut Vec<String>,
+) -> Vec<SessionId> {
+    let mut deleted = Vec::with_capacity(notes.len());
+    for uuid in notes {
+        if earlier.notes.contains(&uuid)
+            && services.table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some())
+        {
+            continue;
+        }
+        match services.memos.delete(uuid, earlier.cause.clone()).await {
+            Ok(_) => deleted.push(key(uuid)),
+            Err(error) => problems.push(format!("note {uuid}: {error}")),
+        }
+    }
+    deleted
+}
+
+/// `2 notes`.
+pub(super) fn counted(notes: u64) -> String {
+    if notes == 1 { "1 note".to_owned() } else { format!("{notes} notes") }
+}
+
+/// ` and 2 notes`, or nothing.
+pub(super) fn told(notes: u64) -> String {
+    match notes {
+        0 => String::new(),
+        1 => " and 1 note".to_owned(),
+        notes => format!(" and {notes} notes"),
+    }
+}

@@ -1,0 +1,93 @@
+//! What a search for entities or for facts has in common: everything but what is looked up and how it is told.
+
+use std::slice;
+use std::sync::Arc;
+
+use baton_graph::{Label, Relation};
+use baton_protocol::{Failure, NodesParams, answer};
+
+use super::search::{Ready, asking, ready};
+use super::{Ended, internal};
+use crate::client::Out;
+use crate::family::facts::Sight;
+use crate::{Services, graph, lazy, page, resolve};
+use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
+
+/// What is asked for beside words.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// Of entities: these kinds; none: all.
+    pub(super) labels: Vec<Label>,
+    /// Of facts: these relations, or those called by one of `names`; neither: all.
+    pub(super) relations: Vec<Relation>,
+    pub(super) names: Vec<String>,
+    /// When they began to hold …
+    pub(super) valid: Window,
+    /// … and ceased to.
+    pub(super) invalid: Window,
+}
+
+impl Wanted {
+    /// As texts, to bind a cursor to them.
+    fn times(&self) -> Vec<String> {
+        let ends = [self.valid.after, self.valid.before, self.invalid.after, self.invalid.before];
+        ends.iter().map(|end| end.map(|at| at.to_string()).unwrap_or_default()).collect()
+    }
+}
+
+/// One page of what was found.
+pub(super) struct Found<T> {
+    /// Best first.
+    pub(super) entries: Vec<T>,
+    /// How fresh the page is.
+    pub(super) freshness: answer::Freshness,
+    /// Where to go on, if there is more.
+    pub(super) next_cursor: Option<String>,
+}
+
+/// The lazy step, then what `look` finds, as `tell` tells it. `method` binds cursors to the kind of question.
+pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'static>(
+    method: &'static str,
+    asked: NodesParams,
+    wanted: Wanted,
+    services: &Arc<Services>,
+    out: &Out,
+    look: fn(&Sight, &GraphQuery<'_>) -> Result<Page<F>, Error>,
+    tell: fn(F) -> T,
+) -> Result<Found<T>, Ended> {
+    let center = graph::center(asked.center.as_deref())?;
+    let times = wanted.times();
+    let texts: [&[String]; 5] =
+        [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice(), &times];
+    let question = page::Question::new(method, &texts);
+    let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
+    let asking = asking(services, &asked.caller, &asked.query);
+    let known = resolve::only_group(services, &asked.groups);
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let table = services.table.now();
+    let settings = services.settings.now();
+    let groups = resolve::groups(&table, &settings, &asked.groups)?;
+    let (query, sight) = (asked.query, Sight { services: services.clone(), table, settings, searcher });
+    let searching = tokio::task::spawn_blocking(move || {
+        let exclude = |id: &str| graph::hidden(&sight.table, &sight.settings, &groups, id);
+        let broke = |error| internal("the search failed", error);
+        if let Some(center) = center
+            && !sight.searcher.has_node(center, &exclude).map_err(broke)?
+        {
+            return Err(graph::no_center(center));
+        }
+        let Wanted { labels, relations, names, valid, invalid } = &wanted;
+        let sieve = Sieve { relations, names, valid: *valid, invalid: *invalid };
+        let asked = GraphQuery { text: &query, exclude: &exclude, labels, sieve, center, limit, offset };
+        let page = look(&sight, &asked).map_err(broke)?;
+        Ok::<_, Failure>((page.found.into_iter().map(tell).collect::<Vec<_>>(), page.more))
+    });
+    let (mut entries, more) = searching.await.map_err(|error| internal("the search broke", error))??;
+    if let (Some(cursor), true) = (&asked.cursor, entries.is_empty()) {
+        return Err(page::behind_the_end(cursor).into());
+    }
+    let more = page::fitting(&mut entries) || more;
+    let next_cursor = (more && !entries.is_empty()).then(|| question.after(offset + entries.len()));
+    Ok(Found { entries, freshness, next_cursor })
+}

@@ -1,0 +1,106 @@
+//! What the next agent of a project is told, for whoever asks.
+
+use baton_views::visibility;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_conversation::record::SessionId;
+use baton_events::session::{Phase, State};
+use baton_protocol::{HandoffParams, answer, code};
+use baton_redaction::redact;
+use tokio::time::Instant;
+
+use super::Ended;
+use super::search::asking;
+use crate::client::{Out, failure};
+use crate::{Services, handoff, lazy, resolve};
+
+/// How long a session that is just being indexed is waited for.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// The lazy step, but for the asking session, then the handoff of the project that is meant, or why there is none. Recorded
+/// nowhere.
+pub(crate) async fn handoff(
+    asked: HandoffParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Handoff, Ended> {
+    let directory = asked.caller.directory.clone();
+    let known = || {
+        let (table, settings) = (services.table.now(), services.settings.now());
+        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
+    };
+    let own = match (&asked.project, directory) {
+        (None, None) => {
+            let message = "which project? Give its directory; `baton sessions` lists what is known";
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+        (None, Some(directory)) => {
+            let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_or_as_written(&directory));
+            let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
+            Some(place.project)
+        }
+        (Some(_), _) => None,
+    };
+    let first = own.clone().or_else(|| known().and_then(Result::ok));
+    let _asking = services.throttle.begin_question();
+    let asking = asking(services, &asked.caller, "");
+    let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
+    lazy::step(services, out, ask).await?;
+    // A project whose first session began a moment ago is known only after the step.
+    let project = match own {
+        Some(own) => own,
+        None => known().transpose()?.unwrap_or_default(),
+    };
+    let found = handoff::of_project(services, &project, Instant::now() + WAIT).await;
+    Ok(found.unwrap_or_else(|| none(services, &project, asking.as_ref())))
+}
+
+/// Why there is nothing, and what to do.
+fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let of_it = || {
+        table.iter().filter(|(id, row)| {
+            let state = &row.state;
+            let is_other = asking != Some(*id);
+            is_other && visibility::is_in(state, project) && !state.is_subagent() && !settings.excludes(state)
+        })
+    };
+    let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;
+    let known = of_it().filter(|(_, row)| shown(&row.state)).count();
+    let runs = |state: &State| handoff::runs(state, &settings.policy, services.clock.now());
+    let running: Vec<&SessionId> = of_it()
+        .filter(|(_, row)| shown(&row.state) && runs(&row.state) && row.state.counts.messages > 0)
+        .map(|(id, _)| id)
+        .collect();
+    let other = if asking.is_some() { "other " } else { "" };
+    let message = match (known, running.as_slice()) {
+        (0, _) => format!(
+            "Nothing to hand over: no {other}session of {project} is known{}. `baton sessions` lists what is, `--project` takes \
+             another project",
+            baton_base::project::unresponsive_note(project)
+        ),
+        (_, []) => format!(
+            "Nothing to hand over: in no session of {project} that is over was anything done, decided or left open. `baton \
+             search` finds what was said"
+        ),
+        (_, [only]) => {
+            format!(
+                "Nothing to hand over: session {only} of {project} still runs. `baton close {}` ends it",
+                table.short_id(only)
+            )
+        }
+        (_, several) => {
+            let named: Vec<String> =
+                several.iter().take(resolve::NAMED).map(|id| table.short_id(id).to_owned()).collect();
+            let more = if several.len() > named.len() { ", …" } else { "" };
+            format!(
+                "Nothing to hand over: {} sessions of {project} still run: {}{more}. `baton close ID` ends one",
+                several.len(),
+                named.join(", ")
+            )
+        }
+    };
+    let clean = |text: &str| redact(text).into_owned();
+    answer::Handoff { message: clean(&message), project: Some(clean(project)), ..answer::Handoff::default() }
+}

@@ -1,0 +1,56 @@
+//! What hooks of agents say, and what they are told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_events::session::SignalKind;
+use baton_protocol::answer::{Hook, HookStats};
+use baton_protocol::{HookParams, HookTook, code};
+use tokio::time::Instant;
+
+use super::Ended;
+use crate::client::failure;
+use crate::{Services, handoff};
+use baton_tracking::hooks::{Taken, Told};
+
+/// Longest that a hook is kept waiting for what it may tell its agent, whatever it says.
+const WAIT: Duration = Duration::from_secs(10);
+/// What of the time that a hook waits is left for the answer's way.
+const WAY_PERCENT: u32 = 20;
+
+pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, Ended> {
+    let wait = Duration::from_millis(asked.wait_ms).min(WAIT);
+    let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
+    // What an earlier hook has left comes first, as far as there is time: the end of the session before, above all.
+    let _ = tokio::time::timeout_at(until, services.hooks.drain()).await;
+    let (status, told) = match services.hooks.take(&asked).await {
+        Taken::Recorded(told) => ("recorded", told),
+        Taken::Known(told) => ("known", told),
+        Taken::Accepted(told) => ("accepted", told),
+        Taken::Ignored(why) => {
+            let why = Some(why.as_str().to_owned());
+            return Ok(Hook { status: "ignored".to_owned(), why, context: None });
+        }
+        Taken::Failed(reason) => return Err(failure(code::INTERNAL, format!("not recorded: {reason}")).into()),
+    };
+    let context = context(services, &told, until).await;
+    Ok(Hook { status: status.to_owned(), why: None, context })
+}
+
+/// What the agent is to be told, as far as that is found out in time.
+async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
+    match told.kind {
+        SignalKind::SessionStart => handoff::for_start(services, told, until).await,
+        SignalKind::UserPromptSubmit => handoff::for_prompt(services, told, until).await,
+        _ => None,
+    }
+}
+
+pub(crate) fn took(took: &HookTook, services: &Arc<Services>) -> serde_json::Value {
+    services.hooks.took(took);
+    serde_json::json!({})
+}
+
+pub(crate) async fn stats(services: &Arc<Services>) -> Result<HookStats, Ended> {
+    Ok(services.hooks.shown().await)
+}

@@ -1,0 +1,144 @@
+//! The log itself: sizes and hashes, and records as they are stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId};
+use baton_events::envelope::Tail;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{Phase, State};
+use baton_protocol::answer::{LogRead, LogRecord, LogStats};
+use baton_protocol::{Failure, LogReadParams};
+use serde_json::value::RawValue;
+
+use super::{Ended, internal};
+use crate::archive;
+use crate::disk_usage;
+use crate::{Services, resolve};
+use baton_journal::{Exact, Journal, ReadError};
+
+/// Most records of one answer.
+const RECORDS_MAX: usize = 4096;
+/// Records of others that are read along between two of a session's.
+const NEAR: u64 = 16;
+/// Longest wait for a record: a client that has gone is noticed after that.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, Ended> {
+    let services = services.clone();
+    let told = tokio::task::spawn_blocking(move || {
+        // Everything is told as of one moment: the table's.
+        let table = services.table.now();
+        let position = table.position();
+        let chain = services.journal.chain_at(position)?.unwrap_or_default();
+        let known = services.journal.stats();
+        let disk = baton_store::disk_usage::add_up(&services.home);
+        let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
+        let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
+        let (segments, bytes) = (known.segments, known.bytes);
+        let mut told = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
+        archive::fill(&mut told, Tail { position, chain }, &table);
+        Ok::<_, ReadError>(told)
+    });
+    let told = told.await.map_err(|error| internal("reading the log broke", error))?;
+    Ok(told.map_err(|error| internal("the log cannot be read", error))?)
+}
+
+pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, Ended> {
+    let session = match &asked.session {
+        Some(text) => Some(resolve::session(services, text).await?),
+        None => None,
+    };
+    let end = end_of(services, session.as_ref());
+    let from = match asked.last {
+        Some(last) => end.saturating_sub(u64::from(last)) + 1,
+        None => asked.from.max(1),
+    };
+    if from > end && asked.wait_ms > 0 {
+        wait(services, session.as_ref(), from, Duration::from_millis(asked.wait_ms).min(WAIT_MAX)).await;
+    }
+    let limit = usize::try_from(asked.limit).unwrap_or(RECORDS_MAX).clamp(1, RECORDS_MAX);
+    let services = services.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let journal = &*services.journal;
+        let tail = journal.tail();
+        let records = match &session {
+            None => journal.read_exact(Position(from), limit),
+            Some(session) => of_session(journal, session, SequenceNumber(from - 1), limit),
+        };
+        let records = records.map_err(|error| internal("the log cannot be read", error))?;
+        let next = from + records.len() as u64;
+        let records = records.into_iter().map(told).collect::<Result<_, _>>()?;
+        let forgotten = if asked.forgotten { forgotten(&services.table.now()) } else { Vec::new() };
+        Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records, forgotten })
+    });
+    Ok(read.await.map_err(|error| internal("reading the log broke", error))??)
+}
+
+/// The forgotten sessions that were put in a group.
+fn forgotten(table: &SessionTable) -> Vec<String> {
+    let is_meant = |state: &State| state.phase == Phase::Forgotten && state.group.is_some();
+    table.iter().filter(|(_, row)| is_meant(&row.state)).map(|(id, _)| id.to_string()).collect()
+}
+
+/// The place of the last record, in the log or in a session's history.
+fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
+    let table = services.table.now();
+    match session {
+        None => table.position().0,
+        Some(session) => table.get(session).map_or(0, |row| row.version.0),
+    }
+}
+
+/// Waits until there is a record at `from`, so long, or until the daemon stops.
+async fn wait(services: &Arc<Services>, session: Option<&SessionId>, from: u64, so_long: Duration) {
+    let (mut table, mut stop) = (services.table.clone(), services.stop.subscribe());
+    let comes = async {
+        while end_of(services, session) < from {
+            if table.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = comes => {}
+        () = tokio::time::sleep(so_long) => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+}
+
+fn of_session(
+    journal: &dyn Journal,
+    session: &SessionId,
+    after: SequenceNumber,
+    limit: usize,
+) -> Result<Vec<Exact>, ReadError> {
+    let places = journal.read_stream(&StreamId::session(session), after, limit)?;
+    let mut positions = places.iter().map(|place| place.position).peekable();
+    let mut records = Vec::with_capacity(places.len());
+    while let Some(first) = positions.next() {
+        let mut run = vec![first];
+        while let Some(next) = positions.next_if(|next| next.0 <= run.last().map_or(0, |last| last.0) + NEAR) {
+            run.push(next);
+        }
+        // One read for those that lie close together: without an index each reads a whole segment.
+        while let (Some(from), Some(to)) = (run.first().copied(), run.last().copied()) {
+            let span = usize::try_from(to.0 - from.0 + 1).unwrap_or(RECORDS_MAX);
+            let read = journal.read_exact(from, span)?;
+            let Some(read_to) = read.last().map(|last| last.position) else { break };
+            records.extend(read.into_iter().filter(|exact| run.binary_search(&exact.position).is_ok()));
+            run.retain(|position| *position > read_to);
+        }
+    }
+    Ok(records)
+}
+
+fn told(exact: Exact) -> Result<LogRecord, Failure> {
+    let unreadable =
+        |what: &dyn std::fmt::Display| internal(&format!("position {} cannot be told", exact.position), what);
+    let (format, json) = exact.bytes.split_first().ok_or_else(|| unreadable(&"it is empty"))?;
+    let json = std::str::from_utf8(json).map_err(|error| unreadable(&error))?;
+    // A valid record is one JSON object, and has no line break outside of it.
+    let record = RawValue::from_string(json.to_owned()).map_err(|error| unreadable(&error))?;
+    Ok(LogRecord { chain: exact.chain.to_string(), format: *format, record })
+}

@@ -1,0 +1,212 @@
+//! What agents add to the memory themselves, and how the memory is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_ask::query;
+use baton_conversation::record::{CommandId, Position, Timestamp};
+use baton_events::memo::{Source, Words};
+use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use super::forget::wipe_note;
+use super::track;
+use super::{Ended, internal};
+use baton_tracking::indexer::Want;
+
+use crate::Services;
+use crate::client::failure;
+use baton_base::io_remedy::Obstacle;
+use baton_memos::{Done, Wanted};
+
+/// How long an answer waits until what was recorded can be found, if nothing is wrong with the memory.
+const FINDABLE: Duration = Duration::from_secs(10);
+/// The group of who says none and works nowhere, as other servers call it.
+const NO_GROUP: &str = "main";
+/// Longest directory of a caller: no system takes a longer path.
+const DIRECTORY_MAX_BYTES: usize = 4_096;
+
+/// Remembers a note. When this returns it is durable, and the next search finds it.
+pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Result<answer::AddMemory, Ended> {
+    let source = match asked.source.as_deref().map(str::to_ascii_lowercase).as_deref() {
+        None | Some("text") => Source::Text,
+        Some("json") => Source::Json,
+        Some("message") => Source::Message,
+        Some(other) => {
+            let message = format!("no source {:?}; there are text, json and message", redact(other));
+            return Err(failure(code::INVALID_PARAMS, message).into());
+        }
+    };
+    let now = services.clock.now();
+    let reference_time = asked.reference_time.as_deref().map(|text| moment(text, now)).transpose()?;
+    let uuid = asked.uuid.as_deref().map(self::uuid).transpose()?;
+    if let Some(session) = uuid.and_then(|uuid| session_of(services, uuid)) {
+        let message = format!("that uuid is the episode of session {session}; give another one, or none");
+        return Err(failure(code::INVALID_PARAMS, message).into());
+    }
+    let words = Words::note(
+        &asked.name,
+        &asked.episode_body,
+        asked.source_description.as_deref().unwrap_or_default(),
+        source == Source::Json,
+    );
+    let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
+    let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
+    let name = words.name.clone();
+    let wanted = Wanted { uuid, source, group: group.clone(), reference_time, words };
+    let kept =
+        services.memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| refused(&error))?;
+    let findable = findable(services, kept.position).await;
+    let (status, done) = match kept.done {
+        Done::Added => ("added", "added"),
+        Done::Replaced => ("replaced", "replaced what stood there"),
+        Done::Unchanged => ("unchanged", "was there already, with these words"),
+    };
+    let ignored = match asked.ignored.as_slice() {
+        [] => String::new(),
+        names => format!("; ignored: {}", names.join(", ")),
+    };
+    let (name, group) = (redact(&name).into_owned(), redact(&group).into_owned());
+    Ok(answer::AddMemory {
+        message: format!("Episode '{name}' {done} in group '{group}'{}{ignored}", findable.unwrap_or_default()),
+        episode_uuid: kept.uuid.to_string(),
+        name,
+        group_id: group,
+        status: status.to_owned(),
+        ignored: asked.ignored,
+    })
+}
+
+/// How the memory is, in Graphiti's words.
+pub(crate) fn status(services: &Services) -> answer::MemoryStatus {
+    let table = services.table.now();
+    let (position, problem) = services.indexer.memory();
+    let problem = problem.or_else(|| services.outage.lasting().map(|refusal| refusal.reason));
+    let tail = services.journal.tail().position;
+    let documents = services.indexer.searcher().map_or(0, |searcher| {
+        let (turns, sessions) = searcher.counts();
+        turns + sessions
+    });
+    let lag = tail.0.saturating_sub(position.0);
+    let episodes = table.iter().filter(|(_, row)| table.shown(row).is_some()).count() as u64;
+    let notes = table.memos().filter(|(uuid, _)| table.memo(*uuid).is_some()).count() as u64;
+    let message = match &problem {
+        Some(why) => redact(&format!("Baton's memory is in trouble: {why}; `baton status` tells more")).into_owned(),
+        None if lag > 0 => format!("Baton's memory is running, {lag} events behind the log"),
+        None => "Baton's memory is running and follows the log".to_owned(),
+    };
+    let status = if problem.is_some() { "error" } else { "ok" }.to_owned();
+    answer::MemoryStatus { status, message, episodes, notes, documents, lag }
+}
+
+/// The group that is meant: the one that is named, else the caller's project.
+pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &Caller) -> Result<String, Failure> {
+    if let Some(text) = named {
+        return track::group(&services.table.now(), &services.settings.now(), text);
+    }
+    let Some(directory) = caller.directory.clone() else { return Ok(NO_GROUP.to_owned()) };
+    // Any string of a peer: it becomes a name in the log.
+    if !std::path::Path::new(&directory).is_absolute() || directory.len() > DIRECTORY_MAX_BYTES {
+        let message = format!(
+            "a caller's directory is an absolute path of at most {DIRECTORY_MAX_BYTES} bytes; give group_id to name another group"
+        );
+        return Err(failure(code::INVALID_PARAMS, message));
+    }
+    let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
+    let place = place.map_err(|error| internal("looking at the directory broke", error))?;
+    // It would be kept under another group than all else of its project.
+    let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
+    Ok(place.ok_or_else(|| failure(code::INTERNAL, hung.to_owned()))?.project)
+}
+
+/// Waits until searches cover a position. If they do not in time: what to tell of that.
+pub(super) async fn findable(services: &Services, position: Position) -> Option<String> {
+    if services.indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
+        return None;
+    }
+    let why = services.indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
+    let remedy = Obstacle::in_message(&why).remedy();
+    Some(
+        redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
+            .into_owned(),
+    )
+}
+
+/// Waits until the words of a deleted note are in no file any more. If they still are in time: what to tell of that.
+pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
+    let wiped = tokio::time::timeout(FINDABLE, wipe_note(services, note, position)).await;
+    let why = match wiped {
+        Ok(wiped) => wiped.err()?,
+        Err(_) => services.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
+    };
+    let remedy = Obstacle::in_message(&why).remedy();
+    Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
+}
+
+/// The session whose current episode has a uuid, shown or not.
+pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conversation::record::SessionId> {
+    let table = services.table.now();
+    let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
+    table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())
+}
+
+/// The request that events name as their cause.
+pub(super) fn cause(command_id: Option<&str>) -> Option<CommandId> {
+    // A longer one is nobody's we know.
+    command_id.filter(|id| id.len() <= 128).map(CommandId::new)
+}
+
+/// A uuid that somebody wrote.
+pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
+    let shown = || text.chars().take(60).collect::<String>();
+    Uuid::try_parse(text.trim())
+        .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is no uuid", redact(&shown()))))
+}
+
+/// A moment that somebody wrote, in the one grammar of times.
+fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    let shown = || text.trim().chars().take(60).collect::<String>();
+    let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
+    query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
+}
+
+/// Why something was not recorded, and what to do.
+pub(super) fn refused(error: &baton_memos::Error) -> Failure {
+    match error {
+        baton_memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
+        baton_memos::Error::Home(_) | baton_memos::Error::Full(_) | baton_memos::Error::Gone => {
+            failure(code::INVALID_PARAMS, error.to_string())
+        }
+        baton_memos::Error::Words(_) | baton_memos::Error::Log(_) | baton_memos::Error::Broken => {
+            let remedy = Obstacle::in_message(&error.to_string()).remedy();
+            let message = format!("nothing was recorded: {error}; {remedy}, then call again");
+            failure(code::INTERNAL, redact(&message).into_owned())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_uuids_are_read_or_refused() {
+        let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
+        for (text, at) in [
+            ("2026-03-14T09:26:53Z", Some("2026-03-14T09:26:53.000Z")),
+            (" 2026-03-14T10:26:53+01:00 ", Some("2026-03-14T09:26:53.000Z")),
+            ("2026-03-14", Some("2026-03-14T00:00:00.000Z")),
+            ("2026-03-14T09:26:53.5", Some("2026-03-14T09:26:53.500Z")),
+            ("2026-03-14 09:26", Some("2026-03-14T09:26:00.000Z")),
+            ("yesterday", Some("2026-03-13T00:00:00.000Z")),
+            ("14.3.2026", None),
+            ("", None),
+        ] {
+            assert_eq!(moment(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
+        }
+        assert!(uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
+        let refused = uuid(&"x".repeat(9_000)).unwrap_err();
+        assert!(refused.code == code::INVALID_PARAMS && refused.message.len() < 200, "{}", refused.message);
+    }
+}

@@ -1,0 +1,338 @@
+//! What was said in a session, message by message, a page at a time.
+
+mod stretch;
+
+use baton_store::conversation::Conversation;
+use std::sync::Arc;
+
+use baton_conversation::item::{Call, Outcome, ToolResult};
+use baton_conversation::messages;
+use baton_conversation::messages::{Content, Message, Part, changed};
+use baton_conversation::record::SessionId;
+use baton_events::memo::{Memo, key};
+use baton_events::session::{EpisodeRef, Phase};
+use baton_protocol::{Failure, MessagesParams, answer};
+use baton_redaction::redact;
+use serde_json::Value;
+use uuid::Uuid;
+
+use self::stretch::{Stretch, Wanted};
+use super::{Ended, internal};
+use crate::{Services, memo, page, resolve};
+use baton_tracking::indexer;
+
+/// Most messages of an answer.
+const MESSAGES_MAX: usize = 500;
+/// Most parts of a message that are listed.
+const PARTS_MAX: usize = 200;
+/// Of one text, in characters: a log that somebody pasted need not be read whole to know what it is.
+const TEXT_CHARS: usize = 20_000;
+/// Most messages on either side of a line.
+const CONTEXT_MAX: u32 = 50;
+
+pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -> Result<answer::Messages, Ended> {
+    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+        let services = services.clone();
+        let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));
+        return Ok(read.await.map_err(|error| internal("reading what was added broke", error))??);
+    }
+    let id = resolve::session(services, &asked.session).await?;
+    let Some(row) = services.table.now().get(&id).cloned() else {
+        return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
+    };
+    let services = services.clone();
+    let limit = asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX));
+    let wanted = match asked.around {
+        Some(line) => Wanted::Around(line, asked.context.min(CONTEXT_MAX) as usize),
+        None => Wanted::From(asked.from, limit),
+    };
+    let read = tokio::task::spawn_blocking(move || {
+        let Some(current) = row.state.episode.clone() else {
+            let note = match row.state.phase {
+                Phase::Forgotten => format!("it is forgotten; `baton forget --undo {id}` lifts that"),
+                _ => "it is not indexed yet: `baton close` or any search indexes it".to_owned(),
+            };
+            return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
+        };
+        let stretch = |episode: &EpisodeRef| Stretch::of(&Conversation::open(&services.chunks, &id, episode)?, wanted);
+        let (current, stretch) = services
+            .conversations
+            .read(&id, current, stretch)
+            .map_err(|error| internal("the conversation cannot be read", error))?;
+        let ((messages, next), before, focus, note) = match wanted {
+            Wanted::From(..) => (page(&stretch, limit), None, None, None),
+            Wanted::Around(line, _) => {
+                let Placed { messages, before, next, focus } = place(&stretch);
+                ((messages, next), before, focus.map(|focus| focus as u64), elsewhere(&stretch, line))
+            }
+        };
+        let total = stretch.total as u64;
+        let (session_id, episode_uuid) = (id.to_string(), Some(current.uuid.to_string()));
+        Ok::<_, Failure>(answer::Messages { session_id, episode_uuid, total, messages, before, next, focus, note })
+    });
+    Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
+}
+
+/// What was added, as a conversation of whoever says something in it. Blocks for a disk read.
+fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
+    let words = memo::words(services, uuid, added);
+    let words = words.map_err(|error| internal("what was added cannot be read", error))?;
+    let items = indexer::memo_items(&words, added);
+    let all = messages::messages(&items);
+    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(message).collect();
+    page::fitting(&mut messages);
+    Ok(answer::Messages {
+        session_id: key(uuid).to_string(),
+        episode_uuid: Some(uuid.to_string()),
+        total: all.len() as u64,
+        messages,
+        ..Default::default()
+    })
+}
+
+/// The messages of a stretch, as many as are wanted and fit, and the line of the next one. Messages of one line stay together,
+/// because a line is where the next page begins.
+fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
+    let all = stretch.messages();
+    let mut told: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
+    page::fitting(&mut told);
+    let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
+    let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
+    let mut end = told.len();
+    while end > 0 && !is_between(end) {
+        end -= 1;
+    }
+    if end == 0 {
+        end = told.len();
+        while end < all.len() && !is_between(end) {
+            end += 1;
+        }
+        told.extend(all[told.len()..end].iter().map(message));
+    }
+    told.truncate(end);
+    (told, line(end))
+}
+
+/// A message with those around it.
+#[derive(Default)]
+struct Placed {
+    messages: Vec<answer::Message>,
+    /// Lines of the message before the first one, and of the one behind the last.
+    before: Option<u64>,
+    next: Option<u64>,
+    /// Which of them it is.
+    focus: Option<usize>,
+}
+
+/// The message that holds a line with those on either side, as many of these as fit, the nearest first.
+fn place(stretch: &Stretch) -> Placed {
+    let all = stretch.messages();
+    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Placed::default() };
+    let (mut start, mut end) = (0, all.len());
+    let mut told: Vec<answer::Message> = all.iter().map(message).collect();
+    let bytes: Vec<usize> = told.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
+    let mut sum = bytes.iter().sum::<usize>();
+    while sum > page::PAGE_BYTES && end - start > 1 {
+        if at - start > end - 1 - at {
+            sum -= bytes[start];
+            start += 1;
+        } else {
+            end -= 1;
+            sum -= bytes[end];
+        }
+    }
+    told.truncate(end);
+    told.drain(..start);
+    let before = start.checked_sub(1).map_or(stretch.ahead, |last| all.get(last).map(|message| message.line));
+    let next = all.get(end).map_or(stretch.behind, |next| Some(next.line));
+    Placed { messages: told, before, next, focus: Some(at - start) }
+}
+
+/// What is said of a line that lies outside of the conversation.
+fn elsewhere(stretch: &Stretch, line: u64) -> Option<String> {
+    let (first, last) = stretch.lines?;
+    match line {
+        _ if line < first => Some(format!("nothing is said before line {first}")),
+        _ if line > last => Some(format!("nothing is said behind line {last}")),
+        _ => None,
+    }
+}
+
+fn message(message: &Message<'_>) -> answer::Message {
+    let left_out = message.parts.len().saturating_sub(PARTS_MAX);
+    answer::Message {
+        role: message.speaker.as_str().to_owned(),
+        line: message.line,
+        at: message.at.map(|at| at.to_string()),
+        message_id: message.id.map(out),
+        abandoned: message.abandoned,
+        sidechain: message.sidechain,
+        parts: message.parts.iter().take(PARTS_MAX).map(part).collect(),
+        parts_left_out: (left_out > 0).then_some(left_out as u64),
+    }
+}
+
+fn part(part: &Part<'_>) -> answer::MessagePart {
+    let mut told = answer::MessagePart { line: part.line, ..Default::default() };
+    match &part.content {
+        Content::Text { kind, text } => {
+            told.kind = (*kind).to_owned();
+            // Redacted whole: a secret may lie across the cut.
+            let mut text = out(text);
+            if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
+                told.chars_left_out = Some(text[end..].chars().count() as u64);
+                text.truncate(end);
+            }
+            told.text = Some(text);
+        }
+        Content::Tool { call, result } => {
+            told.kind = "tool".to_owned();
+            told.tool = Some(tool(*call, *result));
+        }
+        Content::Compaction(compaction) => {
+            told.kind = "compaction".to_owned();
+            let tokens = match (compaction.tokens_before, compaction.tokens_after) {
+                (Some(before), Some(after)) => format!("{before} tokens to {after}"),
+                (Some(before), None) => format!("{before} tokens before"),
+                (None, _) => String::new(),
+            };
+            // Not every agent says who asked for it.
+            let known: Vec<&str> = [&*compaction.trigger, &tokens].into_iter().filter(|it| !it.is_empty()).collect();
+            let about = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+            told.text = Some(out(&format!("conversation compacted{about}")));
+        }
+    }
+    told
+}
+
+fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::ToolUse {
+    let answered = result.map(|(result, _)| result);
+    let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
+    let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
+    let changed = changed(call, answered);
+    answer::ToolUse {
+        id: id.map(|id| out(id)),
+        name: out(name.unwrap_or_default()),
+        input: call.map_or_else(Default::default, |call| {
+            call.input.iter().map(|(key, value)| (out(key), redacted(value))).collect()
+        }),
+        in_flight: result.is_none(),
+        outcome: answered.map(|result| outcome(result.outcome).to_owned()),
+        exit_code: answered.and_then(|result| result.exit_code),
+        duration_ms: answered.and_then(|result| result.duration_ms),
+        result: answered.map(|result| out(&result.text)),
+        result_line: result.map(|(_, line)| line),
+        added: changed.map(|(added, _)| added),
+        removed: changed.map(|(_, removed)| removed),
+        subagent: answered
+            .and_then(|result| SessionId::new(&format!("agent-{}", result.agent.as_deref()?)))
+            .map(|session| out(session.as_str())),
+    }
+}
+
+fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Failed => "failed",
+        Outcome::Denied => "denied",
+        Outcome::Interrupted => "interrupted",
+    }
+}
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+/// A value with every text in it redacted. As deep as the filter lets a value be.
+fn redacted(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(out(text)),
+        Value::Array(values) => values.iter().map(redacted).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (out(key), redacted(value))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_conversation::item::{Body, Item};
+
+    use super::*;
+
+    fn stretch(items: &[Item], wanted: Wanted) -> Stretch {
+        Stretch::of(&Conversation::Held(Arc::new(items.to_vec())), wanted).unwrap()
+    }
+
+    fn items(lines: &[(u64, usize)]) -> Vec<Item> {
+        let item = |(line, chars): &(u64, usize)| Item {
+            line: *line,
+            at: None,
+            uuid: None,
+            message: None,
+            sidechain: false,
+            body: Body::Reply { text: "x".repeat(*chars) },
+        };
+        lines.iter().map(item).collect()
+    }
+
+    #[test]
+    fn pages_end_between_lines_and_together_are_everything() {
+        for (lines, limit, expected) in [
+            (&[][..], 10, ""),
+            (&[(1, 5), (2, 5), (3, 5)], 10, "1 2 3"),
+            (&[(1, 5), (2, 5), (3, 5)], 2, "1 2|3"),
+            (&[(1, 5), (2, 5), (2, 5), (3, 5)], 2, "1|2 2|3"),
+            (&[(7, 5), (7, 5), (7, 5), (9, 5)], 1, "7 7 7|9"),
+            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000)], 10, "1 2 3|4"),
+            (&[(1, 90_000), (2, 5)], 10, "1 2"),
+        ] {
+            let items = items(lines);
+            let (mut pages, mut from) = (Vec::new(), Some(0));
+            while let Some(line) = from {
+                let (page, next) = page(&stretch(&items, Wanted::From(line, limit)), limit);
+                pages.push(page.iter().map(|message| message.line.to_string()).collect::<Vec<_>>().join(" "));
+                assert!(next.is_none_or(|next| next > line), "{lines:?}: it goes on");
+                from = next;
+            }
+            assert_eq!(pages.join("|"), expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_is_shown_with_what_stands_around_it() {
+        for (lines, line, context, expected, before, next) in [
+            (&[][..], 3, 1, "", None, None),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 4, 1, "2 >4 6", None, Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 5, 1, "2 >4 6", None, Some(8)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 1, 1, ">2 4", None, Some(6)),
+            (&[(2, 5), (4, 5), (6, 5), (8, 5)], 99, 2, "4 6 >8", Some(2), None),
+            (&[(2, 5), (4, 5)], 4, 0, ">4", Some(2), None),
+            (&[(1, 19_000), (2, 19_000), (3, 19_000), (4, 19_000), (5, 19_000)], 3, 2, "2 >3 4", Some(1), Some(5)),
+            (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", Some(1), None),
+        ] {
+            let items = items(lines);
+            let told = place(&stretch(&items, Wanted::Around(line, context)));
+            let (around, focus) = ((told.before, told.next), told.focus);
+            let told: Vec<String> = told
+                .messages
+                .iter()
+                .enumerate()
+                .map(|(at, message)| format!("{}{}", if focus == Some(at) { ">" } else { "" }, message.line))
+                .collect();
+            assert_eq!((told.join(" ").as_str(), around), (expected, (before, next)), "{lines:?} {line}");
+        }
+        let items = items(&[(2, 5), (4, 5)]);
+        let all = stretch(&items, Wanted::Around(1, 1));
+        assert_eq!(elsewhere(&all, 1).as_deref(), Some("nothing is said before line 2"));
+        assert_eq!(elsewhere(&all, 3), None);
+        assert_eq!(elsewhere(&all, 9).as_deref(), Some("nothing is said behind line 4"));
+    }
+
+    #[test]
+    fn a_very_long_text_is_cut_and_says_so() {
+        let items = items(&[(1, TEXT_CHARS + 7)]);
+        let (told, _) = page(&stretch(&items, Wanted::From(0, 1)), 1);
+        let part = &told[0].parts[0];
+        assert_eq!((part.text.as_ref().map(String::len), part.chars_left_out), (Some(TEXT_CHARS), Some(7)));
+    }
+}

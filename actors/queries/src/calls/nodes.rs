@@ -1,0 +1,88 @@
+//! Entities of the memory.
+
+use std::sync::Arc;
+
+use baton_graph::Label;
+use baton_protocol::{NodesParams, answer, method};
+use baton_redaction::redact;
+
+use super::Ended;
+use super::found::{Found, Wanted, found};
+use super::search::{Ready, ready};
+use super::vault::{Recalled, recalled};
+use crate::client::Out;
+use crate::family::facts::Sight;
+use crate::{Services, graph, lazy, resolve};
+use baton_memory::GraphQuery;
+
+/// Entities that fit the words, best first; without words all, the most supported first.
+pub(crate) async fn nodes(asked: NodesParams, services: &Arc<Services>, out: &Out) -> Result<answer::Nodes, Ended> {
+    let (labels, unknown) = labels(&asked.labels);
+    let known = || Label::ALL.map(Label::as_str).join(", ");
+    let unknown = match unknown.as_slice() {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| format!("{:?}", redact(name))).collect();
+            format!("; no entity is a {}, there are {}", names.join(" or "), known())
+        }
+    };
+    // Where none of the types is one of ours nothing fits.
+    if labels.is_empty() && !unknown.is_empty() {
+        let known = resolve::only_group(services, &asked.groups);
+        let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: None };
+        let Ready { freshness, .. } = ready(services, out, ask).await?;
+        let message = format!("No relevant nodes found{unknown}");
+        return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
+    }
+    let (wanted, caller) = (Wanted { labels, ..Wanted::default() }, asked.caller.clone());
+    let look = |sight: &Sight, query: &GraphQuery<'_>| sight.searcher.nodes(query);
+    let found = found(method::NODES, asked, wanted, services, out, look, graph::node).await?;
+    let Found { entries: nodes, freshness, next_cursor } = found;
+    let told = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
+    recalled(services, &caller, Recalled::Nodes(told));
+    let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
+    Ok(answer::Nodes { message: format!("{message}{unknown}"), nodes, freshness, next_cursor })
+}
+
+/// Names that callers of other servers give to what we call otherwise.
+const ALIASES: [(&str, &[Label]); 3] = [
+    ("Document", &[Label::File, Label::Url]),
+    ("Requirement", &[Label::Preference, Label::Topic]),
+    ("Procedure", &[Label::Command, Label::Preference]),
+];
+/// Longest name of a type that is told again, in characters.
+const NAME_CHARS: usize = 40;
+
+/// The labels of names, and the names that are none; neither when there are no names, or when all are wanted: `Entity`.
+fn labels(names: &[String]) -> (Vec<Label>, Vec<String>) {
+    let (mut labels, mut unknown) = (Vec::new(), Vec::new());
+    if names.iter().any(|name| name.eq_ignore_ascii_case("Entity")) {
+        return (labels, unknown);
+    }
+    for name in names {
+        let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map(|(_, labels)| *labels);
+        match (Label::parse(name), alias) {
+            (Some(label), _) => labels.push(label),
+            (None, Some(several)) => labels.extend(several),
+            (None, None) => unknown.push(name.chars().take(NAME_CHARS).collect()),
+        }
+    }
+    (labels, unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_known_or_told_to_be_none() {
+        let read = |names: &[&str]| labels(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        let none = Vec::<String>::new();
+        assert_eq!(read(&[]), (vec![], none.clone()));
+        assert_eq!(read(&["file", "Error"]), (vec![Label::File, Label::Error], none.clone()));
+        assert_eq!(read(&["File", "Entity"]), (vec![], none.clone()));
+        assert_eq!(read(&["Document"]), (vec![Label::File, Label::Url], none));
+        assert_eq!(read(&["Preference", "Person", "Location"]).1, ["Location"]);
+        assert_eq!(read(&["Event"]), (vec![], vec!["Event".to_owned()]));
+    }
+}

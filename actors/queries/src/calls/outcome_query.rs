@@ -1,0 +1,138 @@
+//! What the questions about what was tried have in common: the lazy step, which sessions may be asked, and that nothing
+//! secret is answered.
+
+use baton_views::conversation::given_title;
+use baton_views::visibility;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
+use baton_outcomes as outcomes;
+use baton_outcomes::Witness;
+use baton_protocol::{Caller, Failure, answer, code};
+use baton_redaction::redact;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::search::{Ready, asking, ready};
+use super::{Ended, internal};
+use crate::client::{Out, failure};
+use crate::{Services, family, lazy, resolve};
+use baton_config::settings::Settings;
+use baton_memory::{Searcher, Selector, WitnessQuery};
+
+/// Most entries of a list that can be asked for.
+const MOST: u32 = 100;
+/// Fields that are ids, and no text.
+const IDS: [&str; 1] = ["session_id"];
+
+/// Sessions that may be asked, as a question sees them. Blocks when it reads.
+pub(super) struct Court {
+    searcher: Searcher,
+    table: SessionTable,
+    settings: Arc<Settings>,
+    /// The project that was asked for.
+    pub(super) project: Option<String>,
+    /// The project that the caller works in.
+    pub(super) own: Option<String>,
+}
+
+/// Who said what.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// The newest first.
+    pub(super) witnesses: Vec<Witness>,
+    /// How many sessions were read.
+    pub(super) read: u32,
+    /// Older sessions that were not.
+    pub(super) more: u32,
+}
+
+impl Court {
+    /// What sessions tried, of at most `limit` of them; what a fork has copied is heard once, from its elder.
+    pub(super) fn hear(&self, by: Selector<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
+        let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
+        let query = WitnessQuery { by, project, exclude: &exclude, limit };
+        let mut heard =
+            self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
+        let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
+        outcomes::remove_copies(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
+        Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
+    }
+}
+
+impl Court {
+    /// With the titles that other sessions give.
+    pub(super) fn entitled(&self, mut told: answer::Blame) -> answer::Blame {
+        for session in &mut told.sessions {
+            let id = SessionId::new(&session.session_id);
+            let title = id.and_then(|id| given_title(&self.searcher, &self.table, &self.settings, &id));
+            session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
+        }
+        told
+    }
+}
+
+/// The lazy step, then what `judge` makes of what sessions tried, with everything redacted.
+pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
+    (question, project, wait): (&str, Option<&str>, bool),
+    caller: &Caller,
+    services: &Arc<Services>,
+    out: &Out,
+    judge: impl FnOnce(&Court) -> Result<T, Failure> + Send + 'static,
+) -> Result<(T, answer::Freshness), Ended> {
+    let named = || {
+        let (table, settings) = (services.table.now(), services.settings.now());
+        project.map(|name| resolve::project(&table, &settings, name))
+    };
+    // A project whose first session began a moment ago is known only after the step.
+    let known = named().and_then(Result::ok);
+    let asking = asking(services, caller, question);
+    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
+    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let project = named().transpose()?;
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let directory = caller.directory.clone();
+    let judging = tokio::task::spawn_blocking(move || {
+        let own = directory.map(|directory| baton_base::project::resolve_or_as_written(&directory).project);
+        let court = Court { searcher, table, settings, project, own };
+        judge(&court).and_then(|answer| redacted(&answer))
+    });
+    let answer = judging.await.map_err(|error| internal("looking at what was tried broke", error))??;
+    Ok((answer, freshness))
+}
+
+/// How many entries an answer lists that was asked for so many; 0 asks for the usual number.
+pub(super) fn entries(asked: u32, usual: usize) -> usize {
+    if asked == 0 { usual } else { usize::try_from(asked.min(MOST)).unwrap_or(usual) }
+}
+
+/// What has to be said, or why nothing can be answered.
+pub(super) fn needed<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
+    match text.trim() {
+        "" => Err(failure(code::INVALID_PARAMS, format!("{what} is missing"))),
+        text => Ok(text),
+    }
+}
+
+fn redacted<T: Serialize + DeserializeOwned>(answer: &T) -> Result<T, Failure> {
+    let broke = |error| internal("the answer is not writable", error);
+    let mut value = serde_json::to_value(answer).map_err(broke)?;
+    redact_all(&mut value);
+    serde_json::from_value(value).map_err(broke)
+}
+
+fn redact_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text).into_owned(),
+        Value::Array(entries) => entries.iter_mut().for_each(redact_all),
+        Value::Object(fields) => {
+            fields
+                .iter_mut()
+                .filter(|(name, _)| !IDS.contains(&name.as_str()))
+                .for_each(|(_, value)| redact_all(value));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,36 @@
+//! An MCP server of an agent says that it is there. Not asked again: its connection says the rest.
+
+use std::sync::Arc;
+
+use baton_protocol::{PresenceParams, code};
+use serde_json::value::RawValue;
+
+use super::{Ended, result, stopping};
+use crate::Services;
+use crate::client::{Out, failure, params};
+use baton_tracking::hooks::Present;
+
+/// Records in `present` which session the connection belongs to.
+///
+/// # Errors
+///
+/// If the arguments are wrong or the daemon is stopping.
+pub fn presence(
+    raw: Option<&RawValue>,
+    present: &mut Option<Present>,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<Box<RawValue>, Ended> {
+    let PresenceParams { caller } = params(raw)?;
+    if *services.stop.borrow() {
+        return Err(stopping().into());
+    }
+    if !out.stay() {
+        let message = "too many MCP servers hold a connection; the end of this one will not be noticed";
+        return Err(failure(code::TOO_MUCH, message).into());
+    }
+    // Whoever says it anew is somebody else from now on; the one before has gone.
+    let arrived = services.hooks.arrive(caller);
+    *present = Some(arrived);
+    result(&serde_json::json!({"present": true}))
+}

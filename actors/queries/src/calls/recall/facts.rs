@@ -1,0 +1,110 @@
+//! Facts that answer a question.
+
+use baton_views::visibility;
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_ask::recall::{Entry, Intent, Kind, Place, Sort};
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::Relation;
+
+use super::{Looking, internal};
+use crate::calls::Ended;
+use crate::calls::search::Whose;
+use crate::filters::Narrowing;
+use crate::graph;
+use baton_memory::{GraphQuery, Sieve, Window};
+
+/// Facts that are looked at.
+const LOOKED_AT: usize = 40;
+/// Facts that are told where the question asks for their kind, and where it does not.
+const TOLD: usize = 12;
+const TOLD_BESIDE: usize = 3;
+/// Facts that tell something of a session beside what its episode says.
+const TELLING: [Relation; 6] = [
+    Relation::Decided,
+    Relation::Prefers,
+    Relation::ResolvedBy,
+    Relation::AddedPackage,
+    Relation::Renamed,
+    Relation::Told,
+];
+
+/// Sessions and lines that say what does not hold any more, and since when it does not.
+pub(super) type Reversed = BTreeMap<(SessionId, u64), Timestamp>;
+
+impl Looking {
+    /// Facts of the kind that is asked for, of a question of no kind those that fit the words best: those that hold, below
+    /// them those that held once. And the places that say nothing but what does not hold any more. All the question's
+    /// filters hold for them.
+    pub(super) fn facts(&self, asked: &Intent) -> Result<(Vec<Entry>, Reversed), Ended> {
+        let of_a_kind = [
+            (Kind::Preferences, Relation::Prefers),
+            (Kind::Decisions, Relation::Decided),
+            (Kind::Solved, Relation::ResolvedBy),
+        ];
+        let wanted: Vec<Relation> =
+            of_a_kind.into_iter().filter(|(kind, _)| asked.is(*kind)).map(|(_, relation)| relation).collect();
+        let text = asked.about.join(" ");
+        let is_searched = asked.kinds.is_empty() && !text.is_empty();
+        if wanted.is_empty() && !is_searched {
+            return Ok((Vec::new(), Reversed::new()));
+        }
+        let (question, directory) = (&self.question, self.directory.as_deref());
+        let broke = |error| internal("the search failed", error);
+        let narrowing =
+            Narrowing::of(question, &self.table, &self.settings, &self.searcher, directory).map_err(broke)?;
+        let admits = |id: &str| match visibility::memo_as_state(&self.table, id) {
+            Some(state) => narrowing.admits(question, id, Some(&state)),
+            None => {
+                let row = SessionId::new(id).and_then(|id| self.table.get(&id).cloned());
+                narrowing.admits(question, id, row.as_ref().map(|row| &row.state))
+            }
+        };
+        let is_asking = |id: &str| self.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
+        let left_out = |id: &str| is_asking(id) != (self.whose == Whose::Own);
+        let exclude = |id: &str| self.is_hidden(id) || left_out(id) || !admits(id);
+        let before = question.before.map(|before| before.plus_ms(-1));
+        let sieve = Sieve {
+            relations: if is_searched { &TELLING } else { &wanted },
+            valid: Window { after: question.after, before },
+            ..Sieve::default()
+        };
+        let query = GraphQuery {
+            text: &text,
+            exclude: &exclude,
+            labels: &[],
+            sieve,
+            center: None,
+            limit: LOOKED_AT,
+            offset: 0,
+        };
+        let page = self.searcher.facts(&query).map_err(broke)?;
+        let most = if is_searched { TOLD_BESIDE } else { TOLD };
+        let (mut holding, mut past) = (Vec::new(), Vec::new());
+        let (mut upheld, mut ended) = (BTreeSet::new(), Reversed::new());
+        for fact in page.found {
+            let (uuid, at, until) = (fact.uuid, fact.valid_at, fact.invalid_at);
+            for place in &fact.latest {
+                match until {
+                    Some(until) => ended.insert(place.clone(), until).is_none(),
+                    None => upheld.insert(place.clone()),
+                };
+            }
+            let latest = fact.latest.first().cloned();
+            let by_model = fact.by_model;
+            let told = graph::fact(fact);
+            let fit = asked.fit(&told.fact);
+            let list = if until.is_some() { &mut past } else { &mut holding };
+            let Some((session, line)) = latest.filter(|_| fit > 0.0 && list.len() < most) else { continue };
+            let worth = if is_searched { 1.0 } else { 3.2 } - list.len() as f32 * 0.01;
+            let place = Place { session: &session, rank: 1, at, project: None, fit };
+            let entry = place.line(Sort::Fact, &told.fact, Some(line), at, worth).with_fit(fit);
+            let mut entry = Entry { uuid: Some(uuid), by_model, ..entry };
+            until.into_iter().for_each(|until| entry.end(until));
+            list.push(entry);
+        }
+        ended.retain(|place, _| !upheld.contains(place));
+        holding.append(&mut past);
+        Ok((holding, ended))
+    }
+}

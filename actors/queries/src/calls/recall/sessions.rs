@@ -1,0 +1,118 @@
+//! The sessions and notes that have to do with a question.
+
+use std::sync::Arc;
+
+use baton_ask::recall::{Entry, Intent, Kind, note_entry, whole_fit};
+use baton_conversation::record::SessionId;
+use baton_episode::digest::Episode;
+use baton_events::memo;
+use baton_events::projection::table::Row;
+use baton_protocol::answer;
+
+use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
+use crate::calls::Ended;
+use crate::memo as added;
+
+/// Notes that a question about nothing in particular lists.
+const NOTES: usize = 10;
+/// The share of the best session's score from which on a session fits as well as its words do.
+const NEAR: f32 = 0.6;
+
+/// A session that has to do with the question.
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    pub(super) row: Arc<Row>,
+    pub(super) episode: Episode,
+    pub(super) passages: Vec<answer::Hit>,
+    /// Its share of the best session's score.
+    score: f32,
+}
+
+impl Session {
+    /// How well it fits as a whole: by what it was for, and by the passages that were found in it.
+    pub(super) fn fit(&self, asked: &Intent) -> f32 {
+        let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
+        let fit = passages.fold(whole_fit(&self.episode, asked), f32::max);
+        if asked.is_general() { fit } else { fit * (self.score / NEAR).min(1.0) }
+    }
+}
+
+/// What was found.
+pub(super) struct Found {
+    /// Best first; those of a question about nothing in particular the latest first.
+    pub(super) sessions: Vec<Session>,
+    /// What was added and fits.
+    pub(super) notes_told: Vec<Entry>,
+    /// What there is to say of it.
+    pub(super) notes: Vec<String>,
+}
+
+impl Looking {
+    /// The sessions that fit. Each is read, and digested unless it was lately.
+    pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, Ended> {
+        let mut question = self.question.clone();
+        // A prefix is no word of the question, and says what it is about all the same.
+        let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
+        let most =
+            if reads_further(asked) { self.sessions * FURTHER } else { self.sessions }.min(MOST_SESSIONS as usize);
+        question.words = match (is_listed, question.phrases.is_empty()) {
+            (true, _) => String::new(),
+            (false, true) => asked.search.clone(),
+            (false, false) => question.words,
+        };
+        let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
+        let wanted = Wanted { meaning: self.meaning.clone(), ..wanted };
+        let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
+        let mut found = Found { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes };
+        let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+        for hit in hits.hits {
+            if self.client.is_closed() {
+                return Err(Ended::ClientGone);
+            }
+            if let Some(uuid) = memo::uuid_of_key(&hit.session_id) {
+                found.notes_told.extend(self.note(uuid, &hit, asked, is_listed));
+                continue;
+            }
+            if let Some(known) = found.sessions.iter_mut().find(|session| session.id.as_str() == hit.session_id) {
+                known.passages.extend(Some(hit).filter(|hit| hit.kind == "turn"));
+                continue;
+            }
+            if found.sessions.len() == most {
+                continue;
+            }
+            let Some((id, row)) =
+                SessionId::new(&hit.session_id).and_then(|id| Some((id.clone(), self.table.get(&id)?.clone())))
+            else {
+                continue;
+            };
+            if asked.is(Kind::Latest) && row.state.is_subagent() {
+                continue;
+            }
+            let Some(current) = row.state.episode.clone() else { continue };
+            // One that cannot be read is told of by whoever lists episodes.
+            let read = self.services.conversations.digest(&id, current, &self.settings.filtering);
+            let Ok((_, episode)) = read else { continue };
+            let score = if best > 0.0 { hit.score / best } else { 1.0 };
+            let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
+            found.sessions.push(Session { id, row, episode, passages, score });
+        }
+        if asked.is(Kind::Latest) && !asked.is_general() {
+            let fits = |session: &Session| session.fit(asked);
+            let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
+            found.sessions.retain(|session| fits(session) >= best / 2.0);
+            found.sessions.sort_by_key(|session| std::cmp::Reverse(session.row.state.last_activity()));
+        }
+        Ok(found)
+    }
+
+    /// A note as it is told: of one that was found the place that fits, of one that is listed all of it.
+    fn note(&self, uuid: uuid::Uuid, hit: &answer::Hit, asked: &Intent, is_listed: bool) -> Option<Entry> {
+        let (_, memo) = self.table.memo(uuid)?;
+        let at = Some(memo.time());
+        if !is_listed {
+            return Some(note_entry(uuid, &hit.title, &hit.snippet, at, asked));
+        }
+        let words = added::words(&self.services, uuid, memo).ok()?;
+        Some(note_entry(uuid, &words.name, &words.body, at, asked))
+    }
+}

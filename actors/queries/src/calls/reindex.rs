@@ -1,0 +1,147 @@
+//! What is stored, made anew: by today's filter and rules of redaction. It costs no call of a model, and nothing is closed
+//! by it.
+
+use baton_views::visibility;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use baton_conversation::record::{Position, SessionId};
+use baton_events::session::{CloseReason, Phase, State};
+use baton_protocol::{ReindexParams, answer};
+use tokio::task::JoinSet;
+
+use super::Ended;
+use super::looking::told;
+use crate::client::Out;
+use crate::{Services, lazy, resolve};
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_tracking::session::{Closed, Outcome};
+
+pub(crate) async fn reindex(
+    asked: ReindexParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Reindex, Ended> {
+    let chosen = choose(&asked, services).await?;
+    let total = chosen.len() as u64;
+    let done = AtomicU64::new(0);
+    let mut sum = answer::Reindex { sessions: total, ..answer::Reindex::default() };
+    let mut position = Position(0);
+    let working = async {
+        let mut waiting = chosen.into_iter();
+        // Dropped with the call: what has begun is finished by its session, nothing more is begun.
+        let mut at_work = JoinSet::new();
+        loop {
+            while at_work.len() < limits::LAZY_AT_ONCE
+                && let Some(id) = waiting.next()
+            {
+                let services = services.clone();
+                at_work.spawn(async move {
+                    let made = anew(&services, &id).await;
+                    (id, made)
+                });
+            }
+            let Some(next) = at_work.join_next().await else { break };
+            done.fetch_add(1, Ordering::Relaxed);
+            let Ok((id, made)) = next else {
+                sum.failures += 1;
+                continue;
+            };
+            position = position.max(made.as_ref().map_or(Position(0), |made| made.position));
+            count(&mut sum, &id, made);
+        }
+    };
+    told(services, out, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
+    lazy::catch_up(services, out, position, true).await?;
+    sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
+    sum.message = message(&sum);
+    Ok(sum)
+}
+
+/// The sessions that are meant, those last at work first: named ones, those of a project, all; else those whose episode
+/// another filter made, or lacks lines that could not be read.
+async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, Ended> {
+    let mut chosen = Vec::new();
+    for text in &asked.sessions {
+        let id = resolve::session(services, text).await?;
+        if !chosen.contains(&id) {
+            chosen.push(id);
+        }
+    }
+    if !asked.sessions.is_empty() {
+        return Ok(chosen);
+    }
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
+    let unread = services.indexer.unread();
+    let is_meant = |id: &SessionId, state: &State| {
+        let is_in = project.as_deref().is_none_or(|project| visibility::is_in(state, project));
+        let is_older = !state.filter_is(settings.policy_for(state).filter_version) || unread.contains_key(id);
+        is_in && state.episode.is_some() && (asked.all || project.is_some() || is_older)
+    };
+    let mut rows: Vec<_> = table.iter().filter(|(id, row)| is_meant(id, &row.state)).collect();
+    rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
+    Ok(rows.into_iter().map(|(id, _)| id.clone()).collect())
+}
+
+/// A job that runs already is not anew: it is waited for first.
+async fn anew(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
+    let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
+    let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
+    if is_under_way {
+        ask(CloseReason::LazyQuery).await?;
+    }
+    ask(CloseReason::Reindex).await
+}
+
+fn count(sum: &mut answer::Reindex, id: &SessionId, made: Result<Closed, CallError>) {
+    match made.map(|made| made.outcome) {
+        Ok(Outcome::Stored | Outcome::Replaced(_)) => sum.reindexed += 1,
+        Ok(Outcome::Unchanged) => sum.unchanged += 1,
+        Ok(Outcome::Empty | Outcome::Gone | Outcome::Refused(_)) => sum.skipped += 1,
+        _ => {
+            sum.failures += 1;
+            if sum.failed.len() < resolve::NAMED {
+                sum.failed.push(id.to_string());
+            }
+        }
+    }
+}
+
+fn message(sum: &answer::Reindex) -> String {
+    let mut message = match sum.sessions {
+        0 => {
+            "nothing is to be made anew: every episode is by today's filter (`--all` makes all of them anew)".to_owned()
+        }
+        1 => "1 session was looked at".to_owned(),
+        sessions => format!("{sessions} sessions were looked at"),
+    };
+    for (count, what) in [
+        (sum.reindexed, "have a new episode"),
+        (sum.unchanged, "came to the same"),
+        (sum.skipped, "were left alone: not tracked, or nothing of them is there that could be made anew"),
+        (sum.failures, "failed: what was stored of them still serves, and `baton status` says why"),
+    ] {
+        if count > 0 {
+            message.push_str(&format!("; {count} {what}"));
+        }
+    }
+    message
+}
+
+/// How many episodes were made by another filter, and could be made anew: of those whose transcript is gone there is nothing
+/// that another filter could be applied to. Looks at files.
+pub(super) fn of_older_filter(services: &Services) -> u64 {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    // Where a file system hangs, each look would keep its thread.
+    let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();
+    let is_older = |state: &State| {
+        state.episode.is_some()
+            && settings.reads(state)
+            && !state.filter_is(settings.policy_for(state).filter_version)
+            && state.transcript.as_ref().is_some_and(|known| is_there(Path::new(&known.path)))
+    };
+    table.iter().filter(|(_, row)| is_older(&row.state)).count() as u64
+}

@@ -1,0 +1,19 @@
+//! How short ids may be shown: as short as they still name one session or note alone.
+
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_protocol::{ShortIdsParams, answer};
+
+use crate::Services;
+
+pub(crate) fn short_ids(asked: ShortIdsParams, services: &Arc<Services>) -> answer::ShortIds {
+    let table = services.table.now();
+    let short = |id: &str| match memo::uuid_of_key(id) {
+        Some(uuid) => Some(table.short_memo_id(uuid)),
+        None => SessionId::new(id).map(|id| table.short_id(&id).to_owned()),
+    };
+    let told = asked.ids.into_iter().filter_map(|id| Some((short(&id)?, id)));
+    answer::ShortIds { short: told.map(|(short, id)| (id, short)).collect() }
+}

@@ -1,0 +1,315 @@
+//! Daemon, log, memory, roots, counts, problems.
+//!
+//! # Decisions
+//!
+//! - `sessions` counts sessions without subagents, which stand in `subagents`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_conversation::transcript::named_lines;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::Phase;
+use baton_protocol as protocol;
+use baton_protocol::{SPOOL_FILES_MAX, answer};
+use baton_redaction::redact;
+
+use super::{Ended, enrichment, reindex, vectors};
+use crate::{Services, answers};
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
+use baton_tracking::watcher::Overview;
+use baton_vault::{several, waiting};
+
+/// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
+const LOOK: Duration = Duration::from_millis(300);
+/// Problems that are told one by one.
+const PROBLEMS: usize = 50;
+
+/// What was deleted or cleared, and can be found again.
+fn hidden(table: &SessionTable) -> u64 {
+    let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten && table.is_deleted(row)).count();
+    let memos = table.memos().filter(|(uuid, row)| row.state.memo.is_some() && table.memo(*uuid).is_none()).count();
+    (sessions + memos + table.deleted_facts().count()) as u64
+}
+
+pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Ended> {
+    let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
+    let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
+    // What was found by then is in the backlog by then.
+    let _ = services.supervisor.settle().await;
+    let overview = overview.unwrap_or_default();
+    let table = services.table.now();
+    let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
+    for (_, row) in table.iter().filter(|(_, row)| !row.state.is_unseen()) {
+        let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
+        *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
+    }
+    let (memory_position, memory_problem) = services.indexer.memory();
+    let documents = services.indexer.searcher().map_or(0, |searcher| {
+        let (turns, sessions) = searcher.counts();
+        turns + sessions
+    });
+    let tail = services.journal.tail().position;
+    let log = services.journal.stats();
+    let progress = *services.progress.borrow();
+    let degraded = services.degraded.now();
+    let mut problems = answers::problems(&overview, &table, &degraded);
+    problems.extend(services.outage.lasting().map(|refusal| answer::Problem {
+        what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
+        fix: format!(
+            "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
+            Obstacle::in_message(&refusal.reason).remedy()
+        ),
+    }));
+    problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
+        what: mistake.to_string(),
+        // With no good copy it is another one.
+        fix: services.configuration.fix().to_owned(),
+    }));
+    let vectors = vectors::vectors(services);
+    problems.extend(vectors.problem.clone().map(|what| answer::Problem {
+        what: format!("searches go by words alone: {what}"),
+        fix: vectors.next_step.clone().unwrap_or_default(),
+    }));
+    let (enrichment, of_models) = enrichment::enrichment(services).await;
+    problems.extend(of_models);
+    problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
+        what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
+        fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
+    }));
+    let named: BTreeMap<_, _> =
+        services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
+    problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
+        what: what.clone(),
+        fix: match Obstacle::in_message(what) {
+            Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
+            known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
+        },
+    }));
+    problems.extend(services.indexer.left_out().iter().map(|session| answer::Problem {
+        what: format!("session {session} cannot be taken into the searchable memory: searches do not find it"),
+        fix: "`baton show` still reads it; please report it with the lines of `daemon.log`".to_owned(),
+    }));
+    problems.extend(services.indexer.unreadable().into_iter().map(|(session, why)| answer::Problem {
+        what: format!("the stored conversation of session {session} cannot be read, so searches do not find it: {why}"),
+        fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it".to_owned(),
+    }));
+    problems.extend(services.indexer.unread().into_iter().map(|(session, lines)| {
+        answer::Problem {
+            what: format!("session {session}: {} could not be read and left out", named_lines(&lines)),
+            fix: "update Baton, then `baton reindex` reads them again; please report it with the lines of `daemon.log`"
+                .to_owned(),
+        }
+    }));
+    problems.extend(services.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
+        what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
+        fix: "please report it with the lines of `daemon.log`".to_owned(),
+    }));
+    problems.extend(services.remains.problem().map(|why| answer::Problem {
+        what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
+        fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
+    }));
+    problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
+    problems.extend(services.indexer.not_storing().map(lasting));
+    problems.extend(services.exporting.describe().map(lasting));
+    let counting = services.clone();
+    let older = tokio::task::spawn_blocking(move || reindex::of_older_filter(&counting));
+    let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
+    let hooks = services.hooks.shown().await;
+    problems.extend(of_hooks(services, &hooks));
+    let vault = services.scribe.told().await;
+    problems.extend(vault.problem.clone().map(|problem| answer::Problem {
+        what: format!("notes are not written: {}; {} in vault-pending", problem.what, waiting(vault.pending)),
+        fix: format!("{}; it is tried again by itself", problem.fix),
+    }));
+    problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
+        what: format!("{} could not be compacted", several(vault.compaction_failed, "note")),
+        fix: "`baton vault status` says why; it is tried again every day".to_owned(),
+    }));
+    let left_alone = vault.left_alone.len() as u64;
+    problems.extend((left_alone > 0).then(|| answer::Problem {
+        what: format!(
+            "{} left alone",
+            if left_alone == 1 { "1 note is".to_owned() } else { format!("{left_alone} notes are") }
+        ),
+        fix: "`baton vault status` names them and says why".to_owned(),
+    }));
+    problems.extend((vault.to_remove > 0).then(|| answer::Problem {
+        what: format!("notes of {} could not be reached", several(vault.to_remove, "forgotten session")),
+        fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
+    }));
+    let redacting = services.redacting.told();
+    problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| answer::Problem {
+        what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
+        fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
+    }));
+    problems.extend(services.redacting.left(&table).map(|what| answer::Problem {
+        what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
+        fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
+    }));
+    let problems = bounded(problems);
+    let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
+    let listed = roots(services, &overview).await;
+    let pending = progress.pending();
+    let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);
+    Ok(answer::Status {
+        pid: std::process::id(),
+        version: services.version.clone(),
+        protocol: protocol::VERSION,
+        home: services.home.display().to_string(),
+        started_at: services.started_at.to_string(),
+        roots: listed
+            .iter()
+            .map(|(path, exists, notified)| answer::Root {
+                path: redact(&path.display().to_string()).into_owned(),
+                exists: *exists,
+                watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
+                agent: named.get(path).map_or_else(String::new, |(agent, _)| agent.as_str().to_owned()),
+                named_by: named.get(path).map(|(_, by)| by.clone()).unwrap_or_default(),
+            })
+            .collect(),
+        looking,
+        transcripts: overview.transcripts,
+        sessions,
+        subagents,
+        backlog: answer::Progress {
+            done: progress.done,
+            pending,
+            bytes_done: progress.bytes_done,
+            bytes_pending: progress.bytes_total.saturating_sub(progress.bytes_done),
+            since: progress.since.filter(|_| pending > 0).map(|since| since.to_string()),
+            sessions_per_second: elapsed_ms
+                .filter(|ms| *ms > 0)
+                .map(|ms| rounded(progress.done as f64 * 1e3 / ms as f64)),
+        },
+        log: answer::Log { position: tail.0, segments: log.segments, bytes: log.bytes, unreadable: table.skipped() },
+        memory: answer::Memory {
+            position: memory_position.0,
+            lag: tail.0.saturating_sub(memory_position.0),
+            documents,
+        },
+        vectors,
+        enrichment,
+        vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
+        storage,
+        hooks: answer::HookSummary {
+            enabled: services.settings.now().hooks.enabled,
+            calls: hooks.events.values().map(|event| event.calls).sum(),
+            present: services.hooks.present(),
+            last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max().or(hooks.last_recorded_at),
+            ignored: hooks.ignored,
+            spooled: hooks.spooled,
+            dropped: hooks.dropped,
+        },
+        problems,
+        note: services.settings.now().note(),
+        older_filter: (older > 0).then_some(older),
+        redacting,
+        hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
+    })
+}
+
+/// What is wrong with how hooks reach the daemon.
+fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
+    let mut problems = Vec::new();
+    let configured = services.settings.now().hooks.socket_path.clone();
+    if configured != services.socket_path {
+        let shown = |path: Option<PathBuf>| path.map_or("its home".to_owned(), |path| path.display().to_string());
+        problems.push(answer::Problem {
+            what: format!(
+                "the daemon listens in {}, and hooks.socket_path says {}",
+                shown(services.socket_path.clone()),
+                shown(configured)
+            ),
+            fix: "run `baton stop`; the next command starts a daemon that listens there".to_owned(),
+        });
+    }
+    if hooks.spooled as usize >= SPOOL_FILES_MAX / 2 {
+        problems.push(answer::Problem {
+            what: format!("{} signals of hooks wait in the spool", hooks.spooled),
+            fix: "they are taken in as soon as the log takes writes; `daemon.log` tells why it does not".to_owned(),
+        });
+    }
+    problems
+}
+
+/// Where transcripts are looked for, whether that is there, and whether changes are announced.
+async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
+    match overview.roots.is_empty() {
+        // The watcher has had no time to tell.
+        true => {
+            let there = services.roots.now().into_iter().map(|root| {
+                let path = root.projects.clone();
+                let looking = tokio::task::spawn_blocking(move || path.is_dir());
+                (root.projects, tokio::time::timeout(LOOK, looking))
+            });
+            let mut roots = Vec::new();
+            for (path, looked) in there {
+                // One whose file system does not answer is not there.
+                let is_there = looked.await.is_ok_and(|is_there| is_there.unwrap_or(false));
+                roots.push((path, is_there, false));
+            }
+            roots
+        }
+        false => overview
+            .roots
+            .iter()
+            .map(|root| (root.path.clone(), root.exists, root.exists && root.swept.is_none()))
+            .collect(),
+    }
+}
+
+/// Something that the system keeps us from, with what helps.
+fn lasting(what: String) -> answer::Problem {
+    let fix = format!("{}; it is tried again every few seconds", Obstacle::in_message(&what).remedy());
+    answer::Problem { what, fix }
+}
+
+/// The first of many, and how many more there are. What they name may look like a secret.
+fn bounded(mut problems: Vec<answer::Problem>) -> Vec<answer::Problem> {
+    if problems.len() > PROBLEMS {
+        let more = problems.len() - PROBLEMS;
+        problems.truncate(PROBLEMS);
+        problems.push(answer::Problem {
+            what: format!("and {more} more"),
+            fix: "mend these first; `daemon.log` and `baton sessions --state failed` name the others".to_owned(),
+        });
+    }
+    for problem in &mut problems {
+        problem.what = redact(&problem.what).into_owned();
+        problem.fix = redact(&problem.fix).into_owned();
+    }
+    problems
+}
+
+fn rounded(rate: f64) -> f64 {
+    (rate * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_problems_are_told_as_a_few_and_a_number() {
+        let problems = |count: usize| {
+            let problem = |number| answer::Problem { what: format!("problem {number}"), fix: String::new() };
+            bounded((0..count).map(problem).collect())
+        };
+        assert_eq!(problems(PROBLEMS).len(), PROBLEMS);
+        let told = problems(PROBLEMS + 7);
+        assert_eq!((told.len(), told[PROBLEMS].what.as_str()), (PROBLEMS + 1, "and 7 more"));
+        assert_eq!(told[0].what, "problem 0");
+    }
+
+    #[test]
+    fn no_problem_tells_a_secret() {
+        let secret = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+        let problem = answer::Problem { what: format!("/srv/{secret} is not read"), fix: format!("name {secret}") };
+        let told = bounded(vec![problem]);
+        assert!(!told[0].what.contains(secret) && !told[0].fix.contains(secret), "{told:?}");
+    }
+}

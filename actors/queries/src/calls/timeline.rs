@@ -1,0 +1,232 @@
+//! Sessions in the order of time, a line each, by day.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use baton_ask::query::parse_moment;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::{Episode, MODEL_MARK, seconds_between};
+use baton_events::projection::table::Row;
+use baton_protocol::{Failure, TimelineParams, answer, code, method};
+use baton_redaction::redact;
+
+use super::search::{Ready, asking, ready};
+use super::{Ended, internal};
+use crate::client::{Out, failure};
+use crate::{Services, graph, lazy, page, resolve};
+
+/// Open ends of a session that are told.
+const OPEN_TOLD: usize = 2;
+/// Longest title and longest open end, in characters.
+const TITLE_CHARS: usize = 120;
+
+/// The order of sessions: last activity, then id. The key of the last one given is the cursor.
+type Key = (Reverse<i64>, SessionId);
+
+/// The sessions of a project, or of all, that were at work since a moment; the latest first. Subagents' are not listed.
+pub(crate) async fn timeline(
+    asked: TimelineParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Timeline, Ended> {
+    let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
+    let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
+    let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
+    let since = asked.since.as_deref().map(|text| since(text, services.clock.now())).transpose()?;
+    let project = || {
+        let (table, settings) = (services.table.now(), services.settings.now());
+        asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
+    };
+    let known = project().and_then(Result::ok);
+    let asking = asking(services, &asked.caller, "");
+    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let Ready { freshness, .. } = ready(services, out, ask).await?;
+    let groups: Vec<String> = project().transpose()?.into_iter().collect();
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
+    let client = out.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut listed: Vec<(Key, Arc<Row>)> = table
+            .iter()
+            .filter(|(id, row)| {
+                !row.state.is_subagent()
+                    && row.state.counts.messages > 0
+                    && since.is_none_or(|since| row.state.last_activity() >= since)
+                    && !graph::hidden(&table, &settings, &groups, id.as_str())
+            })
+            .map(|(id, row)| ((Reverse(row.state.last_activity().0), id.clone()), row.clone()))
+            .filter(|(key, _)| behind.as_ref().is_none_or(|behind| key > behind))
+            .collect();
+        listed.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let more = listed.len() > limit;
+        listed.truncate(limit);
+        let awaited = listed.iter().take_while(|_| !client.is_closed());
+        let mut past: Vec<answer::TimelineSession> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
+        if past.len() < listed.len() {
+            return None;
+        }
+        let more = page::fitting(&mut past) || more;
+        let days = listed.iter().map(|((Reverse(at), _), _)| day(Timestamp(*at)));
+        let days = by_day(days.zip(past.clone()));
+        let last = listed.get(past.len().wrapping_sub(1)).map(|((Reverse(at), id), _)| format!("t{at}.{id}"));
+        let next_cursor = last.filter(|_| more).map(|position| question.cursor(&position));
+        Some(answer::Timeline { days, next_cursor, freshness })
+    });
+    read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(Ended::ClientGone)
+}
+
+fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+    parse_moment(text, now).ok_or_else(|| {
+        let shown: String = text.chars().take(60).collect();
+        failure(code::INVALID_PARAMS, format!("{shown:?} is no date, as 2026-03-14, 2026-03, 7d or yesterday are"))
+    })
+}
+
+/// The key that a cursor names.
+fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
+    let parts = question.position(cursor)?.strip_prefix('t').and_then(|rest| rest.split_once('.'));
+    let read = parts.and_then(|(at, id)| Some((Reverse(at.parse().ok()?), SessionId::new(id)?)));
+    read.ok_or_else(|| page::unknown(cursor))
+}
+
+/// A session in a line. One whose conversation cannot be read is told by what the table knows.
+fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
+    let state = &row.state;
+    let show = services.settings.now().filtering;
+    let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
+    let episode = read.map(|(_, episode)| episode);
+    // As `show` has it; of one that cannot be read, as far as the table knows.
+    let known = state.first_at.map(|first| (first, state.last_activity()));
+    let span = episode.as_ref().and_then(|episode| episode.span).or(known);
+    let mut past = answer::TimelineSession {
+        session_id: id.to_string(),
+        project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
+        agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
+        state: state.phase.as_str().to_owned(),
+        started_at: span.map(|(first, _)| first.to_string()),
+        ended_at: Some(span.map_or(state.last_activity(), |(_, last)| last).to_string()),
+        duration_seconds: span.map(seconds_between),
+        ..answer::TimelineSession::default()
+    };
+    if let Some(episode) = episode {
+        let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
+        past.title = if is_name { bounded(&episode.title) } else { said(&episode, 0, &episode.objective) };
+        past.outcome = outcome(&episode).to_owned();
+        past.files_changed = episode.files_modified.len() as u64;
+        past.commits = commits(&episode);
+        let open = || episode.unresolved.iter().chain(&episode.next_steps);
+        past.open_ends = open().count() as u64;
+        past.open = open().take(OPEN_TOLD).map(|open| said(&episode, open.line, &open.text)).collect();
+    }
+    past
+}
+
+/// `failed`, `open` or `done`. It has failed when the last failure was not mended, and the work did not go past it.
+fn outcome(episode: &Episode) -> &'static str {
+    let last = episode.errors.iter().max_by_key(|error| error.line).filter(|error| error.resolution.is_none());
+    let last_failed = last.is_some_and(|error| episode.unresolved.iter().any(|open| open.line == error.line));
+    match (last_failed, episode.unresolved.is_empty() && episode.next_steps.is_empty()) {
+        (true, _) => "failed",
+        (false, false) => "open",
+        (false, true) => "done",
+    }
+}
+
+/// How often `git commit` has succeeded.
+fn commits(episode: &Episode) -> u64 {
+    let is_commit =
+        |text: &str| text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]));
+    episode.commands.iter().filter(|command| is_commit(&command.text)).map(|command| u64::from(command.ok)).sum()
+}
+
+/// A text of an episode, with a mark behind it if only a model says it.
+fn said(episode: &Episode, line: u64, text: &str) -> String {
+    let told = bounded(text);
+    if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
+}
+
+fn bounded(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = redact(&line).into_owned();
+    match line.char_indices().nth(TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+/// The day of a moment, in UTC.
+fn day(at: Timestamp) -> String {
+    at.to_string().chars().take(10).collect()
+}
+
+/// Sessions in their order, those of one day together.
+fn by_day(past: impl Iterator<Item = (String, answer::TimelineSession)>) -> Vec<answer::Day> {
+    let mut days: Vec<answer::Day> = Vec::new();
+    for (day, session) in past {
+        match days.last_mut().filter(|last| last.day == day) {
+            Some(last) => last.sessions.push(session),
+            None => days.push(answer::Day { day, sessions: vec![session] }),
+        }
+    }
+    days
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_episode::digest::{CommandLine, ErrorLine, Pointed};
+
+    use super::*;
+
+    #[test]
+    fn a_session_ends_done_open_or_failed() {
+        let said = |line| Pointed { text: "x".to_owned(), line, at: None };
+        let error = |line, mended: bool| ErrorLine {
+            text: "x".to_owned(),
+            line,
+            at: None,
+            resolution: mended.then(|| said(line + 1)),
+        };
+        for (errors, open, expected) in [
+            (vec![], vec![], "done"),
+            (vec![error(3, true)], vec![], "done"),
+            (vec![error(3, false), error(5, true)], vec![], "done"),
+            (vec![], vec![said(9)], "open"),
+            (vec![error(3, true), error(5, false)], vec![said(5), said(9)], "failed"),
+            (vec![error(3, true), error(5, false)], vec![said(9)], "open"),
+            (vec![error(5, false)], vec![], "done"),
+        ] {
+            let episode = Episode { errors, unresolved: open, ..Episode::default() };
+            assert_eq!(outcome(&episode), expected);
+        }
+    }
+
+    #[test]
+    fn commits_are_counted_where_they_succeeded() {
+        let command = |text: &str, outcome, count, ok| CommandLine {
+            text: text.to_owned(),
+            line: 1,
+            outcome,
+            count,
+            ok,
+            ..CommandLine::default()
+        };
+        let commands = vec![
+            command("git commit -m one", "ok", 3, 1),
+            command("git add -A && git commit -qm two", "failed", 2, 1),
+            command("git commit -m three", "failed", 1, 0),
+            command("git commit -m four", "ok", 1, 1),
+            command("git commit-tree x", "unknown", 1, 0),
+            command("echo git commit", "ok", 1, 1),
+        ];
+        assert_eq!(commits(&Episode { commands, ..Episode::default() }), 3);
+    }
+
+    #[test]
+    fn days_hold_what_ended_in_them() {
+        let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::TimelineSession::default());
+        let past = ["2026-03-02T10:00:00Z", "2026-03-02T01:00:00Z", "2026-03-01T23:00:00Z"].map(past);
+        let days = by_day(past.into_iter());
+        let told: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();
+        assert_eq!(told, [("2026-03-02", 2), ("2026-03-01", 1)]);
+    }
+}

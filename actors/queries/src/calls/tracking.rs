@@ -1,0 +1,95 @@
+//! The tracking switch, shown or set.
+
+use baton_views::visibility;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_events::projection::table::SessionTable;
+use baton_protocol::{Failure, TrackingParams, answer, code};
+use baton_redaction::redact;
+
+use super::{Ended, config, internal};
+use crate::client::failure;
+use crate::{Services, lazy, resolve};
+use baton_base::project;
+use baton_config::settings::Settings;
+use baton_config::settings::pattern::escaped;
+
+/// Open sessions that are listed; `active_sessions` counts them all.
+const LISTED: usize = 500;
+
+pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, Ended> {
+    let table = services.table.now();
+    if let Some(enabled) = asked.enabled {
+        let settings = services.settings.now();
+        let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
+        let project = project.map(|meant| match meant {
+            Meant::Project(path) => escaped(&path),
+            Meant::Glob(glob) => glob,
+        });
+        let configuration = services.configuration.clone();
+        let writing = tokio::task::spawn_blocking(move || match project {
+            Some(project) => configuration.enable_project(&project, enabled),
+            None => configuration.enable(enabled),
+        });
+        writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
+        tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
+    }
+    lazy::look(services).await;
+    let table = services.table.now();
+    let settings = services.settings.now();
+    // Who has just switched a project off wants to know what is tracked still.
+    let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
+        Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
+            switch_of(&table, &settings, text).map(|meant| match meant {
+                Meant::Project(text) | Meant::Glob(text) => text,
+            })
+        })?),
+        None => None,
+    };
+    let mut open: Vec<_> = table
+        .iter()
+        .map(|(id, row)| (id, &row.state))
+        .filter(|(_, state)| !state.is_subagent() && state.is_open() && settings.policy_for(state).tracked)
+        .filter(|(_, state)| project.as_deref().is_none_or(|project| visibility::is_in(state, project)))
+        .collect();
+    open.sort_by_key(|(id, state)| (std::cmp::Reverse(state.last_activity()), (*id).clone()));
+    Ok(answer::Tracking {
+        global_enabled: settings.policy.tracked,
+        active_sessions: open.len() as u64,
+        sessions: open
+            .into_iter()
+            .take(LISTED)
+            .map(|(id, state)| answer::TrackedSession {
+                session_id: id.to_string(),
+                project_root: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
+                last_activity: state.last_conversation_at.map(|at| at.to_string()),
+            })
+            .collect(),
+        projects: settings.switches.projects().map(|(pattern, on)| (redact(pattern).into_owned(), on)).collect(),
+        exclude: settings.switches.exclude().map(|pattern| redact(pattern).into_owned()).collect(),
+    })
+}
+
+/// What a text means whose switch is asked for.
+enum Meant {
+    /// This directory, however it is named.
+    Project(String),
+    /// A glob as it is written.
+    Glob(String),
+}
+
+/// A project that is known, a directory, or else a glob: a directory may have a name that looks like one.
+fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Meant, Failure> {
+    let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
+    if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && project::is_directory(text))
+    {
+        return Ok(Meant::Glob(text.to_owned()));
+    }
+    match resolve::project(table, settings, text) {
+        Ok(project) => Ok(Meant::Project(project)),
+        // A directory in which nobody has worked yet.
+        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::resolve_or_as_written(text).project)),
+        Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
+    }
+}

@@ -1,0 +1,140 @@
+//! What a query would index. Nothing is recorded for it: transcripts that have grown are looked at and left as they are.
+
+use baton_views::visibility;
+use std::sync::Arc;
+
+use baton_conversation::record::Timestamp;
+use baton_protocol::{UnindexedParams, answer, code};
+use baton_redaction::redact;
+
+use super::{Ended, looking};
+use crate::client::{Out, failure};
+use crate::lazy::wanted;
+use crate::lazy::wanted::Wanted;
+use crate::transcript_peek;
+use crate::transcript_peek::Glance;
+use crate::{Services, resolve};
+
+/// Bytes of transcripts that are looked at; of those beyond only the heads are, and their messages are not counted.
+const LOOKED_AT_BYTES: u64 = 256 * 1024 * 1024;
+
+pub(crate) async fn unindexed(
+    asked: UnindexedParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Unindexed, Ended> {
+    let grown = services.watcher.refresh().await;
+    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
+    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+    let wanted = wanted::all(&table, &settings, now, grown);
+    let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
+    // The first session of a project may be among those that nothing is known of yet.
+    let project = match (&known, &asked.project) {
+        (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
+        _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
+    };
+    // The same table all the way: sessions go on reading meanwhile.
+    let (known_then, settings_then) = (table.clone(), settings.clone());
+    let total = wanted.len() as u64;
+    let looked = looking::look(services, out, total, move |looking| {
+        let (table, settings) = (known_then, settings_then);
+        let mut left = LOOKED_AT_BYTES;
+        let mut look = |wanted: Wanted| {
+            let row = table.get(&wanted.id);
+            let state = row.map(|row| &row.state);
+            if wanted.file.as_ref().is_some_and(|file| !wanted::may_look(&settings, state, file)) {
+                return None;
+            }
+            let glance = wanted.file.as_ref().and_then(|file| {
+                let unread = file.stat.size.saturating_sub(row.map_or(0, |row| row.state.read.offset));
+                if unread > left {
+                    return row.is_none().then(|| transcript_peek::head(file)).flatten().map(Looked::Head);
+                }
+                left -= unread;
+                transcript_peek::beyond(row.map(|row| &row.state), file).map(Looked::All)
+            });
+            Some((wanted, glance))
+        };
+        wanted.into_iter().take_while(|_| looking.next()).filter_map(&mut look).collect::<Vec<_>>()
+    });
+    let looked = looked.await?;
+    let mut rows = Vec::new();
+    for (wanted, looked) in looked {
+        // One that was found a moment ago has no place yet: what was looked at says where it works.
+        let row = table.get(&wanted.id).filter(|row| row.state.place.is_some() || looked.is_none());
+        let is_new = row.is_none();
+        let unknown = looked.as_ref().map(|looked| transcript_peek::as_state(looked.glance())).unwrap_or_default();
+        let state = row.map_or(&unknown, |row| &row.state);
+        if is_new && !settings.reads(state) {
+            continue;
+        }
+        if project.as_deref().is_some_and(|project| !visibility::is_in(state, project)) {
+            continue;
+        }
+        let grown = match &looked {
+            Some(Looked::All(glance)) => glance.conversation,
+            Some(Looked::Head(_)) => 1,
+            None => u64::from(wanted.file.is_some() && is_new),
+        };
+        if grown == 0 && state.unindexed == 0 {
+            // Nothing of the conversation: a query would read it and index nothing.
+            continue;
+        }
+        let glance = looked.map(Looked::into_glance).unwrap_or_default();
+        let last = glance.last_at.max(state.last_conversation_at).unwrap_or(wanted.at);
+        let interval_ms = settings.policy_for(state).check_interval_ms;
+        let shown = if grown > 0 { open_state(last, now, interval_ms) } else { state.phase.as_str() };
+        if !asked.include_inactive && shown != "active" {
+            continue;
+        }
+        let path = wanted.file.as_ref().map(|file| &*file.path);
+        let path = path.or(state.transcript.as_ref().map(|transcript| transcript.path.as_str()));
+        rows.push(answer::UnindexedRow {
+            session_id: wanted.id.to_string(),
+            file_path: path.map(|path| redact(path).into_owned()),
+            project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
+            state: shown.to_owned(),
+            last_activity: Some(last.to_string()),
+            message_count: state.counts.messages + glance.messages,
+            parent_session_id: state
+                .parent()
+                .or(glance.parent.as_ref().filter(|_| {
+                    wanted.file.as_ref().is_some_and(|file| file.kind != baton_events::session::Kind::Main)
+                }))
+                .map(ToString::to_string),
+        });
+    }
+    if let (true, Some(Err(unknown))) = (rows.is_empty(), known) {
+        return Err(unknown.into());
+    }
+    rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
+    let note = services.settings.now().note();
+    Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
+}
+
+/// How much of a file was looked at.
+enum Looked {
+    All(Glance),
+    Head(Glance),
+}
+
+impl Looked {
+    fn glance(&self) -> &Glance {
+        match self {
+            Self::All(glance) | Self::Head(glance) => glance,
+        }
+    }
+
+    /// Of a head no messages are told: they are not all.
+    fn into_glance(self) -> Glance {
+        match self {
+            Self::All(glance) => glance,
+            Self::Head(glance) => Glance { messages: 0, last_at: None, ..glance },
+        }
+    }
+}
+
+/// The state that a session which has grown is in once it is read.
+fn open_state(last: Timestamp, now: Timestamp, interval_ms: i64) -> &'static str {
+    if now.since_ms(last) < interval_ms { "active" } else { "inactive" }
+}

@@ -1,0 +1,156 @@
+//! Notes for people: how they are, brought up to date, compacted, checked, read; and what was recalled elsewhere than where
+//! it belongs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
+use baton_protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
+use uuid::Uuid;
+
+use super::Ended;
+use super::looking::told;
+use crate::client::{Out, failure};
+use crate::{Services, graph, resolve};
+use baton_memory::{GraphQuery, Node, Sieve};
+use baton_vault::{Asked, Progress, Unread};
+
+pub(crate) async fn status(services: &Arc<Services>) -> answer::Vault {
+    services.scribe.told().await
+}
+
+fn off() -> Failure {
+    failure(code::INVALID_PARAMS, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
+}
+
+fn check(services: &Services) -> Result<(), Failure> {
+    if services.settings.now().vault.enabled { Ok(()) } else { Err(off()) }
+}
+
+pub(crate) async fn sync(
+    asked: VaultSyncParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::VaultSync, Ended> {
+    check(services)?;
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
+    let progress = Arc::new(Progress::default());
+    let asked = Asked { by_somebody: true, project, progress: progress.clone() };
+    // On its own: whoever goes away does not stop it half-way.
+    let working = services.clone();
+    let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
+    let synced = told(services, out, "writing notes", || progress.now(), syncing).await?;
+    Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
+}
+
+pub(crate) async fn compact(
+    asked: VaultCompactParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::VaultCompact, Ended> {
+    check(services)?;
+    let session = match &asked.session {
+        Some(text) => Some(resolve::session(services, text).await?),
+        None => None,
+    };
+    let progress = Progress::default();
+    let work = services.scribe.compact(session, asked.dry_run, &progress);
+    let compacted = told(services, out, "compacting notes", || progress.now(), work).await?;
+    Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
+}
+
+pub(crate) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, Ended> {
+    let progress = Arc::new(Progress::default());
+    let work = services.scribe.verify(progress.clone());
+    let verified = told(services, out, "reading notes", || progress.now(), work).await?;
+    Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
+}
+
+pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Result<answer::VaultRead, Ended> {
+    let read = services.scribe.read(&asked.path).await;
+    Ok(read.map_err(|unread| match unread {
+        Unread::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
+        Unread::Unknown(..) | Unread::Left(_) | Unread::Refused { .. } => failure(code::NOT_FOUND, unread.to_string()),
+    })?)
+}
+
+/// What an answer has told of entities.
+pub(super) enum Recalled {
+    /// These.
+    Nodes(Vec<Uuid>),
+    /// What words mean, as far as these sessions have it.
+    Words {
+        /// The words.
+        words: String,
+        /// The sessions.
+        sessions: Vec<String>,
+    },
+}
+
+/// Entities that the words of a question are taken to mean.
+const MEANT: usize = 5;
+
+/// Remembers, after the answer, which entities were recalled where they do not belong: the first time is an event.
+pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Recalled) {
+    let Some(directory) = caller.directory.clone().filter(|_| services.settings.now().vault.enabled) else { return };
+    let services = services.clone();
+    tokio::spawn(async move {
+        let looking = services.clone();
+        let looked = tokio::task::spawn_blocking(move || {
+            let table = looking.table.now();
+            let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
+            let nodes = nodes(&looking, &recalled).unwrap_or_default();
+            let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
+            let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
+            (project, elsewhere)
+        });
+        let Ok((project, nodes)) = looked.await else { return };
+        services.scribe.recalled(&project, nodes).await;
+    });
+}
+
+/// The project that a directory is of: one in which a session worked, for any directory may be asked from. A folder of a project
+/// without a repository is of it.
+fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
+    let project = baton_base::project::resolve_or_as_written(directory).project;
+    let known = table.iter().filter_map(|(_, row)| row.state.place.as_ref()).map(|place| place.project.as_str());
+    let is_above = |known: &&str| Path::new(&project).starts_with(known);
+    known.filter(is_above).max_by_key(|known| known.len()).map(str::to_owned)
+}
+
+/// Whether a project is an entity's own: it is its group, or one of the sessions that have the entity worked there, for
+/// sessions may have a group of their own.
+fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
+    let works_there = |id: &SessionId| {
+        let place = table.get(id).and_then(|row| row.state.place.as_ref());
+        place.is_some_and(|place| place.project == project)
+    };
+    node.group_id == project || node.latest.iter().any(|(id, _)| works_there(id))
+}
+
+/// The entities that are meant. `None`: the memory cannot be asked now.
+fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<Node>> {
+    let searcher = services.indexer.searcher().ok()?;
+    let hidden = graph::hider(services);
+    let found = match recalled {
+        Recalled::Nodes(uuids) => uuids.iter().filter_map(|uuid| searcher.node(*uuid, &hidden).ok()?).collect(),
+        Recalled::Words { words, sessions } => {
+            let asked = GraphQuery {
+                text: words,
+                exclude: &hidden,
+                labels: &[],
+                sieve: Sieve::default(),
+                center: None,
+                limit: MEANT,
+                offset: 0,
+            };
+            let mut found = searcher.nodes(&asked).ok()?.found;
+            let is_of_them = |(id, _): &(SessionId, u64)| sessions.iter().any(|session| session == id.as_str());
+            found.retain(|node| node.latest.iter().any(is_of_them));
+            found
+        }
+    };
+    Some(found)
+}

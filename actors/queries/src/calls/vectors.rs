@@ -1,0 +1,35 @@
+//! What `status` says of vectors: what makes them, how far that is, and what keeps it.
+
+use baton_protocol::answer;
+use baton_redaction::redact;
+
+use crate::Services;
+
+/// Without a word to the endpoint: what is known by now.
+pub(super) fn vectors(services: &Services) -> answer::Vectors {
+    let Some(embedding) = services.settings.now().embedding.clone() else {
+        let lacking = services.configuration.lacking();
+        return answer::Vectors {
+            next_step: lacking
+                .as_ref()
+                .map(|_| "mend memory.embedding in config.json; it is taken in at once".to_owned()),
+            problem: lacking.map(|remark| remark.to_string()),
+            ..answer::Vectors::default()
+        };
+    };
+    let endpoint = embedding.endpoint;
+    let failure = endpoint.key.as_ref().and_then(baton_model::key_problem);
+    let progress = services.embedder.progress();
+    let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
+    let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();
+    answer::Vectors {
+        state: if problem.is_some() { "waiting" } else { progress.state() }.to_owned(),
+        model: Some(redact(&endpoint.model).into_owned()),
+        base_url: Some(endpoint.base_url.to_string()),
+        api_key_env: endpoint.key.map(|key| key.name()),
+        done: progress.done,
+        pending: progress.pending,
+        problem,
+        next_step,
+    }
+}

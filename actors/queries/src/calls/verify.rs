@@ -1,0 +1,78 @@
+//! Everything that is stored, read and compared, while the daemon works on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use baton_protocol::{Progress, VerifyParams, answer, code};
+
+use super::looking::told_of;
+use super::{Ended, internal};
+use crate::Services;
+use crate::client::{Out, failure};
+use crate::verify;
+use crate::verify::Open;
+use baton_tracking::indexer;
+
+/// How far long work is, and whether anybody still waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Under {
+    progress: Mutex<Progress>,
+    given_up: AtomicBool,
+}
+
+impl Under {
+    /// Says how far it is. `false`: nobody waits for it any more.
+    pub(super) fn way(&self, what: &str, done: u64, total: u64) -> bool {
+        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        *progress = Progress { what: what.to_owned(), done, total };
+        !self.given_up.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Gives work up when it goes, however that comes.
+pub(super) struct GivenUpWith(pub(super) Arc<Under>);
+
+impl Drop for GivenUpWith {
+    fn drop(&mut self) {
+        self.0.given_up.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) async fn verify(asked: VerifyParams, services: &Arc<Services>, out: &Out) -> Result<answer::Verify, Ended> {
+    let Ok(turn) = services.verifying.clone().try_acquire_owned() else {
+        return Err(failure(
+            code::TOO_MUCH,
+            "everything is being verified or compacted already; ask again when that is done",
+        )
+        .into());
+    };
+    let open = Open {
+        home: services.home.clone(),
+        made_of: indexer::Options {
+            journal: services.journal.clone(),
+            table: services.table.clone(),
+            settings: services.settings.clone(),
+            chunks: services.chunks.clone(),
+            memory: services.home.join("memory"),
+            vectors: None,
+            jobs_at_once: 1,
+            throttle: services.throttle.clone(),
+        },
+        indexer: services.indexer.clone(),
+    };
+    let under = Arc::new(Under::default());
+    let given_up_with = GivenUpWith(under.clone());
+    let working = under.clone();
+    let work = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        verify::of_daemon(&open, asked.quick, &mut |what, done, total| working.way(what, done, total))
+    });
+    let verified = told_of(services, out, || under.progress(), work).await;
+    drop(given_up_with);
+    Ok(verified?.map_err(|error| internal("verifying broke", error))?)
+}

@@ -1,0 +1,140 @@
+//! What a home takes on disk, by what it is for, and how much of that is needed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use baton_events::memo;
+use baton_events::projection::table::{Row, SessionTable};
+use baton_protocol::answer::{Part, Storage};
+
+use baton_journal::Journal;
+use baton_journal::compact::folder_bytes;
+use baton_journal::session_table::TableReader;
+use baton_store::chunks::ChunkStore;
+use baton_tracking::indexer;
+
+/// An answer that is not older than this is told again: adding up the files of ten thousand sessions takes tens of milliseconds.
+const FRESH: Duration = Duration::from_secs(10);
+
+/// What is measured.
+#[derive(Clone)]
+pub struct Measured {
+    /// The log's, with its index.
+    pub journal: Arc<dyn Journal>,
+    /// Which conversations are current.
+    pub table: TableReader,
+    /// Conversations.
+    pub chunks: Arc<ChunkStore>,
+    /// The memory.
+    pub indexer: indexer::Handle,
+}
+
+/// Remembers the last measurement, and that one is under way.
+#[derive(Debug, Default)]
+pub struct Scale(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    last: Option<(Instant, Storage)>,
+    under_way: bool,
+}
+
+impl Scale {
+    /// What everything takes, as of the last few seconds. Where adding it up takes longer than `patience` the last answer is told
+    /// while it goes on, or none if there is none yet.
+    pub async fn weigh(self: &Arc<Self>, home: &Path, measured: &Measured, patience: Duration) -> Option<Storage> {
+        let (last, begin) = {
+            let mut known = self.known();
+            let last = known.last;
+            let begin = !known.under_way && last.is_none_or(|(at, _)| at.elapsed() >= FRESH);
+            known.under_way |= begin;
+            (last.map(|(_, storage)| storage), begin)
+        };
+        if !begin {
+            return last;
+        }
+        let (scale, home, measured) = (self.clone(), home.to_owned(), measured.clone());
+        let weighing = tokio::task::spawn_blocking(move || {
+            // However this ends, another may begin.
+            let _ended = Ended(scale.clone());
+            let storage = measure(&home, &measured);
+            scale.known().last = Some((Instant::now(), storage));
+            storage
+        });
+        tokio::time::timeout(patience, weighing).await.ok().and_then(Result::ok).or(last)
+    }
+
+    /// What was known is not so any more.
+    pub fn forget(&self) {
+        self.known().last = None;
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Ended(Arc<Scale>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.known().under_way = false;
+    }
+}
+
+/// Adds everything up. Blocks: reads the manifest of each current conversation.
+pub fn measure(home: &Path, measured: &Measured) -> Storage {
+    let log = home.join("log");
+    let table = measured.table.now();
+    let segments = folder_bytes(&log.join("segments"));
+    let memory = folder_bytes(&home.join("memory"));
+    let live = measured.indexer.searcher().ok().map(|searcher| memory * searcher.live_permille() / 1000);
+    Storage {
+        segments: Part { bytes: segments, live_bytes: Some(segments) },
+        sled: index(&log, &*measured.journal),
+        chunks: Part {
+            bytes: folder_bytes(&home.join("blobs")),
+            live_bytes: Some(conversations(&table, &measured.chunks)),
+        },
+        memory: Part { bytes: memory, live_bytes: live },
+        aside: Part { bytes: aside(&log), live_bytes: None },
+    }
+}
+
+/// What the index of a log takes, and what it holds.
+pub(crate) fn index(log: &Path, journal: &dyn Journal) -> Part {
+    Part { bytes: folder_bytes(&log.join("sled")), live_bytes: journal.stats().index_live_bytes }
+}
+
+/// Bytes of the files that current conversations name, of notes and of memos' words.
+fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
+    let size = |path: &std::path::PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let of = |session, manifest| -> u64 {
+        let files: BTreeSet<_> = chunks.files_of(session, manifest).unwrap_or_default().into_iter().collect();
+        files.iter().map(size).sum::<u64>()
+    };
+    let conversations: u64 =
+        table.iter().filter_map(|(session, row)| Some(of(session, &row.state.episode.as_ref()?.manifest))).sum();
+    let notes: u64 =
+        table.iter().filter_map(|(session, row)| Some(size(&chunks.note_path(session, &row.state.close_note?)))).sum();
+    let answer = |session, row: &Row| Some(size(&chunks.note_path(session, &row.state.enriched_by()?.answer)));
+    let answers: u64 = table.iter().filter_map(|(session, row)| answer(session, row)).sum();
+    let words: u64 = table
+        .memos()
+        .filter_map(|(uuid, row)| Some(size(&chunks.note_path(&memo::key(uuid), &row.state.memo.as_ref()?.words))))
+        .sum();
+    conversations + notes + answers + words
+}
+
+/// What lies in the folder of a log and is no part of it any more.
+fn aside(log: &Path) -> u64 {
+    let entries = std::fs::read_dir(log).into_iter().flatten().flatten();
+    let is_aside = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.starts_with("cut-") || name.starts_with("sled.broken-")
+    };
+    entries.filter(is_aside).map(|entry| folder_bytes(&entry.path())).sum()
+}

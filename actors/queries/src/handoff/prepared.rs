@@ -1,0 +1,193 @@
+//! Facts of episodes, read and digested before somebody waits for them, and the one lock under which they are handed over.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::Show;
+use baton_episode::handoff::Facts;
+use baton_events::session::{EpisodeRef, Tier};
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::candidate::{ended_at, is_over, is_under_way};
+use crate::Services;
+use baton_base::bounded_fs::BoundedFs;
+
+/// Facts that are kept: some KB each.
+const KEPT: usize = 64;
+/// Projects whose last session is prepared, those at work last.
+const PROJECTS: usize = 16;
+/// How long changes of the table are gathered before it is looked at again.
+const GATHER: Duration = Duration::from_millis(250);
+
+/// What is known for handoffs.
+#[derive(Default)]
+pub struct Handoffs {
+    kept: Mutex<Kept>,
+    looks: BoundedFs,
+}
+
+/// The last ones that were wanted, the newest last.
+#[derive(Default)]
+struct Kept(VecDeque<(Key, Arc<Facts>)>);
+
+/// An episode, who made it, how it is shown, and the title that another session gives it.
+type Key = (Uuid, Tier, Show, Option<String>);
+
+impl Handoffs {
+    /// How files are looked at that a session worked on.
+    pub(super) fn looks(&self) -> &BoundedFs {
+        &self.looks
+    }
+
+    /// Lets go of all facts: some are of what is forgotten.
+    pub(crate) fn clear(&self) {
+        self.kept().0.clear();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Kept {
+    fn get(&mut self, key: &Key) -> Option<Arc<Facts>> {
+        let at = self.0.iter().position(|(known, _)| known == key)?;
+        let found = self.0.remove(at)?;
+        let facts = found.1.clone();
+        self.0.push_back(found);
+        Some(facts)
+    }
+
+    fn put(&mut self, key: Key, facts: Arc<Facts>) {
+        self.0.retain(|((known, ..), _)| *known != key.0);
+        self.0.push_back((key, facts));
+        while self.0.len() > KEPT {
+            self.0.pop_front();
+        }
+    }
+}
+
+/// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
+fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
+    (current.uuid, current.tier, services.settings.now().filtering, services.conversations.given_title(id))
+}
+
+/// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
+/// come later are kept for the next who asks.
+pub(super) async fn facts(
+    services: &Arc<Services>,
+    id: &SessionId,
+    current: EpisodeRef,
+    until: Instant,
+) -> Option<(EpisodeRef, Arc<Facts>)> {
+    if let Some(facts) = services.handoffs.kept().get(&key(services, id, &current)) {
+        return Some((current, facts));
+    }
+    let (services, id) = (services.clone(), id.clone());
+    let reading = tokio::task::spawn_blocking(move || read(&services, &id, current));
+    tokio::time::timeout_at(until, reading).await.ok()?.ok()?
+}
+
+/// Reads and digests, and keeps what comes of it. Blocks for disk reads.
+fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
+    let show = services.settings.now().filtering;
+    match services.conversations.digest(id, current, &show) {
+        Ok((current, episode)) => {
+            let facts = Arc::new(Facts::new(&episode));
+            services.handoffs.kept().put(key(services, id, &current), facts.clone());
+            Some((current, facts))
+        }
+        Err(error) => {
+            tracing::warn!(session = %id, %error, "episode not readable, not handed over");
+            None
+        }
+    }
+}
+
+/// Keeps the facts ready of the session that ended last in each of the last projects, so that the next agent there does not
+/// wait for the disk. Ends with the daemon.
+pub async fn prepare(services: Arc<Services>) {
+    let (mut table, mut progress) = (services.table.clone(), services.progress.clone());
+    let mut stopping = services.stop.subscribe();
+    let working = async {
+        loop {
+            // What history comes to is read when it is asked for.
+            if progress.wait_for(|progress| progress.pending() == 0).await.is_err() {
+                return;
+            }
+            table.newest();
+            let (working, room) = (services.clone(), services.throttle.wait_for_background().await);
+            let prepared = tokio::task::spawn_blocking(move || {
+                let _room = room;
+                for (id, current) in last_of_projects(&working) {
+                    let key = key(&working, &id, &current);
+                    if working.handoffs.kept().get(&key).is_none() {
+                        read(&working, &id, current);
+                    }
+                }
+            });
+            if prepared.await.is_err() || table.changed().await.is_err() {
+                return;
+            }
+            tokio::time::sleep(GATHER).await;
+        }
+    };
+    tokio::select! {
+        () = working => {}
+        _ = stopping.wait_for(|stop| *stop) => {}
+    }
+}
+
+fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let now = services.clock.now();
+    let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
+    for (id, row) in table.iter() {
+        let state = &row.state;
+        let (Some(place), Some(episode)) = (&state.place, table.shown(row)) else { continue };
+        let ended = ended_at(state);
+        if last.get(place.project.as_str()).is_some_and(|(known, _, _)| *known >= ended) {
+            continue;
+        }
+        if is_over(state, &settings.policy, now)
+            && !is_under_way(state)
+            && !state.is_subagent()
+            && !settings.excludes(state)
+        {
+            last.insert(&place.project, (ended, id, episode));
+        }
+    }
+    let mut last: Vec<_> = last.into_values().collect();
+    last.sort_by_key(|(ended, _, _)| std::cmp::Reverse(*ended));
+    last.truncate(PROJECTS);
+    last.into_iter().map(|(_, id, episode)| (id.clone(), episode.clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Tier = Tier::Extractive;
+
+    #[test]
+    fn the_last_ones_that_were_wanted_are_kept() {
+        let mut kept = Kept::default();
+        let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
+        for n in 0..KEPT {
+            kept.put((uuid(n), RULES, show, None), Arc::default());
+        }
+        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some());
+        kept.put((uuid(KEPT), RULES, show, None), Arc::default());
+        assert!(kept.get(&(uuid(1), RULES, show, None)).is_none(), "it was wanted longest ago");
+        assert!(
+            kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some()
+        );
+        assert_eq!(kept.0.len(), KEPT);
+        let less = Show { keep_agent_responses: false, ..show };
+        assert!(kept.get(&(uuid(0), RULES, less, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), Tier::Enriched, show, None)).is_none(), "a model tells it otherwise");
+    }
+}

@@ -1,0 +1,578 @@
+//! The lazy step: before a search, whatever it would otherwise miss is read and indexed.
+
+pub(super) mod wanted;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use baton_conversation::record::{CommandId, Position, SessionId};
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{CloseReason, Kind, State};
+use baton_protocol::{Failure, Progress, code};
+use baton_redaction::redact;
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, Interval};
+use uuid::Uuid;
+
+use self::wanted::Wanted;
+use super::Services;
+use super::calls::Ended;
+use super::client::{Out, failure};
+use super::resolve;
+use baton_base::actor_address::CallError;
+use baton_base::io_remedy::Obstacle;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::Settings;
+use baton_tracking::indexer::Want;
+use baton_tracking::session::{CloseCall, Closed, Outcome};
+use baton_tracking::watcher;
+use baton_tracking::watcher::Unread;
+
+/// How often a waiting client is told how far things are.
+const TELL: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// What an answer says that was given without a look at what has changed.
+const NOT_LOOKED: &str =
+    "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
+/// What an answer says that was given while everything was still being looked at.
+const STILL_LOOKING: &str = "transcripts are still being looked through, and what has changed may be missing";
+/// What an answer says that was given while the log takes no writes.
+const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
+
+/// What the step came to.
+pub(super) struct Step {
+    /// Sessions whose episode is new.
+    pub(super) indexed: u64,
+    /// Sessions that the answer may miss.
+    pub(super) pending: u64,
+    /// The first few of them.
+    pub(super) pending_sessions: Vec<String>,
+    /// Whether the asking session has something new, which was left out.
+    pub(super) left_out_asking: bool,
+    /// The answer must cover the log up to here.
+    pub(super) position: Position,
+    /// Why nobody has looked what has changed, or where.
+    pub(super) not_looked: Option<String>,
+    /// Until when the budget lasts.
+    pub(super) until: Instant,
+    /// Whether nothing is waited for beyond that: history is being read for the first time.
+    pub(super) is_backfill: bool,
+}
+
+impl Step {
+    fn new(left_out_asking: bool, position: Position, not_looked: Option<String>, until: Instant) -> Self {
+        let (pending_sessions, is_backfill) = (Vec::new(), false);
+        Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
+    }
+
+    /// The answer may miss something of a session.
+    pub(super) fn left(&mut self, id: &SessionId) {
+        let id = id.to_string();
+        if self.pending_sessions.contains(&id) {
+            return;
+        }
+        self.pending += 1;
+        if self.pending_sessions.len() < resolve::NAMED {
+            self.pending_sessions.push(id);
+        }
+    }
+}
+
+/// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
+/// there are not too many of them. Whether there were any.
+pub(super) async fn look(services: &Services) -> bool {
+    let Ok(grown) = services.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let (unread, rest) = new_ones(&table, &settings, grown.files);
+    services.supervisor.seen(rest);
+    let is_any = !unread.is_empty();
+    take_in(services, unread).await;
+    is_any
+}
+
+/// How many transcripts, subagents' left out, wait to be read for the first time while the backlog is worked on.
+pub(super) async fn unread(services: &Services) -> u64 {
+    let Ok(grown) = services.watcher.refresh().await else { return 0 };
+    // What nobody works on is not waited for: it cannot be read, and `status` says so.
+    if services.progress.borrow().pending() == 0 {
+        return 0;
+    }
+    let (table, settings) = (services.table.now(), services.settings.now());
+    grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
+}
+
+/// Whether nothing of a file's session was read, and may be.
+fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
+    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
+    table.get(&file.session).is_none_or(|row| is_unread(&row.state))
+}
+
+/// The newest files of sessions of which nothing was read, and may be, or of which nobody knows yet where they work; and the
+/// others.
+fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
+    let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
+    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
+        is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
+    });
+    rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
+    (new, rest)
+}
+
+/// Has sessions read these files before the backlog comes to them, and waits until they have, at most
+/// [`limits::DISCOVERY`]: who asks for a session that has just begun must not be told that there is none.
+pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
+    let taking = async {
+        let mut asked = Vec::new();
+        for file in files {
+            if let Ok(session) = services.supervisor.resolve(file.session.clone()).await {
+                session.seen(file);
+                asked.push(session);
+            }
+        }
+        for session in asked {
+            // One that has failed is restarted, and reads its file in its own time.
+            let _ = session.taken_in(limits::DISCOVERY).await;
+        }
+    };
+    let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
+}
+
+/// Waits until the history that was found is read, telling the client how far it is.
+pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(), Ended> {
+    // The watcher answers after its first look at everything, whose finds it has by then given to the supervisor; and
+    // the supervisor answers after it has taken them in.
+    let _ = services.watcher.overview().await;
+    services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+    let _hurry = services.throttle.hurry();
+    let mut progress = services.progress.clone();
+    // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
+    let enough = progress.borrow().accepted;
+    let (mut stopping, mut growing) = (services.stop.subscribe(), 0);
+    let (mut tell, mut to_tell) = (tokio::time::interval_at(Instant::now() + TELL, TELL), true);
+    loop {
+        let now = *progress.borrow_and_update();
+        // Nothing goes on while the log takes no writes, and the answer says so.
+        if now.pending() == 0 || now.finished >= enough || services.outage.lasts() {
+            return Ok(());
+        }
+        if services.indexer.not_storing().is_some() {
+            // It may last for hours; the lazy step finds out what can be had, and says what cannot.
+            return Ok(());
+        }
+        // Each of them may be all that is left.
+        let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
+        if to_tell {
+            growing = if is_little && only_growing(services).await { growing + 1 } else { 0 };
+            // One that was read between the two looks is known by the second.
+            if growing > 1 {
+                return Ok(());
+            }
+        }
+        if out.is_closed() {
+            return Err(Ended::ClientGone);
+        }
+        if to_tell {
+            out.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
+        }
+        tokio::select! {
+            is_time = progress_or_time(&mut progress, &mut tell) => to_tell = is_time,
+            _ = stopping.wait_for(|stop| *stop) => {
+                return Err(failure(code::STOPPING, "the daemon is stopping; call again").into());
+            }
+        }
+    }
+}
+
+/// Whether nothing is left to be read but large sessions in which somebody works: one that grows as fast as it is read is
+/// never read to its end, and the lazy step waits for none of them either.
+async fn only_growing(services: &Services) -> bool {
+    let Ok(unread) = services.watcher.unread(limits::BACKLOG_IN_FLIGHT, limits::LAZY_GLANCE).await else {
+        return false;
+    };
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let now = services.clock.now();
+    let is_growing = |file: &FileSeen| {
+        let state = table.get(&file.session).map(|row| &row.state);
+        state.is_some_and(|state| wanted::is_large_growing(state, file, now) || !settings.reads(state))
+    };
+    unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
+}
+
+/// Waits for what comes first: something is done, which may be all that is waited for, or it is time to tell a client how
+/// far it is (`true`).
+async fn progress_or_time<T>(progress: &mut watch::Receiver<T>, tell: &mut Interval) -> bool {
+    tokio::select! {
+        // Whoever made progress is gone: then only the time passes.
+        Ok(()) = progress.changed() => false,
+        _ = tell.tick() => true,
+    }
+}
+
+/// What a query asks of the step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ask<'a> {
+    /// Its sessions come first.
+    pub(super) project: Option<&'a str>,
+    /// Whether to wait for all of it, whatever it takes.
+    pub(super) all: bool,
+    /// The session that asks: it knows what it has just said, and is left out.
+    pub(super) asking: Option<&'a SessionId>,
+}
+
+/// What has changed, as far as that is found out in time, and whether somebody has looked.
+async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
+    let newest = |until: Instant| services.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
+    let known = || services.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
+    match newest(until).await {
+        Ok(unread) => return (unread, None),
+        Err(CallError::Gone) => return (Unread::default(), Some(NOT_LOOKED)),
+        Err(CallError::TimedOut) => {}
+    }
+    // Where there is little, a look is worth a moment more: a disk or a machine is slow. The first look may find out only
+    // meanwhile that there is much.
+    let large = async {
+        while !services.watcher.is_large() {
+            tokio::time::sleep(limits::LAZY_GLANCE).await;
+        }
+    };
+    let looked = tokio::select! {
+        biased;
+        () = large => None,
+        looked = newest(until.max(Instant::now()) + limits::ROOT) => looked.ok(),
+    };
+    if let Some(unread) = looked {
+        return (unread, None);
+    }
+    match known().await {
+        Ok(unread) => (unread, Some(STILL_LOOKING)),
+        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_LOOKING)),
+        Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
+    }
+}
+
+/// How many sessions an answer lacks beside those that are wanted, as far as a look at very many files that is not over tells:
+/// those that were never read, or what the backlog holds, each without what is wanted of it.
+fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
+    if !services.watcher.is_large() {
+        return 0;
+    }
+    let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
+    beside_wanted(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
+}
+
+/// What was never read, or what the backlog holds, without what is wanted of it: that is counted by itself.
+fn beside_wanted(never_read: u64, in_backlog: u64, wanted: &[Wanted]) -> u64 {
+    let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
+    never_read.saturating_sub(new).max(in_backlog.saturating_sub(wanted.len() as u64))
+}
+
+/// What an answer says that lacks what has changed in these roots.
+fn left_out(hung: &[PathBuf]) -> Option<String> {
+    let [first, rest @ ..] = hung else { return None };
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let told = format!(
+        "{}{more} could not be looked at, because the file system does not answer, and what has changed there is missing",
+        first.display()
+    );
+    Some(redact(&told).into_owned())
+}
+
+/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] of sessions that
+/// were read before are read whatever it takes, with [`limits::LAZY_SESSIONS`] sessions at most that were never read or have
+/// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
+/// the first time, nothing is waited for beyond the budget. What did not fit goes to the backlog, before everything else there.
+pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
+    let budget = services.settings.now().lazy_budget;
+    let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
+    // Without the watcher the answer is what is known.
+    let (unread, not_looked) = match ask.all {
+        true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
+            Ok(unread) => (unread, None),
+            Err(_) => (Unread::default(), Some(NOT_LOOKED)),
+        },
+        false => changed(services, until).await,
+    };
+    let not_looked = not_looked.map(str::to_owned).or_else(|| left_out(&unread.hung));
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
+    let (grown, told_beyond) = (unread.files, unread.beyond);
+    // While very many are still looked through nobody knows how many are new.
+    let is_unknown = not_looked.is_some() && services.watcher.is_large();
+    let choosing = tokio::task::spawn_blocking(move || {
+        let mut chosen = wanted::all(&table, &settings, now, grown);
+        if is_backfill(&chosen) {
+            // In what was read already somebody works.
+            chosen.sort_by_key(|wanted| wanted.is_new);
+        }
+        if let Some(project) = project {
+            wanted::project_first(&table, &project, &mut chosen);
+        }
+        chosen
+    });
+    let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+    let beyond = match is_unknown {
+        true => told_beyond.max(beyond(services, &chosen)),
+        false => told_beyond,
+    };
+    let everything = chosen.len();
+    chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
+    let left_out_asking = chosen.len() < everything;
+    if services.outage.lasts() {
+        // Each would be read only to be refused.
+        let mut step = Step::new(left_out_asking, Position(0), not_looked, until);
+        chosen.iter().for_each(|wanted| step.left(&wanted.id));
+        step.not_looked = step.not_looked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
+        return Ok(step);
+    }
+    // Who waits for everything is answered from everything; who does not, from what was read for this answer.
+    let position = if ask.all { services.journal.tail().position } else { Position(0) };
+    let mut step = Step::new(left_out_asking, position, not_looked, until);
+    if !ask.all {
+        let let_alone = services.indexer.let_alone();
+        chosen.retain(|wanted| {
+            let is_let_alone = let_alone.contains(&wanted.id);
+            if is_let_alone {
+                step.left(&wanted.id);
+            }
+            !is_let_alone
+        });
+    }
+    step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
+    let (first, rest) = match (ask.all, step.is_backfill) {
+        (true, _) => split(chosen, u64::MAX, usize::MAX),
+        (false, false) => split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
+        (false, true) => (Vec::new(), chosen),
+    };
+    step.pending += beyond;
+    Closing::new(services, out, step, first, rest, until).run().await
+}
+
+/// Whether so many are to be read for the first time that no query waits for them.
+fn is_backfill(chosen: &[Wanted]) -> bool {
+    chosen.iter().filter(|wanted| wanted.is_new).count() > limits::LAZY_SESSIONS
+}
+
+/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that are new or have not grown, and
+/// none that is large; and the others. The order stays.
+fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
+    let (mut bytes, mut left) = (0_u64, most);
+    chosen.into_iter().partition(|wanted| {
+        let takes = usize::from(wanted.file.is_none() || wanted.is_new);
+        let fits = !wanted.is_large && left >= takes && bytes.saturating_add(wanted.bytes) <= fit;
+        if fits {
+            (bytes, left) = (bytes.saturating_add(wanted.bytes), left - takes);
+        }
+        fits
+    })
+}
+
+/// Sessions being closed for one query.
+struct Closing<'a> {
+    services: &'a Arc<Services>,
+    out: &'a Out,
+    step: Step,
+    /// Still to be begun: what the answer waits for, and what it does not.
+    first: VecDeque<Wanted>,
+    beyond: VecDeque<Wanted>,
+    /// Until when `beyond` is begun and waited for.
+    until: Instant,
+    at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
+    /// Of those at work, the ones that the answer waits for, and the others.
+    awaited: BTreeSet<SessionId>,
+    hoped_for: BTreeSet<SessionId>,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Closing<'a> {
+    fn new(
+        services: &'a Arc<Services>,
+        out: &'a Out,
+        step: Step,
+        first: Vec<Wanted>,
+        beyond: Vec<Wanted>,
+        until: Instant,
+    ) -> Self {
+        let total = (first.len() + beyond.len()) as u64;
+        let (first, beyond) = (first.into(), beyond.into());
+        let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
+        Self { services, out, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
+    }
+
+    async fn run(mut self) -> Result<Step, Ended> {
+        let mut told = tokio::time::interval(TELL);
+        loop {
+            self.begin();
+            let in_time = Instant::now() < self.until;
+            if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
+                break;
+            }
+            tokio::select! {
+                Some(closed) = self.at_work.join_next() => self.take(closed),
+                // The last ones that are hoped for are given up then.
+                () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
+                _ = told.tick() => {
+                    if self.out.is_closed() {
+                        self.let_go();
+                        return Err(Ended::ClientGone);
+                    }
+                    let (done, total) = (self.done, self.total);
+                    if done > 0 {
+                        self.out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
+                    }
+                }
+            }
+        }
+        self.let_go();
+        Ok(self.step)
+    }
+
+    /// Begins as many as may be at work.
+    fn begin(&mut self) {
+        while self.at_work.len() < limits::LAZY_AT_ONCE {
+            let next = match self.first.pop_front() {
+                Some(next) => {
+                    self.awaited.insert(next.id.clone());
+                    next
+                }
+                None if Instant::now() < self.until => {
+                    let Some(next) = self.beyond.pop_front() else { return };
+                    self.hoped_for.insert(next.id.clone());
+                    next
+                }
+                None => return,
+            };
+            let supervisor = self.services.supervisor.clone();
+            self.at_work.spawn(async move {
+                let call = close_call(CloseReason::LazyQuery);
+                let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
+                (next.id, closed)
+            });
+        }
+    }
+
+    fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
+        self.done += 1;
+        // A task that broke has told of its session nothing, and that is what the answer says.
+        let Ok((id, closed)) = closed else {
+            self.step.pending += 1;
+            return;
+        };
+        self.awaited.remove(&id);
+        self.hoped_for.remove(&id);
+        match closed {
+            Ok(closed) => {
+                self.step.position = self.step.position.max(closed.position);
+                match closed.outcome {
+                    Outcome::Stored | Outcome::Replaced(_) => self.step.indexed += 1,
+                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.left(&id),
+                    _ => {}
+                }
+            }
+            // It could not be read in time, or its actor is down: the answer says that it may be missing.
+            Err(_) => self.step.left(&id),
+        }
+    }
+
+    /// What has begun goes on by itself; what has not goes to the backlog. Neither is in the answer, which says so.
+    fn let_go(&mut self) {
+        self.at_work.detach_all();
+        for id in self.awaited.iter().chain(&self.hoped_for) {
+            self.step.left(id);
+        }
+        let mut rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
+        for wanted in &rest {
+            self.step.left(&wanted.id);
+        }
+        if self.step.is_backfill {
+            // They come in their turn anyway, the newest first.
+            rest.truncate(limits::LAZY_SESSIONS);
+        }
+        self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
+    }
+}
+
+/// A close of a kind that ends no session.
+pub(super) fn close_call(reason: CloseReason) -> CloseCall {
+    let command = CommandId::new(&Uuid::new_v4().to_string());
+    CloseCall { reason, note: None, by_self: false, command }
+}
+
+/// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
+/// moves for a person who waits for all history. How far searches cover the log then.
+pub(super) async fn catch_up(services: &Services, out: &Out, position: Position, all: bool) -> Result<Position, Ended> {
+    catching_up(services, out, position, all, None).await
+}
+
+/// The same for a step: not beyond its budget where that is all there is, or where a large conversation is put off.
+pub(super) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, Ended> {
+    catching_up(services, out, step.position, all, Some(step)).await
+}
+
+async fn catching_up(
+    services: &Services,
+    out: &Out,
+    position: Position,
+    all: bool,
+    step: Option<&Step>,
+) -> Result<Position, Ended> {
+    // What comes behind the position is no progress of this wait.
+    let covered = || services.indexer.covered().up_to(position);
+    let begun = covered();
+    let (mut reached, since) = (begun, Instant::now());
+    let mut moved = since;
+    loop {
+        let holds_up = holds_up(services, all);
+        let bounded = step.filter(|step| step.is_backfill || !all && holds_up);
+        let left = bounded.map(|step| step.until - Instant::now());
+        let is_late = step.is_some_and(|step| Instant::now() >= step.until);
+        let want = if holds_up && is_late { Want::ButLarge } else { Want::Whole };
+        let patience = left.map_or(TELL, |left| TELL.min(left));
+        match services.indexer.covers(position, want, patience).await {
+            Ok(_) => return Ok(services.indexer.covered().whole),
+            Err(CallError::Gone) => return Err(no_memory(services).into()),
+            Err(CallError::TimedOut) => {}
+        }
+        let (now, problem) = (covered(), services.indexer.memory().1);
+        if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
+            // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
+            return Ok(now.whole);
+        }
+        if now != reached {
+            (reached, moved) = (now, Instant::now());
+        }
+        if out.is_closed() {
+            return Err(Ended::ClientGone);
+        }
+        let waited = if all { moved.elapsed() } else { since.elapsed() };
+        if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
+            // What searches cover is the answer, and it says so.
+            return Ok(reached.whole);
+        }
+        let begun = begun.but_large.0;
+        let (done, total) = (reached.but_large.0.saturating_sub(begun), position.0.saturating_sub(begun));
+        out.progress(&Progress { what: "indexing".to_owned(), done, total });
+    }
+}
+
+/// Whether a large conversation is put off that is not waited for: who waits for everything waits for what nobody works in.
+pub(super) fn holds_up(services: &Services, all: bool) -> bool {
+    let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
+    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));
+    !owed.is_empty() && (!all || owed.iter().all(is_at_work))
+}
+
+/// There is nothing to search in at the moment: why, and what to do.
+pub(super) fn no_memory(services: &Services) -> Failure {
+    let message = match services.indexer.memory().1 {
+        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
+        None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
+    };
+    failure(code::INTERNAL, redact(&message).into_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,553 @@
+//! What earlier versions stored, redacted by the rules of this one: conversations, notes, answers of models, what was added,
+//! and what was made of them in the memory, in vectors and in notes for people. No transcript is read and no model asked.
+//!
+//! Once for each version of the filter, in the background: every session and memo is looked at in the order of its id. One
+//! whose text changes is noted in a list, then the event that names the new files is recorded and the old files go. When all
+//! were looked at, the memory's old segments, vectors and notes lose what these sessions said before; what could not be redacted
+//! yet is tried again, and only when nothing is owed any more the list goes. How far it is stands beside the log, with those
+//! that cannot be redacted and are looked at again by the next daemon; after a kill it goes on there, and what is done twice
+//! changes nothing.
+//!
+//! # Hazards
+//!
+//! - What cannot be redacted again (damaged, with events of a newer version, another text each time) is left
+//!   and named by `status`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use baton_conversation::filter::FILTER_VERSION;
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{Phase, Rejection};
+use baton_protocol::answer;
+use baton_redaction::redact;
+use serde::{Deserialize, Serialize};
+use tokio::time::{sleep, timeout};
+
+use crate::Services;
+use crate::session_states_file;
+use baton_base::actor_address::CallError;
+use baton_base::durable;
+use baton_base::limits;
+use baton_base::project::is_directory;
+use baton_base::transcript_file;
+use baton_tracking::indexer::redacting::{Again, Error, of_disk};
+use baton_tracking::session::{Switch, Switched};
+
+/// How far it is, in the folder of the log.
+const MARK: &str = "redacted.json";
+/// Sessions and memos whose text has changed, in the folder of the log: one id on a line, as JSON.
+const LIST: &str = "redacted.list";
+/// Largest list that is read: more than a million sessions.
+const LIST_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The format of the mark.
+const FORMAT: u32 = 1;
+/// How long sessions are looked at before others of the background have their turn.
+const TURN: Duration = Duration::from_millis(100);
+/// How often how far it is is written down.
+const NOTED: Duration = Duration::from_secs(5);
+/// How long it stands back while questions are answered.
+const STAND_BACK: Duration = Duration::from_secs(5);
+/// Until something that could not be done is tried again; each time twice as long, up to [`RETRY_MOST`].
+const RETRY: Duration = Duration::from_secs(1);
+/// How often one session is redacted until nothing of it changes, besides once for each event that its notes need.
+const PASSES: usize = 2;
+/// How often a session is asked to record one redaction before the others have their turn.
+const ASKED: u32 = 3;
+/// Sessions that are named in one line.
+const NAMED: usize = 5;
+/// Notes that people edited and that are remembered.
+const EDITED: usize = 64;
+/// Largest note that is looked at.
+const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// See [`RETRY`].
+const RETRY_MOST: Duration = Duration::from_secs(600);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct MarkV1 {
+    format: u32,
+    filter_version: u32,
+    /// The last id that was looked at, in their order.
+    after: Option<String>,
+    done: bool,
+    /// The ids of those that cannot be redacted, and why.
+    #[serde(default)]
+    left: BTreeMap<String, String>,
+    /// Notes in which a block that somebody edited keeps what would be redacted.
+    #[serde(default)]
+    edited: BTreeSet<String>,
+}
+
+/// See the module. Shared by who does it and who tells of it.
+#[derive(Debug)]
+pub struct Redacting {
+    log: PathBuf,
+    shown: Mutex<Shown>,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    mark: MarkV1,
+    done: u64,
+    total: u64,
+    changed: BTreeSet<SessionId>,
+    /// Whether some of them stand in what was made of them as they were before.
+    has_traces: bool,
+    problem: Option<String>,
+}
+
+impl Redacting {
+    /// Of a home, by what stands beside its log. What cannot be read is begun anew. Blocks for short reads.
+    pub fn open(log: &Path, table: &SessionTable) -> Self {
+        let begun = MarkV1 { format: FORMAT, filter_version: FILTER_VERSION, ..MarkV1::default() };
+        let mark = durable::read_json::<MarkV1>(&log.join(MARK), LIST_MAX_BYTES).ok().flatten();
+        let mark = mark.filter(|mark| mark.format == FORMAT && mark.filter_version == FILTER_VERSION);
+        let mut mark = mark.unwrap_or(begun);
+        // Somebody may have taken it out.
+        mark.edited.retain(|note| tells_secrets(note));
+        // What could not be redacted then may have changed since.
+        mark.done &= mark.left.is_empty();
+        let total = if mark.done { 0 } else { owed(table, None).len() as u64 };
+        let done = total.saturating_sub(waiting(&mark, table).len() as u64);
+        let shown = Shown { mark, done, total, ..Shown::default() };
+        Self { log: log.to_owned(), shown: Mutex::new(shown) }
+    }
+
+    /// How far it is; `None` once it is done.
+    pub(crate) fn told(&self) -> Option<answer::Redacting> {
+        let shown = self.shown();
+        (!shown.mark.done).then(|| answer::Redacting {
+            done: shown.done,
+            total: shown.total,
+            changed: shown.changed.len() as u64,
+            problem: shown.problem.clone(),
+        })
+    }
+
+    /// Those that could not be redacted although everything else is, and why.
+    pub(crate) fn left(&self, table: &SessionTable) -> Option<String> {
+        let is_there = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
+        let shown = self.shown();
+        let left = shown.mark.left.iter();
+        let stays = |id: &str| is_there(id).is_none_or(|row| row.state.phase != Phase::Forgotten);
+        let edited = shown.mark.edited.iter();
+        let edited = edited.map(|note| format!("{} keeps it in a block that you have changed", redact(note)));
+        named(left.filter(|(id, _)| stays(id)).map(|(id, why)| format!("session {id}: {why}")).chain(edited))
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes how far it is. What is not written is done again.
+    fn note(&self, change: impl FnOnce(&mut MarkV1)) {
+        let mark = {
+            let mut shown = self.shown();
+            change(&mut shown.mark);
+            shown.mark.clone()
+        };
+        let written = serde_json::to_vec(&mark).map_err(io::Error::other);
+        if let Err(error) = written.and_then(|bytes| durable::write_file(&self.log.join(MARK), &bytes)) {
+            tracing::debug!(%error, "how far redacting again is, is not written down");
+        }
+    }
+
+    /// Adds one to the list, durably.
+    fn list(&self, id: &SessionId) -> io::Result<()> {
+        self.shown().has_traces = true;
+        if self.shown().changed.contains(id) {
+            return Ok(());
+        }
+        let file = self.log.join(LIST);
+        let is_new = !file.exists();
+        // The line break first: a line that was torn before must not swallow this one.
+        let line = format!("\n{}", serde_json::to_string(id.as_str())?);
+        OpenOptions::new().append(true).create(true).open(&file)?.write_all(line.as_bytes())?;
+        durable::sync_file(&file)?;
+        if is_new {
+            durable::sync_folder(&self.log)?;
+        }
+        self.shown().changed.insert(id.clone());
+        Ok(())
+    }
+
+    /// Redacts what is stored, until that is done or the daemon stops.
+    pub async fn run(services: Arc<Services>) {
+        if services.redacting.told().is_none() {
+            return;
+        }
+        let (this, mut stop) = (services.redacting.clone(), services.stop.subscribe());
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = this.work(&services) => {}
+        }
+    }
+
+    async fn work(&self, services: &Arc<Services>) {
+        let mut pause = RETRY;
+        while let Err(error) = self.read_list().await {
+            self.wait(format!("{}: {error}", self.log.join(LIST).display()), &mut pause).await;
+        }
+        self.shown().problem = None;
+        let (mut later, last) = self.look_at_all(services).await;
+        pause = RETRY;
+        loop {
+            // Now, however long some of them take.
+            let traces = self.remove_traces(services).await.err();
+            let waiting =
+                later.iter().map(|later| format!("session {} is not redacted again yet: {}", later.id, later.why));
+            let Some(problem) = named(traces.into_iter().chain(waiting)) else { break };
+            self.wait(problem, &mut pause).await;
+            let mut left = Vec::new();
+            for waiting in later {
+                left.extend(self.attempt(services, waiting).await);
+            }
+            later = left;
+        }
+        let changed = std::mem::take(&mut self.shown().changed).len();
+        let this = self.log.clone();
+        let removed = tokio::task::spawn_blocking(move || match fs::remove_file(this.join(LIST)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        });
+        drop(removed.await);
+        self.note(|mark| (mark.done, mark.after) = (true, last));
+        let left = self.shown().mark.left.len();
+        tracing::info!(
+            changed,
+            left,
+            filter_version = FILTER_VERSION,
+            "everything stored is redacted by today's rules"
+        );
+    }
+
+    /// Says what holds it up, until it is tried again; each time twice as long.
+    async fn wait(&self, problem: String, pause: &mut Duration) {
+        tracing::warn!(%problem, "what is stored is not redacted again everywhere yet, trying again");
+        self.shown().problem = Some(problem);
+        sleep(*pause).await;
+        *pause = (2 * *pause).min(RETRY_MOST);
+    }
+
+    /// Takes up the list of a pass that was cut off, of this version or an earlier one.
+    async fn read_list(&self) -> io::Result<()> {
+        let file = self.log.join(LIST);
+        let read = tokio::task::spawn_blocking(move || read_list(&file)).await.map_err(io::Error::other)??;
+        let mut shown = self.shown();
+        shown.has_traces |= !read.is_empty();
+        shown.changed.extend(read);
+        Ok(())
+    }
+
+    /// Looks at every session and memo, and redacts those again whose text changes. Those that are to be tried again, and the
+    /// last one.
+    async fn look_at_all(&self, services: &Arc<Services>) -> (Vec<Later>, Option<String>) {
+        let mark = self.shown().mark.clone();
+        let mut waiting = waiting(&mark, &services.table.now());
+        let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
+        while !waiting.is_empty() {
+            let looked = self.look_at_some(services, waiting).await;
+            waiting = looked.rest;
+            for id in looked.clean {
+                self.shown().mark.left.remove(id.as_str());
+            }
+            for id in looked.changing {
+                later.extend(self.attempt(services, Later { id, why: String::new(), asked: None }).await);
+            }
+            for (id, error) in looked.failed {
+                later.extend(self.judge(Later { id, why: String::new(), asked: None }, Err(error)));
+            }
+            let mut shown = self.shown();
+            shown.done = shown.total.saturating_sub((waiting.len() + later.len()) as u64);
+            drop(shown);
+            last = looked.last.map(|id| id.to_string()).max(last);
+            // What waits to be tried again must not be passed over after a kill.
+            if later.is_empty() && noted.elapsed() >= NOTED {
+                noted = Instant::now();
+                self.note(|mark| mark.after.clone_from(&last));
+            }
+        }
+        (later, last)
+    }
+
+    /// Redacts one again. If that has to be tried once more, it comes back.
+    async fn attempt(&self, services: &Arc<Services>, mut later: Later) -> Option<Later> {
+        let redacted = self.redact(services, &later.id, &mut later.asked).await;
+        self.judge(later, redacted)
+    }
+
+    fn judge(&self, mut later: Later, redacted: Result<(), Error>) -> Option<Later> {
+        let key = later.id.as_str();
+        match redacted {
+            Ok(()) => drop(self.shown().mark.left.remove(key)),
+            Err(Error::Lasting(why)) => self.give_up(&later.id, why),
+            Err(error) => {
+                later.why = error.to_string();
+                return Some(later);
+            }
+        }
+        None
+    }
+
+    /// Nothing can be done about one, which `status` names.
+    fn give_up(&self, id: &SessionId, why: String) {
+        tracing::warn!(session = %id, why, "not redacted again");
+        self.shown().mark.left.insert(id.to_string(), why);
+    }
+
+    /// Looks at as many as there is time for in one turn.
+    async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
+        let mut asked = services.throttle.questions();
+        let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
+        let room = services.throttle.wait_for_background().await;
+        let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
+        let first = waiting.front().cloned();
+        let looking = tokio::task::spawn_blocking(move || {
+            let _room = room;
+            let begun = Instant::now();
+            let mut looked = Looked { rest: waiting, ..Looked::default() };
+            while begun.elapsed() < TURN
+                && let Some(id) = looked.rest.pop_front()
+            {
+                let look = || match memo::uuid_of_key(id.as_str()) {
+                    Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
+                    None => indexer.holds_more_to_redact(&table, &id),
+                };
+                let broke = |_| Err(Error::Refused("looking at it broke".to_owned()));
+                match catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke) {
+                    Ok(true) => looked.changing.push(id.clone()),
+                    Ok(false) => looked.clean.push(id.clone()),
+                    Err(error) => looked.failed.push((id.clone(), error)),
+                }
+                looked.last = Some(id);
+            }
+            looked
+        });
+        // Where looking at one breaks, the others still have their turn.
+        looking.await.unwrap_or_else(|error| {
+            let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
+            let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
+            Looked { rest, failed, last: first, ..Looked::default() }
+        })
+    }
+
+    /// Redacts what is stored of one session or memo again, and has that recorded. `asked`: what it was asked to record and
+    /// may have recorded.
+    async fn redact(&self, services: &Arc<Services>, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
+        if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
+            self.list(id).map_err(refused)?;
+            return services.memos.redact_again(uuid).await.map_err(refused);
+        }
+        let (mut passes, mut most) = (0, PASSES);
+        while passes < most {
+            let again = match asked.take() {
+                Some(again) => again,
+                None => {
+                    let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+                    let redacting = tokio::task::spawn_blocking(move || indexer.redact_again(&table, &of));
+                    let Some(again) = redacting.await.map_err(refused)?? else { return Ok(()) };
+                    again
+                }
+            };
+            if passes == 0 {
+                most += again.beyond;
+            }
+            self.replace(services, id, again, asked).await?;
+            passes += 1;
+        }
+        let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+        match tokio::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
+            .await
+            .map_err(refused)??
+        {
+            true => Err(Error::Lasting("its text is another one each time that it is redacted".to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// Has a redaction recorded, and removes what it stands for.
+    async fn replace(
+        &self,
+        services: &Arc<Services>,
+        id: &SessionId,
+        mut again: Again,
+        asked: &mut Option<Again>,
+    ) -> Result<(), Error> {
+        self.list(id).map_err(refused)?;
+        let recorded = match self.record(services, id, &again.redact).await {
+            Ok(recorded) => recorded,
+            // What was written must stay until that is known.
+            Err(error) => {
+                *asked = Some(again);
+                return Err(refused(format!("not known whether it is recorded: {error}")));
+            }
+        };
+        let (rest, is_recorded) = (again.rest.take(), recorded.is_ok());
+        let (indexer, of) = (services.indexer.clone(), id.clone());
+        let removing = tokio::task::spawn_blocking(move || indexer.replaced(&of, again, is_recorded));
+        let removed = removing.await.map_err(refused)?;
+        recorded?;
+        removed?;
+        rest.map_or(Ok(()), Err)
+    }
+
+    /// An error: it is not known whether it is recorded. Asked twice it does no harm.
+    async fn record(
+        &self,
+        services: &Arc<Services>,
+        id: &SessionId,
+        redact: &baton_events::session::Redact,
+    ) -> Result<Result<(), Error>, CallError> {
+        let mut asked = 1;
+        let answer = loop {
+            let switch = Switch::Redact(Box::new(redact.clone()));
+            match services.supervisor.switch(id, switch, limits::SESSION_CALL).await {
+                Err(error) if asked < ASKED => {
+                    tracing::warn!(session = %id, %error, "not known whether its redaction is recorded; asked again");
+                    asked += 1;
+                    sleep(RETRY).await;
+                }
+                answer => break answer?,
+            }
+        };
+        Ok(match answer {
+            // Of one that was forgotten meanwhile nothing is left to be redacted.
+            Switched::Done { .. } | Switched::Refused(Rejection::Forgotten | Rejection::NotDiscovered) => Ok(()),
+            Switched::Failed { reason } => Err(Error::Refused(reason)),
+            Switched::Refused(_) | Switched::Stopped(_) => Err(Error::Busy),
+        })
+    }
+
+    /// Takes what the changed ones said before out of everything that was made of it. To do so twice does no harm. What
+    /// refuses keeps nothing else from being done.
+    async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
+        let table = services.table.now();
+        let changed: Vec<SessionId> = match self.shown() {
+            shown if shown.has_traces => shown.changed.iter().cloned().collect(),
+            _ => return Ok(()),
+        };
+        let mut problems: Vec<String> =
+            services.indexer.purge_changed(&changed, table.position()).await.err().into_iter().collect();
+        let is_there = |id: &&SessionId| table.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
+        let sessions: Vec<SessionId> = changed.iter().filter(is_there).cloned().collect();
+        let (indexer, reader, of) = (services.indexer.clone(), services.table.clone(), sessions.clone());
+        let collecting = tokio::task::spawn_blocking(move || {
+            let collected = of.into_iter().map(|id| (indexer.collect_now(&reader, &id), id));
+            collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
+        });
+        match collecting.await {
+            Ok(refused) => {
+                for (id, error) in refused {
+                    let why = format!("superseded chunks are still there: {error}");
+                    match error {
+                        Error::Lasting(_) => self.give_up(&id, why),
+                        _ => problems.push(format!("session {id}: {why}")),
+                    }
+                }
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+        let states = services.clone();
+        let written = tokio::task::spawn_blocking(move || session_states_file::write(&states)).await;
+        let written =
+            written.map_err(|error| error.to_string()).and_then(|written| written.map_err(|error| error.to_string()));
+        problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
+        // Their notes are made anew of what is stored now; what people wrote in them stays.
+        if !sessions.is_empty() {
+            match services.scribe.forget(&sessions).await {
+                Ok(theirs) => {
+                    let telling =
+                        move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();
+                    let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
+                    self.note(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        match named(problems.into_iter()) {
+            Some(problem) => Err(problem),
+            None => {
+                self.shown().has_traces = false;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether a note holds what would be redacted; one that cannot be read may. Blocks for a short read.
+fn tells_secrets(note: &str) -> bool {
+    let note = Path::new(note);
+    // Vaults lie on shares that may not answer.
+    let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
+    match is_there.then(|| transcript_file::read(note, NOTE_MAX_BYTES)) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes);
+            redact(&text) != text
+        }
+        _ => true,
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::Refused(error.to_string())
+}
+
+/// The first of many, in one line.
+fn named(mut all: impl Iterator<Item = String>) -> Option<String> {
+    let first: Vec<String> = all.by_ref().take(NAMED).collect();
+    let rest = match all.count() {
+        0 => String::new(),
+        rest => format!("; and {rest} more"),
+    };
+    (!first.is_empty()).then(|| first.join("; ") + &rest)
+}
+
+/// One that could not be redacted yet.
+struct Later {
+    id: SessionId,
+    why: String,
+    /// What it was asked to record, and may have recorded.
+    asked: Option<Again>,
+}
+
+/// What one turn came to.
+#[derive(Default)]
+struct Looked {
+    rest: VecDeque<SessionId>,
+    clean: Vec<SessionId>,
+    changing: Vec<SessionId>,
+    failed: Vec<(SessionId, Error)>,
+    last: Option<SessionId>,
+}
+
+/// Those to be looked at: those that could not be redacted, and those behind the last one.
+fn waiting(mark: &MarkV1, table: &SessionTable) -> VecDeque<SessionId> {
+    let left = mark.left.keys().filter_map(|id| SessionId::new(id));
+    left.chain(owed(table, mark.after.as_deref())).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Every session and memo behind an id, in the order of their ids.
+fn owed(table: &SessionTable, after: Option<&str>) -> Vec<SessionId> {
+    let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten).map(|(id, _)| id.clone());
+    let memos = table.memos().filter(|(_, row)| row.state.memo.is_some()).map(|(uuid, _)| memo::key(uuid));
+    let all: BTreeSet<SessionId> = sessions.chain(memos).collect();
+    all.into_iter().filter(|id| after.is_none_or(|after| id.as_str() > after)).collect()
+}
+
+/// A line that is torn names nothing.
+fn read_list(file: &Path) -> io::Result<BTreeSet<SessionId>> {
+    let bytes = match transcript_file::read(file, LIST_MAX_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        read => read?,
+    };
+    let ids = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<String>(line).ok());
+    Ok(ids.filter_map(|id| SessionId::new(&id)).collect())
+}

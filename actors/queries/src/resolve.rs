@@ -1,0 +1,431 @@
+//! Which session, which project: what a person or an agent wrote, against what is known.
+
+mod ambiguous;
+mod directory;
+
+use baton_views::visibility;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::{Belonging, SessionTable};
+use baton_protocol::{Caller, Failure, code};
+
+use super::client::failure;
+use super::{Services, lazy};
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_base::transcript_file::FileSeen;
+use baton_config::settings::{Settings, Stop};
+use baton_tracking::hooks::lineage;
+
+/// Sessions that an answer names where there may be many.
+pub(super) const NAMED: usize = 8;
+/// Fewest characters with which the beginning of an id names a session.
+const START_CHARS: usize = 8;
+/// Projects that are named where none fits.
+const NEAR: usize = 3;
+/// Beginning of a name that is compared: comparing costs the product of two lengths.
+const COMPARED_CHARS: usize = 200;
+
+/// The session that is meant: the one that is named, else the caller's own, else the only one of its directory. Where the
+/// caller's own was left for another and nobody knows for which, none is; where it is not known, no other is.
+pub(super) async fn meant(
+    services: &Arc<Services>,
+    named: Option<&str>,
+    caller: &Caller,
+) -> Result<SessionId, Failure> {
+    if let Some(text) = named {
+        return session(services, text).await;
+    }
+    let own = own(&services.table.now(), caller);
+    let left = own.as_ref().filter(|id| lineage::is_left(&services.table.now(), id, caller.since));
+    if let Some(id) = left {
+        lazy::look(services).await;
+        let settings = services.settings.now();
+        let begun = |id: &SessionId| services.hooks.place(id);
+        let (table, now) = (services.table.now(), services.clock.now());
+        let why = "was left for another";
+        return Err(directory::instead_of(&table, &settings, &begun, now, (id, why), caller.directory.as_deref()));
+    }
+    if let Some(id) = &own
+        && let Some(known) = exact(services, id).await?
+    {
+        return Ok(known);
+    }
+    match (&caller.directory, own) {
+        (Some(directory), Some(id)) => {
+            lazy::look(services).await;
+            let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+            let begun = |id: &SessionId| services.hooks.place(id);
+            let why = "asks and is not known";
+            Err(directory::instead_of(&table, &settings, &begun, now, (&id, why), Some(directory)))
+        }
+        (Some(directory), None) => {
+            lazy::look(services).await;
+            let settings = services.settings.now();
+            let begun = |id: &SessionId| services.hooks.place(id);
+            directory::only(&services.table.now(), &settings, &begun, services.clock.now(), directory)
+        }
+        (None, Some(id)) => Err(unknown(&services.table.now(), id.as_str())),
+        (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
+    }
+}
+
+/// The session that the caller works in, by what its environment said when it was started and by what hooks said since.
+/// It may be known to nobody.
+pub(super) fn own(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
+    let session = SessionId::new(caller.agent_session.as_deref()?)?;
+    Some(lineage::now(table, session, caller.since))
+}
+
+/// A session of this very id, if it is known after a look at every folder; of one that has just begun only hooks may have
+/// told. An error where it is known and must not be touched.
+async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
+    if !is_read(services, id) {
+        look_for(services, |file| file.session == *id).await;
+    }
+    if services.table.now().get(id).is_some() {
+        return visible(services, id.clone()).map(Some);
+    }
+    match undiscovered(services, id.as_str()).await {
+        Ok(Some(file)) if file.session == *id => Err(not_read(services, &file)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether something is known of a session's transcript.
+fn is_read(services: &Services, id: &SessionId) -> bool {
+    services.table.now().get(id).is_some_and(|row| !row.state.is_unseen())
+}
+
+/// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
+/// ago: then every folder is looked at first.
+pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
+    let found = by_text(&services.table.now(), text);
+    match found {
+        Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
+        Ok(None) if is_too_short(text) => {
+            look_for(services, |file| file.session.as_str() == text).await;
+            return match by_text(&services.table.now(), text) {
+                Ok(Some(id)) => visible(services, id),
+                _ => Err(too_short(&services.table.now(), text)),
+            };
+        }
+        Ok(_) => {}
+        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
+    }
+    look_for(services, |file| file.session.as_str().starts_with(text)).await;
+    match by_text(&services.table.now(), text) {
+        Ok(Some(id)) => return visible(services, id),
+        Ok(None) => {}
+        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
+    }
+    match undiscovered(services, text).await? {
+        Some(file) => Err(not_read(services, &file)),
+        None => Err(unknown(&services.table.now(), text)),
+    }
+}
+
+/// The transcript of a session that only hooks have told of so far, if anything is written in it.
+pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
+    let found = services.watcher.find(id.as_str()).await?;
+    let of_it = found.into_iter().filter(|file| file.session == *id && file.stat.size > 0);
+    // The same session's file may be there twice; the first is read.
+    Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
+}
+
+/// Looks at every folder, and has those sessions read that fit.
+async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
+    let Ok(grown) = services.watcher.refresh().await else { return };
+    let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
+    others.extend(meant.split_off(meant.len().min(NAMED)));
+    // The watcher tells of more by itself.
+    others.truncate(limits::LAZY_TOLD);
+    services.supervisor.seen(others);
+    for file in &meant {
+        // One that keeps failing is tried because it is meant; the others are there already, or made.
+        let _ = services.supervisor.resolve_meant(file.session.clone()).await;
+    }
+    lazy::take_in(services, meant).await;
+}
+
+/// Why a session that is there is not read.
+fn not_read(services: &Services, file: &FileSeen) -> Failure {
+    let by_switch = || {
+        format!(
+            "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, and \
+             `track_session` with `force` tracks one session alone",
+            file.session
+        )
+    };
+    failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch))
+}
+
+/// What is wrong with a session that keeps failing, and what to do.
+fn failing(services: &Services, id: &SessionId) -> Option<String> {
+    let degraded = services.degraded.now();
+    let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
+    Some(format!("{}: {}", of_it.what(), of_it.fix()))
+}
+
+/// The transcript of a session that was not discovered, because nothing of its project is tracked.
+pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let mut found = services.watcher.find(text).await.unwrap_or_default();
+    if is_too_short(text) {
+        found.retain(|file| file.session.as_str() == text);
+    }
+    // The same session's file may be there twice; the first is read.
+    found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
+    found.dedup_by(|a, b| a.session == b.session);
+    if let Some(at) = found.iter().position(|file| file.session.as_str() == text) {
+        return Ok(Some(found.swap_remove(at)));
+    }
+    match found.len() {
+        0 | 1 => Ok(found.pop()),
+        several => {
+            let ids: Vec<&SessionId> = found.iter().map(|file| &file.session).collect();
+            let message = format!("{text:?} fits {several} sessions: {}; give more of the id", names(&ids));
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// A session of an excluded project is shown to nobody.
+fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
+    match stop_of(services, &id) {
+        Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
+            Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
+        }
+        _ => Ok(id),
+    }
+}
+
+/// What of the configuration stops a session, if it is known.
+pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
+    let table = services.table.now();
+    services.settings.now().stop_of(&table.get(id)?.state)
+}
+
+/// Refuses a text with which the ids of several known sessions begin.
+pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
+    let found = by_text(&services.table.now(), text);
+    match found {
+        Err(several) => Err(ambiguous::refusal(services, text, several).await),
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The one known session that a text names, as [`session`] finds it, without looking for others.
+pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
+    by_text(table, text).ok().flatten()
+}
+
+/// Whether a text is too short to name a session by the beginning of its id.
+fn is_too_short(text: &str) -> bool {
+    text.chars().count() < START_CHARS
+}
+
+fn too_short(table: &SessionTable, text: &str) -> Failure {
+    let message = unknown(table, text).message;
+    failure(code::NOT_FOUND, format!("{message}; give an id, or at least the first {START_CHARS} characters of one"))
+}
+
+/// The session whose id this is, or which alone begins so with [`START_CHARS`] or more; an error are all that begin so.
+fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<SessionId>> {
+    if let Some(id) = SessionId::new(text)
+        && table.get(&id).is_some()
+    {
+        return Ok(Some(id));
+    }
+    if is_too_short(text) {
+        return Ok(None);
+    }
+    let fitting = |is_unseen: bool| -> Vec<&SessionId> {
+        let known = table.iter().filter(|(_, row)| row.state.is_unseen() == is_unseen).map(|(id, _)| id);
+        known.filter(|id| id.as_str().starts_with(text)).collect()
+    };
+    // One that only hooks have told of makes no other ambiguous.
+    let fits = Some(fitting(false)).filter(|fits| !fits.is_empty()).unwrap_or_else(|| fitting(true));
+    match fits.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some((*only).clone())),
+        several => Err(several.iter().copied().cloned().collect()),
+    }
+}
+
+fn names(ids: &[&SessionId]) -> String {
+    let mut named: Vec<&str> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
+    if ids.len() > NAMED {
+        named.push("…");
+    }
+    named.join(", ")
+}
+
+/// The sentence for a session that nobody knows, with ids that look like it.
+pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
+    let shared = |id: &SessionId| id.as_str().bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+    let mut near: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| shared(id) >= 3).collect();
+    near.sort_by_key(|id| std::cmp::Reverse(shared(id)));
+    near.truncate(3);
+    let near = if near.is_empty() { String::new() } else { format!(" Near: {}.", names(&near)) };
+    failure(code::NOT_FOUND, format!("no session {text:?} is known.{near} `baton sessions` lists all"))
+}
+
+/// All projects and groups that anybody may know, sorted: one of which every session is forgotten or excluded is none.
+pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<&'a str> {
+    projects_of(table, settings, |belonging| !belonging.is_forgotten)
+}
+
+fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&Belonging) -> bool) -> Vec<&'a str> {
+    let is_excluded =
+        |belonging: &Belonging| belonging.place.as_ref().is_some_and(|place| settings.excludes_place(place));
+    let shown = table.belongings().filter(|belonging| is_meant(belonging) && !is_excluded(belonging));
+    let groups = table.memo_groups().filter(|group| !visibility::is_group_excluded(settings, group));
+    shown.flat_map(found_under).chain(groups).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// The project that a text names: a directory, a group, or the last part of exactly one.
+pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+    named(projects(table, settings), text)
+}
+
+/// The group and the project under which sessions that belong there are found.
+fn found_under(Belonging { group, place, .. }: &Belonging) -> impl Iterator<Item = &str> {
+    let project = place.as_ref().map(|place| place.project.as_str());
+    group.as_deref().into_iter().chain(project)
+}
+
+fn without_slash(text: &str) -> &str {
+    if text.len() > 1 { text.trim_end_matches('/') } else { text }
+}
+
+/// As [`project`], for a person who lists sessions: also one of which every session is forgotten.
+pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
+    project(table, settings, text)
+        .or_else(|failure| named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
+}
+
+fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
+    let trimmed = without_slash(text);
+    if projects.binary_search(&trimmed).is_ok() {
+        return Ok(trimmed.to_owned());
+    }
+    let by_place = baton_base::project::resolve_or_as_written(trimmed).project;
+    if projects.binary_search(&by_place.as_str()).is_ok() {
+        return Ok(by_place);
+    }
+    let last = |project: &&&str| last_part(project) == trimmed;
+    let fits: Vec<&str> = projects.iter().filter(last).copied().collect();
+    match fits.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => Err(failure(code::NOT_FOUND, no_project(projects, trimmed))),
+        several => {
+            let more = if several.len() > NAMED { ", …" } else { "" };
+            let named = several[..several.len().min(NAMED)].join(", ");
+            let message = format!("{text:?} fits {} projects: {named}{more}; give the directory", several.len());
+            Err(failure(code::NOT_FOUND, message))
+        }
+    }
+}
+
+/// The name by which people call a project.
+pub(super) fn last_part(project: &str) -> &str {
+    project.rsplit(['/', '\\']).next().unwrap_or(project)
+}
+
+/// The sentence for a project that nobody knows, with those that look most like it.
+fn no_project(mut projects: Vec<&str>, text: &str) -> String {
+    let start = |text: &str| text.chars().take(COMPARED_CHARS).flat_map(char::to_lowercase).collect::<String>();
+    let shown: String = text.chars().take(COMPARED_CHARS).collect();
+    let wanted = start(text);
+    let far = |project: &&str| {
+        let by = |part: &str| strsim::damerau_levenshtein(&wanted, &start(part));
+        by(project).min(by(last_part(project)))
+    };
+    projects.sort_by_cached_key(far);
+    projects.truncate(NEAR);
+    let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
+    let unseen = baton_base::project::unresponsive_note(text);
+    format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
+}
+
+/// The groups that texts name, each as [`project`]; none when there are none. For predicates see [`is_in_any`].
+pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]) -> Result<Vec<String>, Failure> {
+    texts.iter().map(|text| project(table, settings, text)).collect()
+}
+
+/// The one group that a question is about, as far as it is known before anything is read.
+pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
+    let [text] = texts else { return None };
+    project(&services.table.now(), &services.settings.now(), text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use baton_conversation::record::{Position, SequenceNumber};
+    use baton_events::session::{Event, Place};
+
+    use super::*;
+    use baton_config::settings::Switches;
+    use baton_config::settings::pattern::Pattern;
+
+    const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
+
+    fn table(projects: &[&str]) -> SessionTable {
+        let mut table = SessionTable::default();
+        for (number, project) in (1..).zip(projects) {
+            let id = SessionId::new(&format!("s{number}")).unwrap();
+            let place = Place { cwd: (*project).to_owned(), project: (*project).to_owned() };
+            table.apply(Position(number), &id, SequenceNumber(1), &Event::Located { place });
+        }
+        table
+    }
+
+    #[test]
+    fn a_project_is_known_or_the_nearest_are_named() {
+        let secret = format!("/srv/{SECRET}");
+        let table = table(&[
+            "/srv/alpha",
+            "/srv/beta",
+            "/srv/ledger",
+            "/srv/ledgers",
+            "/a/app",
+            "/b/app",
+            "/hidden/ledge",
+            &secret,
+        ]);
+        let exclude = vec![Pattern::new("/hidden/**").unwrap()];
+        let settings = Settings { switches: Switches::new(Vec::new(), exclude), ..Settings::default() };
+        let check = |text: &str, expected: Result<&str, &[&str]>| {
+            let found = project(&table, &settings, text);
+            match expected {
+                Ok(known) => assert_eq!(found.unwrap(), known, "{text}"),
+                Err(said) => {
+                    let message = found.unwrap_err().message;
+                    assert!(said.iter().all(|said| message.contains(said)), "{text}: {message}");
+                    let near = message.split_once("Near:").map_or("", |(_, near)| near);
+                    assert!(!near.contains("/hidden") && !message.contains(SECRET), "{text}: {message}");
+                }
+            }
+        };
+        check("/srv/alpha/", Ok("/srv/alpha"));
+        check("ledger", Ok("/srv/ledger"));
+        check(
+            "lodger",
+            Err(&["no project \"lodger\" is known. Near: /srv/ledger, /srv/ledgers, ", "`baton sessions`"]),
+        );
+        check("/srv/Betta", Err(&["Near: /srv/beta, "]));
+        check("app", Err(&["fits 2 projects: /a/app, /b/app; give the directory"]));
+        check("/hidden/ledge", Err(&["no project"]));
+        check("ledge", Err(&["Near: /srv/ledger, "]));
+        check(&format!("{SECRET}x"), Err(&["Near: /srv/[redacted"]));
+        check(SECRET, Ok(&secret));
+        check(&"x".repeat(100_000), Err(&["no project \"xxx"]));
+        let none = project(&SessionTable::default(), &Settings::default(), "x").unwrap_err().message;
+        assert_eq!(none, "no project \"x\" is known. `baton sessions` lists all");
+    }
+}

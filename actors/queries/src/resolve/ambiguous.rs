@@ -1,0 +1,56 @@
+//! What is said where several ids begin as somebody wrote: each session with what tells it from the others.
+
+use baton_views::visibility;
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_protocol::{Failure, code};
+
+use super::NAMED;
+use crate::Services;
+use crate::client::failure;
+
+/// Most characters of a title.
+const TITLE_CHARS: usize = 60;
+
+/// Lists the sessions, the latest first: id, last activity, project, title.
+pub(super) async fn refusal(services: &Arc<Services>, text: &str, several: Vec<SessionId>) -> Failure {
+    let (count, owned) = (several.len(), services.clone());
+    // Titles are read from files.
+    let listing = tokio::task::spawn_blocking(move || listed(&owned, several)).await;
+    let (lines, example) = listing.unwrap_or_default();
+    let message = format!(
+        "{text:?} fits {count} sessions; give more of the id, as {example}; `baton sessions` lists all:{lines}"
+    );
+    failure(code::NOT_FOUND, message)
+}
+
+/// A line for each of the first, and the shortest id of one of them. Blocks for disk reads.
+fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
+    let (table, settings) = (services.table.now(), services.settings.now());
+    let mut rows: Vec<_> = several.iter().filter_map(|id| Some((id, table.get(id)?))).collect();
+    rows.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
+    let example = rows.first().map(|(id, _)| table.short_id(id).to_owned()).unwrap_or_default();
+    let mut lines = String::new();
+    for (id, row) in rows.iter().take(NAMED) {
+        let at = row.state.last_activity();
+        // Of one that is not shown nobody is told more than its id.
+        let (project, title) = match visibility::is_hidden(&table, &settings, &[], id.as_str()) {
+            true => (None, None),
+            false => {
+                let read = row.state.episode.clone();
+                let read =
+                    read.and_then(|current| services.conversations.digest(id, current, &settings.filtering).ok());
+                (row.state.place.as_ref(), read.map(|(_, episode)| episode.title))
+            }
+        };
+        let title = title.map(|title| title.chars().take(TITLE_CHARS).collect::<String>()).unwrap_or_default();
+        let project = project.map_or("-", |place| place.project.as_str());
+        lines.push_str(format!("\n  {id}  {at}  {project}  {title}").trim_end());
+    }
+    if rows.len() > NAMED {
+        lines.push_str(&format!("\n  and {} more", rows.len() - NAMED));
+    }
+    (lines, example)
+}

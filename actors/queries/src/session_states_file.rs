@@ -1,0 +1,227 @@
+//! `session_states.json`: the session table for people and scripts that do not ask the daemon. Nothing reads it back.
+//!
+//! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the same rows, in the same order, as
+//! `baton sessions --json` prints (so without subagents'), as of a position in the log. For its owner only; a reader sees
+//! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
+//! but not again within ten seconds (longer where there is so much that it takes long), and at the end. While nothing changes nothing is done; but what could not be written
+//! is tried again.
+//!
+//! # Decisions
+//!
+//! - It holds the rows of `sessions --json`, so no subagents; the first after a start may lag by ten seconds.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use baton_protocol::answer::Row;
+use serde::{Serialize, Serializer};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::{Services, listing};
+use baton_base::latest::Latest;
+use baton_base::{durable, limits};
+
+/// The file, below the home.
+pub const FILE: &str = "session_states.json";
+
+/// What it is called when it cannot be written.
+pub const TROUBLE: &str = "session_states.json cannot be written";
+
+/// Version of its shape.
+const VERSION: u32 = 1;
+
+/// Smallest distance of two writings: whoever reads it wants to know, not to follow.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// How many times as long as the last writing it is waited for the next: it takes 2 % of the time at most.
+const SHARE: u32 = 50;
+
+/// How long after it could not be written it is tried again.
+const AGAIN: Duration = Duration::from_secs(30);
+
+#[derive(Serialize)]
+struct Export<I: Iterator<Item = Row>> {
+    version: u32,
+    written_at: String,
+    position: u64,
+    #[serde(serialize_with = "one_after_another")]
+    sessions: Cell<Option<I>>,
+}
+
+/// Each row is made when it is written: all together they may take hundreds of megabytes.
+fn one_after_another<I: Iterator<Item = Row>, S: Serializer>(rows: &Cell<Option<I>>, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(rows.take().into_iter().flatten())
+}
+
+/// What keeps the file; ends by [`Exporter::finish`].
+pub struct Exporter {
+    finish: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Exporter {
+    /// Starts to keep the file up to date.
+    pub fn start(services: Arc<Services>) -> Self {
+        let (finish, finished) = watch::channel(false);
+        let task = services.tasks.clone().spawn("session_states", move || {
+            let (table, settings, services) = (services.table.clone(), services.settings.clone(), services.clone());
+            keep(table, settings, finished.clone(), async move || {
+                let (exporting, services) = (services.exporting.clone(), services.clone());
+                let written = tokio::task::spawn_blocking(move || write(&services)).await;
+                match written.map_err(io::Error::other).and_then(|written| written) {
+                    Ok(()) => exporting.succeeded(),
+                    Err(error) => exporting.failed(&error.to_string()),
+                }
+                exporting.reason().is_none()
+            })
+        });
+        Self { finish, task }
+    }
+
+    /// Writes what has changed since, and ends.
+    pub async fn finish(self) {
+        self.finish.send_replace(true);
+        if tokio::time::timeout(limits::DRAIN, self.task).await.is_err() {
+            tracing::warn!(file = FILE, "session table not exported in time");
+        }
+    }
+}
+
+/// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have. `write` says
+/// whether it is done; what is not counts as changed.
+async fn keep<A, B>(
+    mut table: Latest<A>,
+    mut settings: Latest<B>,
+    mut finish: watch::Receiver<bool>,
+    mut write: impl AsyncFnMut() -> bool,
+) {
+    loop {
+        table.mark_seen();
+        settings.mark_seen();
+        let began = tokio::time::Instant::now();
+        let done = write().await;
+        let pause = PAUSE.max(began.elapsed() * SHARE);
+        tokio::select! {
+            _ = finish.wait_for(|finish| *finish) => break,
+            () = tokio::time::sleep(if done { pause } else { AGAIN }) => {}
+        }
+        if !done {
+            continue;
+        }
+        let changed = async {
+            tokio::select! {
+                changed = table.changed() => changed.is_ok(),
+                changed = settings.changed() => changed.is_ok(),
+            }
+        };
+        tokio::select! {
+            _ = finish.wait_for(|finish| *finish) => break,
+            goes_on = changed => if !goes_on { return },
+        }
+    }
+    if table.has_changed() || settings.has_changed() {
+        write().await;
+    }
+}
+
+/// One writes at a time, so that the last one has the newest table.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// Writes it as things are now, whenever it was last written: what was forgotten must not stay there. Blocks for disk writes.
+pub(crate) fn write(services: &Services) -> io::Result<()> {
+    let _turn = WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let table = services.table.now();
+    let export = Export {
+        version: VERSION,
+        written_at: services.clock.now().to_string(),
+        position: table.position().0,
+        sessions: Cell::new(Some(listing::each(services, &table, |state| !state.is_subagent()))),
+    };
+    durable::write_file_with(&services.home.join(FILE), |file| {
+        serde_json::to_writer_pretty(&mut *file, &export)?;
+        file.write_all(b"\n")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+
+    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+    use super::*;
+
+    struct World {
+        table: watch::Sender<u32>,
+        settings: watch::Sender<u32>,
+        finish: watch::Sender<bool>,
+        written: Arc<AtomicU32>,
+        failing: Arc<AtomicBool>,
+        task: JoinHandle<()>,
+    }
+
+    fn world() -> World {
+        let (table, of_table) = watch::channel(0);
+        let (settings, of_settings) = watch::channel(0);
+        let (finish, finished) = watch::channel(false);
+        let written = Arc::new(AtomicU32::new(0));
+        let (count, failing) = (written.clone(), Arc::new(AtomicBool::new(false)));
+        let fails = failing.clone();
+        let task = tokio::spawn(keep(of_table.into(), of_settings.into(), finished, async move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            !fails.load(Ordering::Relaxed)
+        }));
+        World { table, settings, finish, written, failing, task }
+    }
+
+    impl World {
+        /// Lets time pass; how often it was written by then.
+        async fn after(&self, seconds: u64) -> u32 {
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            self.written.load(Ordering::Relaxed)
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_written_when_something_has_changed_and_not_more_often_than_said() {
+        let world = world();
+        assert_eq!(world.after(1).await, 1, "at the start");
+        assert_eq!(world.after(3_600).await, 1, "nothing has changed");
+        for _ in 0..15 {
+            world.table.send_modify(|table| *table += 1);
+            world.after(1).await;
+        }
+        assert_eq!(world.after(0).await, 3, "at once, and once more within 15 s");
+        assert_eq!(world.after(3_600).await, 4, "the last change too");
+        world.settings.send_modify(|settings| *settings += 1);
+        assert_eq!(world.after(1).await, 5, "the switches stand in it");
+        world.table.send_modify(|table| *table += 1);
+        world.finish.send_replace(true);
+        world.task.await.unwrap();
+        assert_eq!(world.written.load(Ordering::Relaxed), 6, "what has changed before the end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_could_not_be_written_is_tried_again_and_not_often() {
+        let world = world();
+        world.failing.store(true, Ordering::Relaxed);
+        world.table.send_modify(|table| *table += 1);
+        let before = world.after(11).await;
+        let tries = world.after(600).await - before;
+        assert!((15..=20).contains(&tries), "{tries}");
+        world.failing.store(false, Ordering::Relaxed);
+        let before = world.after(60).await;
+        assert_eq!(world.after(3_600).await, before, "it is there now");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_end_without_a_change_writes_nothing() {
+        let world = world();
+        assert_eq!(world.after(60).await, 1);
+        world.finish.send_replace(true);
+        world.task.await.unwrap();
+        assert_eq!(world.written.load(Ordering::Relaxed), 1);
+    }
+}

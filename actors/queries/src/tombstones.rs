@@ -1,0 +1,103 @@
+//! Tombstones that a repair has cut off with the end of the log: they are kept beside it, and the next daemon sets them again.
+//! Until it has, nothing of these sessions that is read stays.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use serde::{Deserialize, Serialize};
+
+use crate::Services;
+use baton_base::durable;
+use baton_base::limits;
+use baton_tracking::session::{Switch, Switched};
+
+/// The file, in the folder of the log; there only between a repair and the next daemon.
+const FILE: &str = "forgotten.json";
+/// Largest that is read: more than a million sessions.
+const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The format of the file.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct TombstonesV1 {
+    format: u32,
+    sessions: BTreeSet<String>,
+}
+
+/// The sessions that are to be forgotten again.
+pub fn read(log: &Path) -> io::Result<BTreeSet<SessionId>> {
+    let Some(shape) = durable::read_json::<TombstonesV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
+        return Ok(BTreeSet::new());
+    };
+    if shape.format != FORMAT {
+        return Err(io::Error::other("it is of a newer version of this program"));
+    }
+    Ok(shape.sessions.iter().filter_map(|id| SessionId::new(id)).collect())
+}
+
+/// Adds sessions to them, durably.
+pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    let all = read(log)?.iter().chain(sessions).map(ToString::to_string).collect();
+    let bytes = serde_json::to_vec(&TombstonesV1 { format: FORMAT, sessions: all })?;
+    durable::write_file(&log.join(FILE), &bytes)?;
+    durable::sync_folder(log)
+}
+
+/// Sets those again that a repair has cut off, and deletes what was stored of them meanwhile.
+pub async fn set_again(services: Arc<Services>) {
+    let log = services.home.join("log");
+    let reading = log.clone();
+    let sessions = match tokio::task::spawn_blocking(move || read(&reading)).await {
+        Ok(Ok(sessions)) if sessions.is_empty() => return,
+        Ok(Ok(sessions)) => sessions,
+        Ok(Err(error)) => {
+            tracing::error!(file = FILE, %error, "what a repair has cut off of what is forgotten cannot be read; forget it again");
+            return;
+        }
+        Err(_) => return,
+    };
+    let mut forgotten = Vec::with_capacity(sessions.len());
+    for id in &sessions {
+        match services.supervisor.switch(id, Switch::Forget { seen: None, cause: None }, limits::SESSION_CALL).await {
+            Ok(Switched::Done { .. }) => forgotten.push(id.clone()),
+            _ => tracing::warn!(session = %id, "not forgotten again yet; the next start tries it"),
+        }
+    }
+    let position = services.table.now().position();
+    let purged = services.indexer.purge(&forgotten, position, || {}).await;
+    if let Err(problem) = &purged {
+        tracing::error!(%problem, "what a repair brought back of forgotten sessions is not deleted; the next start tries it");
+    }
+    if purged.is_ok() && forgotten.len() == sessions.len() {
+        let removed = tokio::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
+        tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "forgotten again after a repair");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_adds_up_and_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let ids = |names: &[&str]| names.iter().map(|name| SessionId::new(name).unwrap()).collect::<BTreeSet<_>>();
+        assert_eq!(read(folder.path()).unwrap(), ids(&[]));
+        keep(folder.path(), &ids(&[])).unwrap();
+        assert!(!folder.path().join(FILE).exists());
+        keep(folder.path(), &ids(&["a", "b"])).unwrap();
+        keep(folder.path(), &ids(&["b", "c"])).unwrap();
+        assert_eq!(read(folder.path()).unwrap(), ids(&["a", "b", "c"]));
+        for broken in ["", "{\"format\":2,\"sessions\":[]}"] {
+            fs::write(folder.path().join(FILE), broken).unwrap();
+            assert!(read(folder.path()).is_err(), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! Verifying a whole home: its log, the table, the conversations and the memory, each against what it was made of.
+//!
+//! | what | against |
+//! |---|---|
+//! | segments | the chain, places, streams |
+//! | the index of the log | the segments, both ways |
+//! | the session table | a fold of the events |
+//! | conversations and notes that the current state names | their hashes |
+//! | the memory | one that is built anew in `BATON_HOME/verify.tmp/` |
+//!
+//! Nothing is changed. [`of_daemon`] looks at what a daemon has open while it works on; [`of_home`] at the files of a home that
+//! nobody has open, of which it opens copies.
+
+mod conversations;
+mod home;
+mod memory;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use baton_base::durable;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_events::envelope::{StoredRecord, Tail};
+use baton_events::memo;
+use baton_events::projection::table::SessionTable;
+use baton_events::schema::checkpoint_row::CheckpointRow;
+use baton_events::session::Phase;
+use baton_protocol::answer;
+use baton_protocol::answer::Checked;
+use baton_redaction::redact;
+use uuid::Uuid;
+
+use crate::archive::note_notes;
+use baton_tracking::indexer;
+
+use baton_journal::session_table::{TableFold, TableReader};
+use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
+
+pub(crate) use home::index_beyond;
+pub use home::of_home;
+
+/// Findings that are told one by one.
+const FINDINGS: usize = 100;
+
+/// Which notes the current state names, by the id that their folder has.
+type Notes = BTreeMap<SessionId, BTreeSet<ContentHash>>;
+
+/// Told how far it is: what is done, how much of how much (0: not known). `false`: nobody waits for it any more.
+pub type GoOn<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
+
+/// What a running daemon has open.
+pub struct Open {
+    /// Its home.
+    pub home: PathBuf,
+    /// What the memory is made of.
+    pub made_of: indexer::Options,
+    /// The memory in use.
+    pub indexer: indexer::Handle,
+}
+
+/// Verifies what a daemon has open. `quick` leaves the memory out. Blocks: not for an async worker, but within a runtime.
+pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Verify {
+    let mut report = Report::begin(true);
+    let journal = &*open.made_of.journal;
+    let table = open.made_of.table.now();
+    let mut folding = Folding::new(Some(&table), go_on);
+    let verified = journal.verify(&mut folding);
+    let is_measure = verified.as_ref().is_ok_and(Verified::is_authoritative);
+    match verified {
+        Ok(verified) => report.log(verified),
+        Err(error) => report.find(error.to_string(), "log/segments".to_owned(), "see `daemon.log`".to_owned()),
+    }
+    let (folded, notes) = folding.end(is_measure, &mut report);
+    let named = |session: &SessionId| named_now(&open.made_of.table, session);
+    let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.made_of.table, owner, note);
+    conversations::verify(&open.made_of.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
+    if quick {
+        report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
+    } else if report.is_going_on {
+        let compared = scratch(&open.home).map_err(|error| error.to_string()).and_then(|scratch| {
+            let live = memory::Live::Running(&open.indexer);
+            memory::verify(&open.made_of, &live, &scratch.0.join("memory"), &mut report, go_on)
+        });
+        if let Err(reason) = compared {
+            report.left_out.push(format!("the memory: {reason}"));
+        }
+    }
+    report.end(&folded)
+}
+
+fn named_now(table: &TableReader, session: &SessionId) -> Option<ContentHash> {
+    let table = table.now();
+    table.get(session)?.state.episode.as_ref().map(|episode| episode.manifest)
+}
+
+fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> bool {
+    let table = table.now();
+    match memo::uuid_of_key(owner.as_str()) {
+        Some(uuid) => table.memo_row(uuid).and_then(|row| row.state.memo.as_ref()).is_some_and(|it| it.words == *note),
+        None => table.get(owner).is_none_or(|row| row.state.phase != Phase::Forgotten),
+    }
+}
+
+/// That folder in use. It goes when this does; one that was left by a crash goes first.
+struct Scratch(PathBuf);
+
+fn scratch(home: &Path) -> std::io::Result<Scratch> {
+    let folder = home.join(durable::VERIFY_FOLDER);
+    remove(&folder)?;
+    baton_base::durable::make_private_folder(&folder)?;
+    Ok(Scratch(folder))
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.0) {
+            tracing::warn!(folder = %self.0.display(), %error, "folder of a comparison not removed");
+        }
+    }
+}
+
+/// What is found, while it is looked for.
+struct Report {
+    answer: answer::Verify,
+    left_out: Vec<String>,
+    begun: Instant,
+    is_going_on: bool,
+}
+
+impl Report {
+    fn begin(running: bool) -> Self {
+        let answer = answer::Verify { running, ..answer::Verify::default() };
+        Self { answer, left_out: Vec::new(), begun: Instant::now(), is_going_on: true }
+    }
+
+    fn checked(&mut self) -> &mut Checked {
+        &mut self.answer.checked
+    }
+
+    fn find(&mut self, what: String, place: String, fix: String) {
+        self.answer.found += 1;
+        if self.answer.findings.len() < FINDINGS {
+            // What it names may look like a secret.
+            let [what, place, fix] = [what, place, fix].map(|text| redact(&text).into_owned());
+            self.answer.findings.push(answer::Finding { what, place, fix });
+        }
+    }
+
+    fn log(&mut self, verified: Verified) {
+        let Verified { tail, segments, bytes, streams, indexed, keys, damage, findings, complete, lacking } = verified;
+        (self.answer.position, self.answer.chain) = (tail.position.0, tail.chain.to_string());
+        let checked = self.checked();
+        (checked.events, checked.segments, checked.segment_bytes) = (tail.position.0, segments, bytes);
+        (checked.streams, checked.indexed, checked.keys) = (streams, indexed, keys);
+        for Finding { what, place, fix } in findings {
+            self.find(what, place, fix);
+        }
+        if damage.is_some_and(|damage| !damage.torn) {
+            self.left_out.push("what lies behind the damage in the log, and what it names".to_owned());
+        }
+        if lacking > 0 {
+            self.left_out.push("the table's checkpoint: the segments must have all events for that".to_owned());
+        }
+        self.is_going_on &= complete;
+    }
+
+    fn end(mut self, folded: &SessionTable) -> answer::Verify {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        if !self.is_going_on {
+            self.left_out.push("what was still to come when nobody waited for it any more".to_owned());
+        }
+        let answer = &mut self.answer;
+        answer.state_hash = folded.state_hash().to_string();
+        answer.complete = self.left_out.is_empty();
+        // Who asks for less knows what is left out.
+        answer.clean = answer.found == 0 && self.is_going_on;
+        answer.seconds = (seconds * 1e3).round() / 1e3;
+        let bytes = answer.checked.segment_bytes + answer.checked.conversation_bytes;
+        answer.bytes_per_second = if seconds > 0.0 { (bytes as f64 / seconds) as u64 } else { 0 };
+        answer.left_out = self.left_out;
+        self.answer
+    }
+}
+
+/// Folds the table from the events as they are read, and compares it with the one in use when it has come as far.
+struct Folding<'a, 'g> {
+    fold: TableFold,
+    folded: TableReader,
+    tail: Tail,
+    in_use: Option<&'a SessionTable>,
+    notes: Notes,
+    differing: Option<Vec<String>>,
+    /// Rows of the checkpoint that the fold has not come to yet, as they are stored.
+    stored: BTreeMap<StreamId, (SequenceNumber, String)>,
+    stored_at: Position,
+    /// Sessions whose stored row is not what the fold comes to, or is missing.
+    wrong_rows: BTreeSet<String>,
+    compared: u64,
+    go_on: &'a mut GoOn<'g>,
+}
+
+impl<'a, 'g> Folding<'a, 'g> {
+    fn new(in_use: Option<&'a SessionTable>, go_on: &'a mut GoOn<'g>) -> Self {
+        let (fold, folded) = TableFold::new();
+        let (notes, stored, wrong_rows) = (Notes::new(), BTreeMap::new(), BTreeSet::new());
+        let (tail, stored_at) = (Tail::default(), Position(0));
+        Self { fold, folded, tail, in_use, notes, differing: None, stored, stored_at, wrong_rows, compared: 0, go_on }
+    }
+
+    /// `is_measure`: the fold has come to the end of the log, and the index has nothing that it has not. Only then is the
+    /// checkpoint judged: its way out is to delete the index.
+    fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, Notes) {
+        self.fold.publish(self.tail);
+        let table = self.folded.now();
+        report.checked().sessions = self.compared;
+        if is_measure {
+            // They are beyond the end of the log.
+            self.wrong_rows.extend(self.stored.keys().map(ToString::to_string));
+        } else {
+            self.wrong_rows.clear();
+        }
+        for session in self.wrong_rows {
+            report.find(
+                "the checkpoint of the session table does not have what the events come to".to_owned(),
+                session,
+                "`baton stop`, delete `log/sled/`, then `baton daemon`: it is built from the segments, which are whole"
+                    .to_owned(),
+            );
+        }
+        if let Some(differing) = &self.differing {
+            report.checked().sessions = self.in_use.map_or(0, |in_use| in_use.len() as u64);
+            for session in differing {
+                report.find(
+                    "the session's state in the daemon is not what its events come to".to_owned(),
+                    format!("session {session}"),
+                    "`baton stop`: the next start folds it anew; please report it with the lines of `daemon.log`"
+                        .to_owned(),
+                );
+            }
+        }
+        (table, self.notes)
+    }
+}
+
+impl Folding<'_, '_> {
+    /// Compares a row of the checkpoint when the fold has come as far as it.
+    fn compare_row(&mut self, record: &StoredRecord) {
+        let name = || record.stream.to_string();
+        match self.stored.get(&record.stream) {
+            Some((sequence, row)) if *sequence == record.sequence => {
+                self.compared += u64::from(record.stream.session_id().is_some());
+                if self.fold.row(&record.stream).as_ref() != Some(row) {
+                    self.wrong_rows.insert(name());
+                }
+                self.stored.remove(&record.stream);
+            }
+            None if record.sequence == SequenceNumber(1)
+                && record.position <= self.stored_at
+                && self.fold.row(&record.stream).is_some() =>
+            {
+                self.wrong_rows.insert(name());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Takes the rows of the checkpoint.
+impl Rows for Folding<'_, '_> {
+    fn form(&self) -> u32 {
+        self.fold.form()
+    }
+
+    fn row(&self, _stream: &StreamId) -> Option<String> {
+        None
+    }
+
+    fn skipped(&self) -> u64 {
+        0
+    }
+
+    fn restore(&mut self, stream: &StreamId, row: &str) -> bool {
+        let read = CheckpointRow::read(stream, row);
+        self.stored.extend(read.as_ref().map(|read| (stream.clone(), (read.version(), row.to_owned()))));
+        read.is_some()
+    }
+
+    fn restored(&mut self, position: Position, _skipped: u64) {
+        self.stored_at = position;
+    }
+
+    fn clear(&mut self) {
+        self.stored.clear();
+    }
+}
+
+impl Auditor for Folding<'_, '_> {
+    fn rows(&mut self) -> Option<&mut dyn Rows> {
+        Some(self)
+    }
+
+    fn record(&mut self, record: &StoredRecord) {
+        self.fold.apply(record);
+        self.tail.position = record.position;
+        self.compare_row(record);
+        note_notes(&mut self.notes, record);
+        if let Some(in_use) = self.in_use
+            && in_use.position() == record.position
+        {
+            self.fold.publish(self.tail);
+            self.differing = Some(differing(in_use, &self.folded.now()));
+        }
+    }
+
+    fn go_on(&mut self, done: u64, total: u64) -> bool {
+        (self.go_on)("reading the log", done, total)
+    }
+}
+
+/// Sessions that two tables do not agree about, the first few; none when their hashes are the same.
+fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
+    if one.state_hash() == other.state_hash() {
+        return Vec::new();
+    }
+    let ids: BTreeSet<&SessionId> = one.iter().chain(other.iter()).map(|(id, _)| id).collect();
+    let sessions = ids.into_iter().filter(|id| one.get(id) != other.get(id)).map(ToString::to_string);
+    let uuids: BTreeSet<Uuid> = one.memos().chain(other.memos()).map(|(uuid, _)| uuid).collect();
+    let memos = uuids.into_iter().filter(|uuid| one.memo_row(*uuid) != other.memo_row(*uuid));
+    let home = (one.home() != other.home()).then(|| "home".to_owned());
+    sessions.chain(memos.map(|uuid| memo::key(uuid).to_string())).chain(home).take(FINDINGS).collect()
+}
+
+/// What a journal that was opened for this is made of, for the memory.
+fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: baton_store::chunks::ChunkStore) -> indexer::Options {
+    let settings = tokio::sync::watch::channel(Arc::default()).1.into();
+    indexer::Options {
+        journal,
+        table,
+        settings,
+        chunks: Arc::new(chunks),
+        memory: PathBuf::new(),
+        vectors: None,
+        jobs_at_once: 1,
+        throttle: baton_base::throttle::Throttle::new(1),
+    }
+}
+
+/// Opens a copy of a log, with its table.
+fn open_copy(log: &Path, now: Timestamp) -> Result<(baton_journal::DiskJournal, TableReader), String> {
+    let (fold, table) = TableFold::new();
+    let journal = baton_journal::DiskJournal::open(baton_journal::Options::new(log, now), Box::new(fold));
+    Ok((journal.map_err(|error| error.to_string())?, table))
+}

@@ -1,0 +1,101 @@
+//! The memory in use against one that is built anew from the log and the conversations.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use baton_conversation::record::Position;
+
+use super::{GoOn, Report};
+use baton_base::limits;
+use baton_memory::{Searcher, SessionDigest};
+use baton_tracking::indexer;
+use baton_tracking::indexer::rebuild::Rebuilt;
+
+/// How often both are brought to the end of a log that is written to, before that is left for a quieter moment.
+const TRIES: usize = 20;
+/// Sessions that differ and are told one by one.
+const TOLD: usize = 20;
+
+/// The memory in use.
+pub(super) enum Live<'a> {
+    /// A daemon's.
+    Running(&'a indexer::Handle),
+    /// A copy of one that nobody has open.
+    Copied(Searcher),
+}
+
+impl Live<'_> {
+    /// The memory as it covers exactly the log up to `at`; `None`: it has gone on.
+    fn at(&self, at: Position) -> Result<Option<Searcher>, String> {
+        match self {
+            Self::Running(indexer) => {
+                let runtime = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
+                let caught_up = runtime.block_on(indexer.caught_up(at, limits::CATCH_UP));
+                caught_up.map_err(|error| format!("it does not follow the log: {error}"))?;
+                let searcher = indexer.searcher().map_err(|error| error.to_string())?.pinned();
+                Ok((indexer.memory().0 == at).then_some(searcher))
+            }
+            Self::Copied(searcher) => Ok(Some(searcher.clone())),
+        }
+    }
+}
+
+/// Compares them. `Err` says why they could not be.
+pub(super) fn verify(
+    made_of: &indexer::Options,
+    live: &Live<'_>,
+    folder: &Path,
+    report: &mut Report,
+    go_on: &mut GoOn<'_>,
+) -> Result<(), String> {
+    let indexer = match live {
+        Live::Running(indexer) => (*indexer).clone(),
+        // One that nobody has started.
+        Live::Copied(_) => indexer::Handle::new(made_of.chunks.clone()),
+    };
+    let rebuilt = Rebuilt::begin(made_of, &indexer, folder)?;
+    for _ in 0..TRIES {
+        let at = made_of.journal.tail().position;
+        let Some(fresh) = rebuilt.at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))? else {
+            report.is_going_on = false;
+            return Ok(());
+        };
+        let in_use = live.at(at)?;
+        // An event that came meanwhile may have been judged by one of them and not by the other.
+        if let Some(in_use) = in_use
+            && made_of.journal.tail().position == at
+        {
+            let digests = |memory: &Searcher| memory.session_digests().map_err(|error| error.to_string());
+            compare(&digests(&in_use)?, &digests(&fresh)?, report);
+            return Ok(());
+        }
+    }
+    Err("events come faster than it can be compared; ask again in a quieter moment".to_owned())
+}
+
+fn compare(in_use: &BTreeMap<String, SessionDigest>, fresh: &BTreeMap<String, SessionDigest>, report: &mut Report) {
+    report.checked().documents += in_use.values().map(|print| print.documents).sum::<u64>();
+    let fix = || "`baton stop`, delete `memory/`, then `baton daemon`: it is built anew".to_owned();
+    let mut differing = 0;
+    let sessions = in_use.keys().chain(fresh.keys().filter(|session| !in_use.contains_key(*session)));
+    for session in sessions {
+        let (has, should) = (in_use.get(session), fresh.get(session));
+        if has == should {
+            continue;
+        }
+        differing += 1;
+        if differing <= TOLD {
+            let count = |print: Option<&SessionDigest>| print.map_or(0, |print| print.documents);
+            let what = match (count(has), count(should)) {
+                (has, should) if has != should => {
+                    format!("the memory has {has} documents of it, one built anew {should}")
+                }
+                _ => "the memory has other documents of it than one built anew".to_owned(),
+            };
+            report.find(what, format!("session {session}"), fix());
+        }
+    }
+    if differing > TOLD {
+        report.find(format!("{} more sessions differ in the memory", differing - TOLD), "memory".to_owned(), fix());
+    }
+}

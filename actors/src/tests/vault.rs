@@ -1,0 +1,185 @@
+//! Rounds over a disk that refuses, and over one that hangs.
+
+mod forgetting;
+mod sweep;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use baton_conversation::record::{CommandId, SessionId, Timestamp};
+use baton_events::session::CloseReason;
+use baton_protocol::answer;
+use baton_vault::Asked;
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::system::{Options, System};
+use baton_base::clock::ManualClock;
+use baton_base::transcript_root::Root;
+use baton_config::settings;
+use baton_config::settings::Settings;
+use baton_tracking::session::CloseCall;
+
+/// Between two looks whether something has come about.
+const LOOK: Duration = Duration::from_millis(5);
+pub(super) const DEADLINE: Duration = Duration::from_secs(60);
+
+pub(super) fn id(number: u32) -> SessionId {
+    SessionId::new(&format!("0000000{number}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")).unwrap()
+}
+
+/// A session that changed a file, and decided something about it.
+fn transcript(folder: &Path, number: u32, file: &str) {
+    let record = |at: u32, kind: &str, message: serde_json::Value| {
+        let line = json!({
+            "parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/srv/web", "sessionId": id(number).as_str(),
+            "version": "2.1.39", "gitBranch": "main", "type": kind, "uuid": format!("{number}-{at}"),
+            "timestamp": format!("2026-03-14T08:0{number}:0{at}.000Z"), "message": message,
+        });
+        format!("{line}\n")
+    };
+    let edit = json!({"file_path": format!("/srv/web/{file}"), "old_string": "a", "new_string": "b"});
+    let said = format!("I decided to use sled instead of sqlite in {file}, because it needs no server.");
+    let text: String = [
+        record(1, "user", json!({"role": "user", "content": format!("Mend {file} of part {number}")})),
+        record(
+            2,
+            "assistant",
+            json!({"id": format!("m{number}"), "role": "assistant", "content": [
+            {"type": "tool_use", "id": "c1", "name": "Edit", "input": edit}]}),
+        ),
+        record(
+            3,
+            "user",
+            json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c1", "content": "The file has been updated."}]}),
+        ),
+        record(
+            4,
+            "assistant",
+            json!({"id": format!("n{number}"), "role": "assistant", "content": [
+            {"type": "text", "text": said}]}),
+        ),
+    ]
+    .concat();
+    std::fs::create_dir_all(folder).unwrap();
+    std::fs::write(folder.join(format!("{}.jsonl", id(number))), text).unwrap();
+}
+
+/// A system that writes notes, and knows when somebody worked and closed.
+pub(super) struct House {
+    pub(super) system: System,
+    pub(super) services: Arc<baton_queries::Services>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) home: PathBuf,
+    config: PathBuf,
+    _temp: tempfile::TempDir,
+}
+
+impl House {
+    pub(super) async fn new() -> Self {
+        let temp = tempfile::tempdir().unwrap();
+        let (home, config) = (temp.path().join("home"), temp.path().join("claude"));
+        // A root that is not there is not looked for at once.
+        std::fs::create_dir_all(config.join("projects/-srv-web")).unwrap();
+        let vault = settings::Vault { enabled: true, ..settings::Vault::default() };
+        let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-03-14T09:00:00Z").unwrap()));
+        let options = Options {
+            home: home.clone(),
+            roots: vec![Root::claude_code(&config)],
+            settings: watch::channel(Arc::new(Settings { vault, ..Settings::default() })).1.into(),
+            clock: clock.clone(),
+            version: "test".to_owned(),
+        };
+        let system = System::start(options).await.unwrap();
+        let services = Arc::new(system.services().clone());
+        Self { system, services, clock, home, config, _temp: temp }
+    }
+
+    /// A session changes a file.
+    pub(super) fn work(&self, number: u32, file: &str) {
+        transcript(&self.config.join("projects/-srv-web"), number, file);
+    }
+
+    pub(super) async fn close(&self, number: u32) {
+        let seen = self.services.watcher.find(id(number).as_str()).await.unwrap().into_iter().next();
+        let command = CommandId::new(&format!("close {number}"));
+        let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command };
+        let closed = self.services.supervisor.close(&id(number), seen, call, DEADLINE).await.unwrap();
+        assert!(closed.episode.is_some(), "{closed:?}");
+    }
+
+    /// What is told of the notes once it is so.
+    pub(super) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
+        let told = async {
+            loop {
+                let told = self.services.scribe.told().await;
+                if is_so(&told) {
+                    return told;
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::time::timeout(DEADLINE, told).await.expect("it comes about")
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
+    let house = House::new().await;
+    let services = house.services.clone();
+    house.work(1, "src/one.rs");
+    house.close(1).await;
+    house.until(|told| told.notes == 1 && told.state == "ready").await;
+    // Two of a group.
+    let mut held = services.scribe.hold().await;
+    held.refuse_to_settle(true);
+    for number in [2, 3] {
+        house.work(number, &format!("src/part-{number}.rs"));
+        house.close(number).await;
+    }
+    let (written, fix) = tokio::task::block_in_place(|| held.write(&[id(2), id(3)]));
+    assert!(fix.as_ref().is_some_and(|fix| fix.contains("save what is on it")), "{fix:?}");
+    assert_eq!(written, 2);
+    assert_eq!(held.owed(), [id(2), id(3)], "written, and not there after a power cut");
+    drop(held);
+
+    // And by itself: what waits is finished, and the vault is said to take nothing.
+    let told = house.until(|told| told.state == "waiting" && told.pending == 2).await;
+    assert_eq!(told.behind, 2, "{told:?}");
+    assert!(told.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
+    services.scribe.hold().await.refuse_to_settle(false);
+    let synced = services.scribe.sync(&Asked::default()).await;
+    assert_eq!(synced.status, "success", "{synced:?}");
+    let told = house.until(|told| told.state == "ready").await;
+    assert_eq!((told.notes, told.behind, told.pending), (3, 0, 0));
+    house.system.stop().await;
+}
+
+/// Whoever opens it to write waits for a reader.
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_hangs_is_said_and_goes_on_when_it_is_back() {
+    let house = House::new().await;
+    house.work(1, "src/one.rs");
+    house.close(1).await;
+    house.until(|told| told.notes == 1 && told.state == "ready").await;
+    let lock = house.home.join("vault/claude/.baton.lock");
+    std::fs::remove_file(&lock).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&lock).status().unwrap();
+    assert!(made.success());
+    house.work(2, "src/two.rs");
+    house.close(2).await;
+    let told = house.until(|told| told.state == "waiting").await;
+    let problem = told.problem.unwrap();
+    assert!(problem.what.contains("the disk of the vault does not answer"), "{problem:?}");
+    // Nobody who works waits for it.
+    house.work(3, "src/three.rs");
+    house.close(3).await;
+    let reader = tokio::task::spawn_blocking(move || std::fs::File::open(lock));
+    let told = house.until(|told| told.state == "ready" && told.notes == 3).await;
+    assert_eq!((told.behind, told.pending), (0, 0));
+    drop(reader.await);
+    house.system.stop().await;
+}

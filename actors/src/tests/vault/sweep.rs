@@ -1,0 +1,50 @@
+//! What comes between two groups of a round.
+
+use std::time::Duration;
+
+use super::{DEADLINE, House, id};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_are_looked_at_again_after_something_was_forgotten_between_two_groups() {
+    let house = House::new().await;
+    let (services, clock, home) = (house.services.clone(), house.clock.clone(), house.home.clone());
+    // Two entities whose notes would be called alike.
+    for (number, file) in [(1, "src/cache.rs"), (2, "src-cache.rs")] {
+        house.work(number, file);
+        house.close(number).await;
+    }
+    house.until(|told| told.notes == 2 && told.behind == 0).await;
+    let mut held = services.scribe.hold().await;
+    clock.advance(Duration::from_secs(4 * 24 * 3600));
+    let checked = tokio::task::block_in_place(|| {
+        let first = held.sweep(&[id(1)]).unwrap();
+        // As forgetting leaves it.
+        held.forget_names();
+        first + held.sweep(&[id(2)]).unwrap()
+    });
+    assert_eq!(checked, 2);
+    let folder = home.join("vault/claude/projects/web/entities");
+    for (name, part) in [("src-cache.rs", 1), ("src-cache.rs-2", 2)] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.md"))).unwrap();
+        let decisions: Vec<&str> = text.lines().filter(|line| line.contains("sled instead of sqlite")).collect();
+        let [decision] = decisions.as_slice() else { panic!("{name}: {text}") };
+        assert!(decision.contains(&format!("of-part-{part}")), "{name}: {decision}");
+    }
+
+    // Whoever forgets while somebody works here is not forgotten himself.
+    services.scribe.owe_no_removal();
+    let forgetting = tokio::spawn({
+        let services = services.clone();
+        async move { services.scribe.forget(&[id(1)]).await }
+    });
+    let owed = async {
+        while !services.scribe.owes_removal() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, owed).await.expect("it is owed before it is done");
+    forgetting.abort();
+    assert!(services.scribe.owes_removal());
+    drop(held);
+    house.system.stop().await;
+}

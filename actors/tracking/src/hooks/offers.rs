@@ -1,0 +1,85 @@
+//! Handoffs: which session claims an offer, and which recorded offers were never delivered.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard};
+
+use baton_conversation::record::SessionId;
+use baton_events::session::{Handoff, SignalKind};
+
+use super::{Hooks, Told};
+use crate::session::{HandOver, Signalled};
+use baton_base::limits;
+use baton_views::claim::claimer;
+
+/// Limit of sessions remembered as undelivered; those dropped are not offered anything again.
+const UNDELIVERED: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Offers {
+    turn: tokio::sync::Mutex<()>,
+    undelivered: Mutex<BTreeSet<SessionId>>,
+}
+
+impl Offers {
+    fn undelivered(&self) -> MutexGuard<'_, BTreeSet<SessionId>> {
+        self.undelivered.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Hooks {
+    /// Serialises handoffs.
+    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.offers.turn.lock().await
+    }
+
+    /// Notes that a recorded offer may not have been delivered.
+    pub fn not_delivered(&self, session: &SessionId) {
+        let mut undelivered = self.offers.undelivered();
+        if undelivered.len() >= UNDELIVERED {
+            undelivered.pop_first();
+        }
+        undelivered.insert(session.clone());
+    }
+
+    /// Returns true if an offer was undelivered. The caller delivers it now.
+    pub fn deliver(&self, session: &SessionId) -> bool {
+        self.offers.undelivered().remove(session)
+    }
+
+    /// Records that a session claims what it was offered, unless another session has.
+    pub async fn claim(&self, session: &SessionId) {
+        let _turn = self.turn().await;
+        let Some(told) = self.unclaimed(session) else { return };
+        if claimer(&self.options.table.now(), &told.from, told.episode, Some(session)).is_some() {
+            return;
+        }
+        match self.options.supervisor.hand_over(session, HandOver::Claimed, limits::HAND_OVER).await {
+            Ok(Signalled::Recorded) => tracing::info!(%session, from = %told.from, "handoff claimed"),
+            Ok(Signalled::Known) => {}
+            not_recorded => tracing::debug!(%session, ?not_recorded, "handoff not claimed"),
+        }
+    }
+
+    /// Handles a hook from the spool, whose answer was lost. A prompt claims what its session was offered; an offer to
+    /// a start was not delivered.
+    /// start that was made an offer was not given it.
+    pub(super) async fn take_spooled(&self, told: &Told) {
+        let Some(handoff) = self.unclaimed(&told.session) else { return };
+        match told.kind {
+            SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),
+            SignalKind::UserPromptSubmit if told.at >= handoff.at && !self.is_undelivered(&told.session) => {
+                self.claim(&told.session).await;
+            }
+            _ => {}
+        }
+    }
+
+    fn is_undelivered(&self, session: &SessionId) -> bool {
+        self.offers.undelivered().contains(session)
+    }
+
+    fn unclaimed(&self, session: &SessionId) -> Option<Handoff> {
+        let table = self.options.table.now();
+        table.get(session)?.state.handoff.clone().filter(|handoff| !handoff.claimed)
+    }
+}

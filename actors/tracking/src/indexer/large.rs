@@ -1,0 +1,204 @@
+//! Conversations so large that the memory may take seconds for one: put off until it has nothing else to do, abandoned
+//! when a caller waits for something else, and left alone for a while after each attempt.
+//!
+//! Nothing is lost by that: the memory's checkpoint stays before them, so a daemon that was killed comes to them again.
+//!
+//! # Decisions
+//!
+//! - The memory goes through all of a conversation for every append. A large one (2,000 items, or 8 MB of transcript)
+//!   is put off until nothing else is to be taken in, and abandoned when a caller waits for something else: at first at
+//!   once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It rests ten
+//!   times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a killed
+//!   daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five minutes;
+//!   a close waits as long as it takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use baton_conversation::record::{Position, SessionId};
+use baton_events::session::EpisodeRef;
+
+use super::Handle;
+use baton_base::limits;
+
+/// Rest after an attempt as a multiple of its duration: a growing conversation takes a tenth of the time.
+const REST: u32 = 10;
+/// Longest rest.
+const REST_MAX: Duration = Duration::from_secs(600);
+/// After it was abandoned, the shortest time that the memory stays at a conversation; then twice the last attempt, …
+const PATIENCE_MIN: Duration = Duration::from_millis(100);
+/// … but at most this long, because others wait, …
+const PATIENCE_MAX: Duration = Duration::from_secs(2);
+/// … unless it was put off for this long: then it is finished.
+const PUT_OFF_MAX: Duration = Duration::from_secs(600);
+
+impl Handle {
+    /// Sessions whose new content the memory has put off because they are large.
+    pub fn owed(&self) -> Vec<SessionId> {
+        self.large.owed()
+    }
+
+    /// Large sessions that queries do not index again for the time being.
+    pub fn let_alone(&self) -> BTreeSet<SessionId> {
+        self.large.let_alone(Instant::now())
+    }
+}
+
+/// True if the memory may take seconds for this conversation.
+pub fn is_large(episode: &EpisodeRef) -> bool {
+    episode.items > limits::LARGE_ITEMS || episode.to > limits::LARGE_BYTES
+}
+
+#[derive(Debug, Default)]
+pub(super) struct LargeConversations(Mutex<BTreeMap<SessionId, Entry>>);
+
+#[derive(Debug, Default)]
+struct Entry {
+    /// The first event that the memory lacks, and when the memory came to it.
+    since: Option<(Position, Instant)>,
+    rests_until: Option<Instant>,
+    patience: Duration,
+}
+
+impl Entry {
+    fn rests(&self, now: Instant) -> bool {
+        self.rests_until.is_some_and(|until| now < until)
+    }
+
+    fn rest(&mut self, took: Duration) {
+        self.rests_until = Instant::now().checked_add(took.saturating_mul(REST).min(REST_MAX));
+    }
+}
+
+impl LargeConversations {
+    /// Puts off an event of a session.
+    pub(super) fn owe(&self, session: &SessionId, event: Position) {
+        self.lock().entry(session.clone()).or_default().since.get_or_insert_with(|| (event, Instant::now()));
+    }
+
+    /// Drops a session.
+    pub(super) fn forget(&self, session: &SessionId) {
+        self.lock().remove(session);
+    }
+
+    /// Drops everything, when the memory starts over and will come to it again.
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    /// The first event that was put off.
+    pub(super) fn first(&self) -> Option<Position> {
+        self.lock().values().filter_map(|entry| entry.since).map(|(event, _)| event).min()
+    }
+
+    pub(super) fn owes(&self, session: &SessionId) -> bool {
+        self.lock().get(session).is_some_and(|entry| entry.since.is_some())
+    }
+
+    fn owed(&self) -> Vec<SessionId> {
+        let all = self.lock();
+        all.iter().filter(|(_, entry)| entry.since.is_some()).map(|(session, _)| session.clone()).collect()
+    }
+
+    pub(super) fn let_alone(&self, now: Instant) -> BTreeSet<SessionId> {
+        let mut all = self.lock();
+        all.retain(|_, entry| entry.since.is_some() || entry.rests(now));
+        all.keys().cloned().collect()
+    }
+
+    /// Returns the next session and how long the memory may stay at it before it gives way. Skips sessions that rest,
+    /// unless a caller waits for them up to `awaited`.
+    pub(super) fn next(&self, awaited: Position, now: Instant) -> Option<(SessionId, Duration)> {
+        let all = self.lock();
+        let owed = all.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
+        let due = owed.filter(|((event, _), _, entry)| *event <= awaited || !entry.rests(now));
+        let next = due.min_by_key(|(since, ..)| *since);
+        next.map(|((_, since), session, entry)| {
+            let is_overdue = now.saturating_duration_since(since) > PUT_OFF_MAX;
+            (session.clone(), if is_overdue { Duration::MAX } else { entry.patience })
+        })
+    }
+
+    /// Time until the next session is due if no caller waits.
+    pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
+        let all = self.lock();
+        let owed = all.values().filter(|entry| entry.since.is_some());
+        owed.map(|entry| entry.rests_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))).min()
+    }
+
+    /// Records that a session was taken in, and how long it took.
+    pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
+        let mut all = self.lock();
+        let entry = all.entry(session.clone()).or_default();
+        *entry = Entry::default();
+        entry.rest(took);
+    }
+
+    /// Records that an attempt was abandoned after this time.
+    pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
+        let mut all = self.lock();
+        let entry = all.entry(session.clone()).or_default();
+        entry.patience = took.saturating_mul(2).clamp(PATIENCE_MIN, PATIENCE_MAX);
+        entry.rest(took);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Entry>> {
+        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> SessionId {
+        SessionId::new(text).unwrap()
+    }
+
+    #[test]
+    fn what_took_long_rests_long_unless_somebody_waits_for_it() {
+        let (large, a, b) = (LargeConversations::default(), id("a"), id("b"));
+        let now = Instant::now();
+        large.owe(&a, Position(7));
+        large.owe(&a, Position(9));
+        large.owe(&b, Position(8));
+        assert_eq!((large.first(), large.owed().len()), (Some(Position(7)), 2));
+        assert_eq!(large.next(Position(0), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
+        let minute = Duration::from_secs(60);
+        large.taken_in(&a, minute);
+        assert_eq!(
+            (large.first(), large.next(Position(0), now)),
+            (Some(Position(8)), Some((b.clone(), Duration::ZERO)))
+        );
+        assert_eq!(large.let_alone(now), BTreeSet::from([a.clone(), b.clone()]));
+        large.forget(&b);
+        large.owe(&a, Position(12));
+        assert_eq!((large.next(Position(11), now), large.next(Position(12), now).is_some()), (None, true));
+        assert!(large.pause(now).unwrap() >= minute * REST);
+        let later = now + minute * (REST + 1);
+        assert_eq!((large.next(Position(0), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
+        large.taken_in(&a, Duration::ZERO);
+        assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
+    }
+
+    #[test]
+    fn patience_grows_within_bounds_and_in_the_end_has_none() {
+        let (large, a) = (LargeConversations::default(), id("a"));
+        let patience = || large.next(Position(9), Instant::now()).unwrap().1;
+        large.owe(&a, Position(1));
+        for (took, expected) in [
+            (Duration::ZERO, PATIENCE_MIN),
+            (Duration::from_millis(300), Duration::from_millis(600)),
+            (Duration::MAX, PATIENCE_MAX),
+        ] {
+            large.gave_way(&a, took);
+            assert_eq!((patience(), large.first()), (expected, Some(Position(1))), "it is owed still");
+        }
+        let later = Instant::now() + 2 * PUT_OFF_MAX;
+        assert_eq!(large.next(Position(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
+        large.taken_in(&a, Duration::MAX);
+        large.owe(&a, Position(2));
+        assert_eq!(patience(), Duration::ZERO);
+    }
+}

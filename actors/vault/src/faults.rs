@@ -1,0 +1,104 @@
+//! What tests of a whole system break on purpose, and look at in between.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use baton_config::settings;
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::open_vault::Desk;
+use crate::place;
+use crate::place::Place;
+use crate::sync_loop::{bring, sweep};
+use crate::{Scribe, Surroundings, forgetting};
+
+/// The vault, held: nobody else writes notes meanwhile.
+pub struct Held {
+    desk: OwnedMutexGuard<Desk>,
+    around: Arc<Surroundings>,
+}
+
+impl Scribe {
+    /// Waits for whoever writes notes, and keeps everybody from writing them.
+    pub async fn hold(&self) -> Held {
+        Held { desk: self.desk.clone().lock_owned().await, around: self.around.clone() }
+    }
+
+    /// True while notes of forgotten sessions may still be somewhere.
+    pub fn owes_removal(&self) -> bool {
+        self.removal_owed.load(Ordering::Relaxed)
+    }
+
+    /// As if no note of a forgotten session were left.
+    pub fn owe_no_removal(&self) {
+        self.removal_owed.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Held {
+    /// Whether the disk of the vault refuses to make anything durable.
+    pub fn refuse_to_settle(&mut self, refuses: bool) {
+        let vault = self.around.settings.now().vault.clone();
+        self.desk.at(&vault).map_or_else(
+            |_| panic!("the vault can be opened"),
+            |(open, _)| {
+                open.place.refuses_to_settle = refuses;
+            },
+        );
+    }
+
+    /// Writes the notes of sessions. Returns how many were written, and what to do about what was refused.
+    pub fn write(&mut self, sessions: &[SessionId]) -> (u64, Option<String>) {
+        let round = bring(&mut self.desk, &self.around, sessions, false, (None, 0));
+        (round.written, round.refused.map(|refused| refused.fix))
+    }
+
+    /// The sessions whose notes are owed.
+    pub fn owed(&mut self) -> Vec<SessionId> {
+        let (table, settings) = (self.around.table.now(), self.around.settings.now());
+        self.desk.at(&settings.vault).map(|(open, _)| open.owed(&table, &settings).sessions()).unwrap_or_default()
+    }
+
+    /// Looks at the notes of sessions again, as the daily round does. Returns how many were compacted.
+    pub fn sweep(&mut self, sessions: &[SessionId]) -> Option<u64> {
+        sweep::check(&mut self.desk, &self.around, sessions).ok().map(|checked| checked.compacted)
+    }
+
+    /// Forgets which names notes have, as forgetting a session does.
+    pub fn forget_names(&mut self) {
+        self.desk.known().into_iter().for_each(|open| open.forget_names());
+    }
+}
+
+/// Takes sessions out of the vaults of a home nobody has open, stopped after so many changed files.
+///
+/// # Errors
+///
+/// What is left.
+pub fn forget_stopped_after(
+    changes: Option<u32>,
+    home: &Path,
+    vault: &settings::Vault,
+    table: &SessionTable,
+    sessions: &[SessionId],
+) -> Result<Vec<String>, String> {
+    let mut desk = Desk::open(home);
+    if let Ok((open, _)) = desk.at(vault) {
+        open.place.changes_left.set(changes);
+    }
+    forgetting::everywhere(&mut desk, vault, table, sessions, &mut Vec::new())
+}
+
+/// Counts a changed file, and fails when no more may be changed.
+pub(crate) fn count_change(place: &Place) -> Result<(), place::Error> {
+    let left = place.changes_left.get();
+    place.changes_left.set(left.map(|left| left.saturating_sub(1)));
+    match left {
+        Some(0) => Err(place::refused(&place.vault, &io::Error::other("stopped")).into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,138 @@
+//! What stays in a vault of sessions that were forgotten: texts of people that name them, which are told, and links that lead
+//! nowhere any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use baton_conversation::record::SessionId;
+
+use super::scan::Words;
+use super::{Scope, sought};
+use crate::index::stem;
+use crate::open_vault::Open;
+use crate::place::{Error, Outside, Place, Refused};
+
+/// Sessions of which no note is left. Which texts of people in the vault still name them.
+pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
+    if open.place.vault().is_dir() {
+        // Where it lies without links: what they lead to is told by that.
+        open.look(true)?;
+    }
+    let scan = sought(open, known, &BTreeSet::new());
+    let outside = open.place.outside()?;
+    if let Some(folder) = moved_inside(open, &outside.texts) {
+        return Err(Refused {
+            what: format!("the folder of notes lies in {} now", open.place.vault().join(folder).display()),
+            fix: "name it in vault.root".to_owned(),
+        });
+    }
+    let mut theirs = untold(open, &outside, &|name| scan.has(name));
+    theirs.extend(telling(open, outside.texts, &|_, text| scan.has(text))?);
+    open.forget_names();
+    // A folder that is known by an id may be in another vault, of which nobody has told yet.
+    match open.register.id().is_some() {
+        true => open.register.seal(known, true),
+        false => open.register.forget(known),
+    }
+    .map_err(|error| not_forgotten(&error))?;
+    Ok(shown(open, theirs))
+}
+
+/// The register takes nothing.
+pub(super) fn not_forgotten(error: &std::io::Error) -> Refused {
+    Refused {
+        what: format!("the register of the vault still names them: {error}"),
+        fix: "free space on the disk of BATON_HOME".to_owned(),
+    }
+}
+
+/// Where in the vault somebody has put the folder of notes: it is known by its id.
+fn moved_inside(open: &Open, outside: &[String]) -> Option<String> {
+    let id = open.register.id()?;
+    // What lies in a hidden folder was thrown away, or is kept by a program.
+    let seen = outside.iter().filter(|path| !path.split('/').any(|part| part.starts_with('.')));
+    let folders: BTreeSet<&Path> = seen.flat_map(|path| Path::new(path).ancestors().skip(1)).collect();
+    let roots = folders.into_iter().filter_map(Path::to_str).filter(|folder| !folder.is_empty());
+    let is_it = |root: &&str| {
+        let place = Place::at(open.place.vault().to_owned(), (*root).to_owned(), false);
+        place.known_id().as_deref() == Some(id)
+    };
+    roots.into_iter().find(is_it).map(str::to_owned)
+}
+
+/// What tells of it as far as anybody knows, without being read: folders that may not be looked into, and links that lead
+/// nowhere and are called so, or name something that was.
+pub(super) fn untold(open: &Open, outside: &Outside, is_it: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
+    let below = |folder: &Path| folder.strip_prefix(open.place.vault()).unwrap_or(folder).display().to_string();
+    let folders = outside.closed.iter().map(|folder| below(folder));
+    let links = outside.dangling.iter().filter(|(path, to)| names_of(path, to).any(is_it));
+    folders.chain(links.map(|(path, _)| path.clone())).collect()
+}
+
+/// The names by which a link tells: its own, and that of what it leads to.
+fn names_of<'a>(path: &'a str, to: &'a Path) -> impl Iterator<Item = &'a str> {
+    stem(path).into_iter().chain(to.to_str().and_then(stem))
+}
+
+/// Removes links among the notes whose note is gone, or is called otherwise now: their names would go on to tell of it.
+pub(super) fn links_to_nothing(open: &Open, names: &BTreeMap<String, Scope>) -> Result<(), Refused> {
+    for (path, to) in open.place.dangling()? {
+        let is_it = |name: &str| names.get(name).is_some_and(|scope| scope.means(&path, open));
+        if !names_of(&path, &to).any(is_it) {
+            continue;
+        }
+        match open.place.remove_link(&path) {
+            Ok(()) => {}
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(error) => return Err(Refused { what: format!("{path}: {error}"), fix: "remove it".to_owned() }),
+        }
+    }
+    Ok(())
+}
+
+/// Which of some texts tell of it, and which may: they cannot be read, or are being written.
+pub(super) fn telling(
+    open: &Open,
+    texts: impl IntoIterator<Item = String>,
+    tells: &dyn Fn(&str, &str) -> bool,
+) -> Result<BTreeSet<String>, Refused> {
+    let mut theirs = BTreeSet::new();
+    for path in texts {
+        let is_told = match open.text(&path) {
+            Ok(text) => text.is_some_and(|text| tells(&path, &text)),
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_) | Error::Changed) => true,
+        };
+        if is_told {
+            theirs.insert(path);
+        }
+    }
+    Ok(theirs)
+}
+
+/// Texts of a vault as a person finds them.
+pub(super) fn shown(open: &Open, theirs: impl IntoIterator<Item = String>) -> Vec<String> {
+    theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect()
+}
+
+/// What of sessions is sought in texts that nobody has gone through, by the names of their notes: where a name means another
+/// session's as well, only where it may be the one that was forgotten.
+pub(super) struct Sought<'a> {
+    plain: Words,
+    scoped: Vec<(Words, &'a Scope)>,
+}
+
+impl<'a> Sought<'a> {
+    pub(super) fn of(names: &'a BTreeMap<String, Scope>, known: &[SessionId]) -> Self {
+        let (scoped, plain): (Vec<_>, Vec<_>) = names.iter().partition(|(_, scope)| scope.folders.is_some());
+        let plain = plain.iter().map(|(name, _)| name.as_str()).chain(known.iter().map(|id| id.as_str()));
+        let scoped = scoped.into_iter().map(|(name, scope)| (Words::of([name.as_str()]), scope));
+        Self { plain: Words::of(plain), scoped: scoped.collect() }
+    }
+
+    /// Whether a text tells of one of them.
+    pub(super) fn is_in(&self, open: &Open, path: &str, text: &str) -> bool {
+        let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, path) && words.are_in(text);
+        self.plain.are_in(text) || self.scoped.iter().any(tells)
+    }
+}

@@ -1,0 +1,405 @@
+//! The vault: what sessions come to, as notes for people.
+//!
+//! A projection of the log that respects edits. Whenever a session has ended its notes are written, in the background, by what
+//! the table says and what the register has as brought in; so nothing is lost over a restart, and what is brought in twice
+//! changes nothing. Nobody who closes a session, calls a hook or asks a question waits for it.
+//!
+//! | room | holds |
+//! |---|---|
+//! | `place` | the vault as files |
+//! | `register` | what was brought in |
+//! | `index` | which names notes have |
+//! | `owed` | which ends are in no note yet |
+//! | `desk` | all of that of the vault that is written to |
+//! | `bringing`, `compaction` | one session into its notes; a long or old note into those of entities |
+//! | `pending` | finished notes that the vault did not take |
+//! | `rounds` | the rounds: what is owed, at once; every note, once a day (`sweep`); what somebody wants compacted |
+//! | `promotion` | what several projects recall, in a note that they share |
+//! | `forgetting` | a session out of every note |
+//! | `away` | places that notes were written to, and which of them were moved |
+//! | `reading` | notes read and checked |
+//! | `told` | how it all is |
+
+mod compaction;
+#[cfg(feature = "faults")]
+pub mod faults;
+mod forgetting;
+mod index;
+mod lineage;
+mod open_vault;
+mod outbox;
+mod owed;
+mod place;
+mod promotion;
+mod reading;
+mod register;
+mod relocated;
+mod sync_loop;
+mod told;
+mod write_session;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use baton_base::clock::Clock;
+use baton_base::supervised_task::TaskSupervisor;
+use baton_base::throttle::Throttle;
+use baton_config::settings::SettingsReader;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_journal::session_table::TableReader;
+use baton_memos::Memos;
+use baton_protocol::answer;
+use baton_store::chunks::ChunkStore;
+use baton_views::conversation::Conversations;
+use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use baton_base::limits;
+use forgetting::Owed;
+use open_vault::Desk;
+use place::Refused;
+
+pub use reading::Unread;
+pub use sync_loop::Asked;
+use sync_loop::Unswept;
+pub use told::{Progress, several, waiting};
+
+/// How long changes of the table are gathered before it is looked at again.
+const GATHER: Duration = Duration::from_millis(100);
+/// Between two attempts at a vault that takes nothing.
+const RETRY: Duration = Duration::from_secs(10);
+/// How long somebody waits for whoever writes notes: a group of sessions at most, or a disk that hangs.
+const TURN: Duration = Duration::from_secs(60);
+/// How long a group of sessions may take: beyond that the disk of the vault does not answer.
+const ANSWER: Duration = Duration::from_secs(if cfg!(feature = "faults") { 5 } else { 120 });
+/// How long a group of sessions keeps others of the background from working.
+const ROOM: Duration = Duration::from_secs(5);
+/// Between two rounds over all notes, in milliseconds.
+const DAY_MS: i64 = 24 * 3_600_000;
+/// Between two tries of a round that comes to no end although the vault takes notes, in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
+/// Until notes that could not be written are tried again; each time twice as long, up to the second one.
+const LEFT: Duration = Duration::from_secs(20);
+/// Longest time until a vault that was away is asked again to give up what was forgotten: the others are gone through as well.
+const REMOVAL_MOST: Duration = Duration::from_secs(600);
+/// See [`LEFT`].
+const LEFT_MOST: Duration = Duration::from_secs(3_600);
+/// Notes that are read at once for answers.
+const READERS: usize = 2;
+
+/// What writing notes takes.
+#[derive(Clone)]
+pub struct Surroundings {
+    /// Where everything lies.
+    pub home: PathBuf,
+    /// Where the vault is, and what is written there.
+    pub settings: SettingsReader,
+    /// The session table.
+    pub table: TableReader,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Conversations in chunks.
+    pub chunks: Arc<ChunkStore>,
+    /// Reads conversations, and what they come to.
+    pub conversations: Arc<Conversations>,
+    /// Records which entities were recalled.
+    pub memos: Memos,
+    /// What work in the background gives way to.
+    pub throttle: Throttle,
+    /// Sees how the work ends.
+    pub tasks: TaskSupervisor,
+    /// `true` when the daemon stops.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Who writes the notes. Shared by whoever asks for something of them.
+pub struct Scribe {
+    around: Arc<Surroundings>,
+    desk: Arc<AsyncMutex<Desk>>,
+    /// Somebody has asked for something to be done.
+    wake: Notify,
+    /// Whether notes of forgotten sessions may still be somewhere.
+    removal_owed: AtomicBool,
+    /// Folders of notes that were moved, and have forgotten sessions should they come back.
+    away: watch::Sender<Vec<PathBuf>>,
+    /// Whether somebody looks there just now.
+    looks_away: relocated::SingleLook,
+    /// For who reads single notes: a disk that hangs keeps no more than these.
+    readers: Arc<Semaphore>,
+    shown: Mutex<told::Shown>,
+}
+
+/// Takes what is owed upon itself, for who has the desk; unless it gets done it is owed again. What somebody else finds he
+/// cannot do meanwhile stays owed.
+struct Removal<'a> {
+    owed: &'a AtomicBool,
+    is_done: bool,
+}
+
+impl<'a> Removal<'a> {
+    fn begun(owed: &'a AtomicBool) -> Self {
+        owed.store(false, Ordering::Relaxed);
+        Self { owed, is_done: false }
+    }
+
+    fn done(mut self) {
+        self.is_done = true;
+    }
+}
+
+impl Drop for Removal<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            self.owed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Scribe {
+    /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
+    pub fn new(around: Surroundings) -> Self {
+        let desk = Arc::new(AsyncMutex::new(Desk::open(&around.home)));
+        Self {
+            around: Arc::new(around),
+            desk,
+            wake: Notify::new(),
+            removal_owed: AtomicBool::new(true),
+            away: watch::channel(Vec::new()).0,
+            looks_away: relocated::SingleLook::default(),
+            readers: Arc::new(Semaphore::new(READERS)),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// Brings in what is owed, now and whenever something is, until the daemon stops.
+    pub fn start(self: &Arc<Self>) {
+        let scribe = self.clone();
+        self.around.tasks.spawn("vault", move || {
+            let (scribe, mut stop) = (scribe.clone(), scribe.around.stop.clone());
+            async move {
+                tokio::select! {
+                    _ = stop.wait_for(|stop| *stop) => {}
+                    () = scribe.work() => {}
+                    () = scribe.watch_away() => {}
+                }
+            }
+        });
+    }
+
+    /// Waits until nobody writes notes any more, once the daemon is told to stop. What is not written then is owed.
+    pub async fn finish(&self) {
+        if timeout(limits::DRAIN, self.desk.lock()).await.is_err() {
+            tracing::warn!("notes were still being written when the daemon stopped");
+        }
+    }
+
+    /// Never ends but with the table.
+    async fn work(&self) {
+        let around = &self.around;
+        let (mut table, mut settings) = (around.table.clone(), around.settings.clone());
+        let mut not_before = Timestamp(i64::MIN);
+        let (mut pause, mut left_at) = (LEFT, None);
+        let (mut removal_pause, mut removal_at) = (RETRY, None);
+        let mut known = None;
+        loop {
+            table.mark_seen();
+            let vault = settings.newest().vault.clone();
+            if known.as_ref() != Some(&vault) {
+                // Another vault, maybe: it may have notes of what was forgotten while nobody knew where they are.
+                known = Some(vault.clone());
+                (removal_pause, removal_at) = (RETRY, None);
+                self.removal_owed.store(true, Ordering::Relaxed);
+            }
+            // Whether or not notes are written now.
+            if removal_at.is_none_or(|at| at <= Instant::now()) {
+                self.remove_forgotten().await;
+                match self.removal_owed.load(Ordering::Relaxed) {
+                    true => {
+                        removal_at = Some(Instant::now() + removal_pause);
+                        removal_pause = (2 * removal_pause).min(REMOVAL_MOST);
+                    }
+                    false => (removal_pause, removal_at) = (RETRY, None),
+                }
+            }
+            let mut refused = match vault.enabled {
+                true => self.round(&Asked::default()).await.refused,
+                false => None,
+            };
+            let now = around.clock.now();
+            let mut due = if vault.enabled { self.sweep_due().await } else { None };
+            due = due.map(|due| due.max(not_before));
+            if due.is_some_and(|due| due <= now) && refused.is_none() {
+                match self.sweep().await {
+                    Ok(()) => {
+                        self.shown().stuck(None);
+                        continue;
+                    }
+                    Err(Unswept::Away(problem)) => {
+                        self.shown().refused(Some(problem.clone()));
+                        refused = Some(problem);
+                    }
+                    Err(Unswept::Stuck(problem)) => {
+                        self.shown().stuck(Some(problem));
+                        not_before = now.plus_ms(HOUR_MS);
+                        due = Some(not_before);
+                    }
+                }
+            }
+            let is_left = vault.enabled && refused.is_none() && self.has_left().await;
+            if !is_left {
+                (pause, left_at) = (LEFT, None);
+            }
+            // Whatever else happens until then.
+            let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
+            let again = async {
+                match (refused.is_some(), removal_at) {
+                    (true, _) => sleep(RETRY).await,
+                    (false, Some(at)) => sleep_until(at).await,
+                    (false, None) => std::future::pending().await,
+                }
+            };
+            let left = async {
+                match is_left {
+                    true => sleep_until(until).await,
+                    false => std::future::pending().await,
+                }
+            };
+            let swept = async {
+                match due.filter(|due| *due > now) {
+                    Some(due) => around.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                changed = table.changed(), if vault.enabled => match changed {
+                    Ok(()) => sleep(GATHER).await,
+                    Err(_) => return,
+                },
+                changed = settings.changed() => if changed.is_err() {
+                    return;
+                },
+                () = self.wake.notified() => {}
+                () = again => {}
+                () = left => {
+                    (pause, left_at) = ((2 * pause).min(LEFT_MOST), None);
+                    self.retry_left().await;
+                }
+                () = swept => {}
+            }
+        }
+    }
+
+    /// The desk, when nobody else works there.
+    async fn desk(&self) -> Result<OwnedMutexGuard<Desk>, Refused> {
+        timeout(TURN, self.desk.clone().lock_owned()).await.map_err(|_| Refused {
+            what: "notes are being written, and that does not end".to_owned(),
+            fix: "look whether the disk of the vault answers".to_owned(),
+        })
+    }
+
+    fn shown(&self) -> MutexGuard<'_, told::Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes sessions out of every note, in every vault that the home ever wrote to. When this returns no note, archive or
+    /// pending note has them any more, unless the error says otherwise; what could not be reached is owed. Notes that are named keep
+    /// what people wrote in them.
+    pub async fn forget(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+        // Whatever comes in between, it is owed until it is done.
+        self.removal_owed.store(true, Ordering::Relaxed);
+        let forgotten = self.forget_now(sessions).await;
+        self.wake.notify_one();
+        forgotten
+    }
+
+    async fn forget_now(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
+        let around = &self.around;
+        let owed =
+            |refused: Refused| format!("notes still tell of it: {refused}; {}, and it is done by itself", refused.fix);
+        let mut desk = self.desk().await.map_err(owed)?;
+        let removal = Removal::begun(&self.removal_owed);
+        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
+        let sessions = sessions.to_vec();
+        let forgetting = tokio::task::spawn_blocking(move || {
+            // And what could not be reached before.
+            let before = forgetting::owed(&desk, &table, &vault).sessions;
+            let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
+            let mut away = Vec::new();
+            (forgetting::everywhere(&mut desk, &vault, &table, &all, &mut away), away)
+        });
+        let (forgotten, away) = sync_loop::answered(forgetting).await.map_err(owed)?;
+        self.away.send_replace(away);
+        let forgotten = forgotten?;
+        removal.done();
+        Ok(forgotten)
+    }
+
+    /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
+    async fn remove_forgotten(&self) {
+        let around = &self.around;
+        if !self.removal_owed.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(mut desk) = self.desk().await else { return };
+        let removal = Removal::begun(&self.removal_owed);
+        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
+        let removing = tokio::task::spawn_blocking(move || {
+            let Owed { sessions, mut away } = forgetting::owed(&desk, &table, &vault);
+            match sessions.is_empty() {
+                true => (true, away),
+                // Why not is told to whoever forgets and by `status`: it may name a note.
+                false => (forgetting::everywhere(&mut desk, &vault, &table, &sessions, &mut away).is_ok(), away),
+            }
+        });
+        if let Ok((is_done, away)) = removing.await {
+            self.away.send_replace(away);
+            if is_done {
+                removal.done();
+            }
+        }
+    }
+
+    /// How it all is; where somebody works just now, how it was a moment ago.
+    pub async fn told(&self) -> answer::Vault {
+        let around = &self.around;
+        const PATIENCE: Duration = Duration::from_millis(200);
+        let desk = timeout(PATIENCE, self.desk.clone().lock_owned()).await;
+        if let Ok(mut desk) = desk {
+            let (settings, table) = (around.settings.now(), around.table.now());
+            let removal_owed = self.removal_owed.load(Ordering::Relaxed);
+            let counting =
+                tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table, removal_owed));
+            if let Ok(Ok((counted, away))) = timeout(PATIENCE, counting).await {
+                let mut shown = self.shown();
+                shown.counted = counted;
+                if away.is_some() {
+                    // Nothing was to be written since; the next round finds out when it is back.
+                    shown.refused(away);
+                    self.wake.notify_one();
+                }
+            }
+        }
+        self.shown().answer(&around.settings.now(), &around.home)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_done_stays_owed_also_where_somebody_else_is_done() {
+        let owed = AtomicBool::new(true);
+        Removal::begun(&owed).done();
+        assert!(!owed.load(Ordering::Relaxed));
+        drop(Removal::begun(&owed));
+        assert!(owed.load(Ordering::Relaxed));
+        let removal = Removal::begun(&owed);
+        drop(Removal::begun(&owed));
+        removal.done();
+        assert!(owed.load(Ordering::Relaxed), "what the other could not do");
+    }
+}

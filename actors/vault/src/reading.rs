@@ -1,0 +1,190 @@
+//! Notes read: one for an agent, all of them to be checked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use baton_notes::layout::Place as Lies;
+use baton_notes::verify::{Finding, VaultIndex};
+use baton_notes::{Layout, forget, session};
+use baton_protocol::answer;
+use baton_redaction::redact;
+use tokio::time::timeout;
+
+use super::place::{Error, Place, Refused};
+use super::sync_loop::silent;
+use super::told::Progress;
+use super::{Scribe, TURN};
+use baton_config::settings;
+
+/// Most text of a note that an answer has.
+const READ_BYTES: usize = 48 * 1024;
+/// Findings that are told one by one.
+const FINDINGS: usize = 200;
+/// Notes between two looks whether anybody still waits.
+const STEP: usize = 50;
+
+/// Why a note is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// There is no such note.
+    #[error("there is no note {0:?} below {1}; paths are like `projects/web/entities/Cache.md`")]
+    Unknown(String, String),
+    /// It is none of Baton's folder.
+    #[error("{0}: only notes below {1} are read")]
+    Outside(String, String),
+    /// It cannot be.
+    #[error("{0}")]
+    Left(String),
+    /// The vault is out of reach.
+    #[error("{what}; {fix}")]
+    Refused {
+        /// What.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+}
+
+impl From<Refused> for Unread {
+    fn from(Refused { what, fix }: Refused) -> Self {
+        Self::Refused { what, fix }
+    }
+}
+
+impl Scribe {
+    /// One note, by its path below the vault or below the folder of notes.
+    pub async fn read(&self, path: &str) -> Result<answer::VaultRead, Unread> {
+        let around = &self.around;
+        let (settings, home, path) = (around.settings.now(), around.home.clone(), path.to_owned());
+        let seat = timeout(TURN, self.readers.clone().acquire_owned()).await.map_err(|_| silent())?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let _seat = seat;
+            one(&there(&settings.vault, &home)?, &path)
+        });
+        let read = timeout(TURN, reading).await.map_err(|_| silent())?;
+        read.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
+    }
+
+    /// Every note, read and checked.
+    pub async fn verify(&self, progress: Arc<Progress>) -> Result<answer::VaultVerify, Unread> {
+        let around = &self.around;
+        let (settings, home) = (around.settings.now(), around.home.clone());
+        // Between two notes of one session links lead nowhere yet.
+        let mut desk = self.desk().await?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let place = there(&settings.vault, &home)?;
+            // What nobody can read is told by `status` from then on.
+            let mut open = if settings.vault.enabled { desk.at(&settings.vault).ok() } else { None };
+            let told = all(&place, &progress, &mut |path, text| {
+                if let Some((open, _)) = &mut open {
+                    open.note_head(path, text);
+                }
+            });
+            Ok::<_, Unread>(told?)
+        });
+        reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?
+    }
+}
+
+/// The vault, which is not made to be read.
+fn there(settings: &settings::Vault, home: &Path) -> Result<Place, Unread> {
+    let mut place = Place::of(settings, home);
+    if !place.vault().is_dir() {
+        let what = format!("{} is not there", place.vault().display());
+        return Err(Unread::Refused { what, fix: "`baton vault status` says more".to_owned() });
+    }
+    place.look(false)?;
+    Ok(place)
+}
+
+fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
+    let root = place.root();
+    let given = path.trim().trim_start_matches("./").replace('\\', "/");
+    let is_below = given.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
+    let mut path = if is_below { given } else { format!("{root}/{given}") };
+    if !path.to_lowercase().ends_with(".md") {
+        path.push_str(".md");
+    }
+    let outside = || Unread::Outside(path.clone(), root.to_owned());
+    let found = place.read(&path).map_err(|error| match error {
+        Error::Vault(refused) => refused.into(),
+        Error::Left(_) | Error::Changed => Unread::Left(format!("{path}: {error}")),
+    })?;
+    if !place.is_note(&found) {
+        return Err(outside());
+    }
+    let Some(text) = found.text else { return Err(Unread::Unknown(path, root.to_owned())) };
+    let bytes = text.len() as u64;
+    let text = forget::without_traces(&text);
+    let text = redact(&text);
+    let mut end = text.len().min(READ_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Ok(answer::VaultRead { path, text: text[..end].to_owned(), bytes, cut: end < text.len() })
+}
+
+fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> Result<answer::VaultVerify, Refused> {
+    let begun = Instant::now();
+    let (paths, left) = place.all()?;
+    progress.begin(paths.len());
+    let known = VaultIndex::new(paths.iter().map(String::as_str), place.root());
+    let mut findings: Vec<Finding> = known.findings().to_vec();
+    let mut told = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
+    let layout = Layout::below(place.root());
+    let is_copy = |path: &str| {
+        let lies = layout.as_ref().and_then(|layout| layout.place(path));
+        matches!(lies, Some(Lies::Archived(..)))
+    };
+    let mut sessions: BTreeMap<String, String> = BTreeMap::new();
+    for group in paths.chunks(STEP) {
+        for path in group {
+            match place.read(path) {
+                Ok(found) => {
+                    let text = found.text.unwrap_or_default();
+                    told.bytes += text.len() as u64;
+                    seen(path, &text);
+                    let identity = session::identity(&text).filter(|_| !is_copy(path));
+                    for id in identity.into_iter().flat_map(|identity| identity.own) {
+                        if let Some(other) = sessions.insert(id, path.clone()) {
+                            let what = format!("it is of the same session as {other:?}");
+                            findings.push(Finding { path: path.clone(), line: 0, what });
+                        }
+                    }
+                    findings.extend(known.check(path, &text));
+                }
+                Err(Error::Vault(refused)) => return Err(refused),
+                Err(error) => findings.push(Finding { path: path.clone(), line: 0, what: error.to_string() }),
+            }
+        }
+        progress.step(group.len());
+    }
+    findings.extend(left.iter().map(|file| Finding {
+        path: file.display().to_string(),
+        line: 0,
+        what: "a daemon that was killed was writing it; the next one removes it".to_owned(),
+    }));
+    told.found = findings.len() as u64;
+    told.clean = findings.is_empty();
+    let shown = findings.into_iter().take(FINDINGS).map(|finding| answer::VaultFinding {
+        file: redact(&finding.path).into_owned(),
+        line: finding.line as u64,
+        what: redact(&finding.what).into_owned(),
+        fix: match &finding.what {
+            what if what.contains("leads nowhere") => {
+                "`baton vault sync` writes notes again that were removed; else take the link out"
+            }
+            what if what.contains("of the same session") => {
+                "only one of both is kept up: take the other one away, or the session_ids out of its head"
+            }
+            what if what.contains("may mean") => "give one of the notes of that name another one",
+            _ => "mend it there; Baton changes nothing that a person may have written",
+        }
+        .to_owned(),
+    });
+    told.findings = shown.collect();
+    told.seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    Ok(told)
+}

@@ -1,0 +1,194 @@
+//! The places that a home wrote notes to: where they are, and which were moved.
+//!
+//! Where a folder of notes is not any more, and the same one lies elsewhere (it is known by its id), it was moved; or somebody
+//! has copied it, and the disk of the original is not there just now. Nobody can tell. So what is forgotten meanwhile is
+//! remembered for such a place, without a word of it, and is removed there should it come back.
+//!
+//! # Hazards
+//!
+//! - A folder of notes is known by the `.baton.id` in it, which the register keeps. Where a folder is gone from
+//!   a vault that is there, what is forgotten then is `lost` until some configured vault has that id; another
+//!   folder made in its place is not the one. Hashes kept for a place that is away are sealed by
+//!   `Register::seal`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use baton_conversation::record::SessionId;
+use tokio::time::sleep;
+
+use super::Scribe;
+use super::place::{Place, has_visible};
+use super::register::{Entry, Register};
+use baton_config::settings;
+
+/// Between two looks whether a place is back for which something is remembered.
+const LOOK: Duration = Duration::from_secs(60);
+
+/// Runs at most one look at a time, so that a disk that hangs takes one thread.
+#[derive(Clone, Default)]
+pub(super) struct SingleLook(Arc<AtomicBool>);
+
+/// A look under way.
+struct Looking(SingleLook);
+
+impl Drop for Looking {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Relaxed);
+    }
+}
+
+impl SingleLook {
+    /// Returns `None` while another look is under way, also one that nobody waits for any more.
+    async fn run(&self, look: impl FnOnce() -> bool + Send + 'static) -> Option<bool> {
+        if self.0.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        let looking = Looking(self.clone());
+        let run = move || {
+            let _looking = looking;
+            look()
+        };
+        tokio::task::spawn_blocking(run).await.ok()
+    }
+}
+
+/// The places of a home, by their registers.
+pub(super) struct Places {
+    /// Where notes are, or may be when the place can be reached again.
+    pub(super) there: Vec<Register>,
+    /// From where the folder of notes was moved, as far as is known.
+    pub(super) moved: Vec<Register>,
+    /// Where no note was ever written: somebody has mistyped one.
+    pub(super) never: Vec<Register>,
+    /// Why registers cannot be read.
+    pub(super) unread: Vec<String>,
+}
+
+impl Places {
+    /// Of a home, with the vault that is set. Blocks for reads.
+    pub(super) fn of(home: &Path, current: &settings::Vault) -> Self {
+        let (registers, unread) = Register::all(home);
+        // Who is killed while he writes has noted nothing yet.
+        let counts = |register: &Register| {
+            is_of(register, current) || register.had_notes() || place_of(register, home).is_filled()
+        };
+        let (known, never): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(counts);
+        let is_gone = |register: &Register| {
+            !is_of(register, current) && register.id().is_some() && place_of(register, home).is_gone()
+        };
+        let (gone, mut there): (Vec<Register>, Vec<Register>) = known.into_iter().partition(is_gone);
+        if gone.is_empty() {
+            return Self { there, moved: gone, never, unread };
+        }
+        let places = there.iter().map(|register| place_of(register, home));
+        let ids: BTreeSet<String> =
+            places.chain([Place::of(current, home)]).filter_map(|place| place.known_id()).collect();
+        let is_elsewhere = |register: &Register| register.id().is_some_and(|id| ids.contains(id));
+        let (moved, away): (Vec<Register>, Vec<Register>) = gone.into_iter().partition(is_elsewhere);
+        there.extend(away);
+        Self { there, moved, never, unread }
+    }
+
+    /// What the folders of notes are known by that can be reached, and that which is set.
+    pub(super) fn ids(&self, home: &Path, current: &settings::Vault) -> BTreeSet<String> {
+        let places = self.there.iter().map(|register| place_of(register, home)).chain([Place::of(current, home)]);
+        places.filter_map(|place| place.known_id()).collect()
+    }
+
+    /// What is known of sessions for folders of notes that lie elsewhere now, by what these are known by.
+    pub(super) fn elsewhere(&self, sessions: &[SessionId]) -> Vec<(String, SessionId, Entry)> {
+        let of = |register: &Register, session: &SessionId, is_moved: bool| {
+            let entry = register.get(session)?;
+            let folder = match entry.lost {
+                true => entry.folder.clone(),
+                false => register.id().filter(|_| is_moved && entry.named().is_some()).map(str::to_owned),
+            };
+            let known = Entry { stamp: String::new(), lost: false, ..entry.clone() };
+            Some((folder?, session.clone(), known))
+        };
+        let moved = self.moved.iter().map(|register| (register, true));
+        let all = moved.chain(self.there.iter().map(|register| (register, false)));
+        all.flat_map(|(register, is_moved)| sessions.iter().filter_map(move |id| of(register, id, is_moved))).collect()
+    }
+
+    /// Folders of notes for which forgotten sessions are remembered should they come back.
+    pub(super) fn awaited(&self, home: &Path) -> Vec<PathBuf> {
+        let awaited = self.moved.iter().chain(&self.there).filter(|register| register.has_sealed());
+        let places = awaited.map(|register| place_of(register, home));
+        places.filter(Place::is_gone).map(|place| place.notes()).collect()
+    }
+}
+
+/// Whether a register is that of some settings.
+pub(super) fn is_of(register: &Register, settings: &settings::Vault) -> bool {
+    register.path == settings.path && register.root == settings.root
+}
+
+/// The place of a register.
+pub(super) fn place_of(register: &Register, home: &Path) -> Place {
+    let (path, root) = (register.path.clone(), register.root.clone());
+    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
+}
+
+impl Scribe {
+    /// Looks now and then whether a place is back for which something is remembered, as long as there is one. Never ends.
+    pub(super) async fn watch_away(&self) {
+        let mut away = self.away.subscribe();
+        // The sender lives as long as this.
+        while away.wait_for(|away| !away.is_empty()).await.is_ok() {
+            sleep(LOOK).await;
+            self.look_for_away().await;
+        }
+    }
+
+    /// Has what is remembered for places that are back removed there.
+    pub(super) async fn look_for_away(&self) {
+        let away = self.away.borrow().clone();
+        if away.is_empty() {
+            return;
+        }
+        let is_any_back = move || away.iter().any(|folder| has_visible(folder));
+        if self.looks_away.run(is_any_back).await.unwrap_or(false) {
+            self.removal_owed.store(true, Ordering::Relaxed);
+            self.wake.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn nobody_looks_beside_one_who_finds_no_end() {
+        let looks = SingleLook::default();
+        let (begun, has_begun) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let other = looks.clone();
+        let hangs = tokio::spawn(async move {
+            let look = move || {
+                begun.send(()).unwrap();
+                ended.recv().is_err()
+            };
+            other.run(look).await
+        });
+        has_begun.recv().unwrap();
+        assert_eq!(looks.run(|| panic!("one thread more")).await, None);
+        // Whoever waited for it has gone; the thread has not.
+        hangs.abort();
+        assert_eq!(looks.run(|| panic!("one thread more")).await, None);
+        drop(end);
+        let free = async {
+            while looks.run(|| true).await.is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), free).await.expect("the next one may look");
+    }
+}
