@@ -2,6 +2,8 @@
 //! names of files, length of documents, and that every invariant in ARCHITECTURE.md names an existing test. Each
 //! finding states its place and the reason.
 
+#[path = "tidy/cycle.rs"]
+mod cycle;
 #[path = "tidy/document.rs"]
 mod document;
 #[path = "tidy/invariant.rs"]
@@ -106,6 +108,13 @@ fn no_crate_is_too_large_to_hold_in_mind() {
             .filter_map(|(folder, lines)| source::crate_length(folder, *lines, source::LARGER))
             .collect::<Vec<_>>(),
     );
+}
+
+#[test]
+fn no_modules_use_each_other() {
+    let files = tree();
+    let found: Vec<String> = crates(&files).iter().flat_map(|(folder, _)| cycle::cycles(&files, folder)).collect();
+    assert_no_findings(&found);
 }
 
 #[test]

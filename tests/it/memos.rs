@@ -321,7 +321,7 @@ fn what_cannot_be_kept_is_refused_and_no_secret_is_kept() {
     refused(json!({"group_id": "a b"}), "no name for a group");
     refused(json!({"group_id": SECRET}), "looks like a secret");
     refused(json!({"source": "song"}), "there are text, json and message");
-    refused(json!({"source": "json", "episode_body": "{"}), "no JSON");
+    refused(json!({"source": "json", "episode_body": "{"}), "not JSON");
     refused(json!({"reference_time": "some day"}), "no time");
     refused(json!({"name": "n".repeat(500)}), "200");
     refused(json!({"bogus": 1}), "no argument");

@@ -106,7 +106,7 @@ fn pages_go_on_where_the_last_one_ended() {
     assert_eq!(pages, whole);
     assert_eq!(told(&messages(&world, &["--from", "9999"])), [""; 0]);
     let human = world.ok(&["show", &id(1), "--messages", "-n", "2"]).out;
-    assert!(human.contains("2 of 24 messages; --from 3 goes on"), "{human}");
+    assert!(human.contains("2 of 24 messages; --from 3 continues"), "{human}");
     assert_eq!(world.run(&["show", &id(1), "--from", "3"]).code, 2, "--from needs --messages");
 }
 

@@ -39,7 +39,11 @@ fn unindexed_lists_what_a_query_would_index_and_indexes_nothing() {
     assert_eq!(ids(&world.json(&["unindexed", "--project", "/srv/-alpha"])), [id(1), id(2)]);
     assert_eq!(world.json(&["unindexed", "--active-only"])["count"], 0, "all are quiet for more than a minute");
     let table = world.ok(&["unindexed"]);
-    assert!(table.out.contains("/srv/-beta") && table.err.contains("4 sessions are not indexed"), "{}", table.err);
+    assert!(
+        table.out.contains("/srv/-beta") && table.err.contains("4 sessions are not fully indexed"),
+        "{}",
+        table.err
+    );
     assert!(world.sessions().iter().all(|row| row["episode_uuid"] == Value::Null), "nothing was indexed");
 
     world.close(&id(1));

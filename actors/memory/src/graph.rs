@@ -1,19 +1,20 @@
 //! Entities and facts in the memory.
 //!
-//! Stored are mentions and assertions, each with its session and its episode; an entity is the group of its mentions
-//! and a fact that of its assertions, put together when asked. So a session that goes takes with it exactly what only it
+//! The index stores mentions and assertions, each with its session and episode. A query groups them: an entity is the
+//! group of its mentions, a fact the group of its assertions. So removing a session removes exactly what it alone
 //! supported. A [`Searcher`] finds groups by the words of their members.
 //!
 //! # Decisions
 //!
-//! - An entity is the group of its mentions, a fact that of its assertions; each belongs to one session and
-//!   goes with its episode, so a hidden session supports nothing. Uuids are computed from what is stored.
-//!   Documents are grouped by the first 64 bits of them and deleted by session, which has at most one current
-//!   episode.
+//! - Each mention and assertion belongs to one session and is removed with its episode, so a hidden session
+//!   supports nothing. Uuids are computed from stored names. Documents are grouped by the first 64 bits of the
+//!   uuid and deleted by session, which has at most one current episode.
 
+mod admission;
 mod center;
 mod group;
 mod lookup;
+mod ranking;
 mod time;
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -21,7 +22,9 @@ use baton_graph::{Claim, Label, Relation, node_uuid};
 use tantivy::TantivyDocument;
 use uuid::Uuid;
 
-use self::group::{Admission, Kin, Member};
+use self::admission::Admission;
+use self::group::Member;
+use self::ranking::Kind;
 use super::document::Drafter;
 use super::limits::{DETAIL_SESSIONS, GROUP_EPISODES, GROUP_SESSIONS, SIFTED_FACTS};
 use super::schema::{Fields, kind};
@@ -33,19 +36,19 @@ pub use self::time::{Sieve, Window};
 /// A question for entities or facts.
 #[derive(Clone, Copy)]
 pub struct GraphQuery<'a> {
-    /// Any text; one without a word lists what there is: the most supported first, of these the latest.
+    /// Any text. Without a word, everything is listed: the most supported first, then the latest.
     pub text: &'a str,
-    /// Sessions that support nothing, by id.
+    /// Returns true for ids of sessions that support nothing.
     pub exclude: &'a dyn Fn(&str) -> bool,
-    /// Of entities: only of these kinds; none: all.
+    /// Kinds of entities to return; empty means all.
     pub labels: &'a [Label],
-    /// Of facts: which.
+    /// Filter for facts.
     pub sieve: Sieve<'a>,
-    /// An entity: what is tied to it ranks first.
+    /// Entity whose neighbours rank first.
     pub center: Option<Uuid>,
-    /// How many to answer with.
+    /// Maximum number of results.
     pub limit: usize,
-    /// How many of the ranking to pass over.
+    /// Number of results to skip.
     pub offset: usize,
 }
 
@@ -54,92 +57,92 @@ pub struct GraphQuery<'a> {
 pub struct Page<T> {
     /// Best first.
     pub found: Vec<T>,
-    /// Whether there is more after it.
+    /// True if more results follow.
     pub more: bool,
 }
 
-/// An entity with what its sessions say of it together.
+/// An entity, put together from all its sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// The same entity of the same group always has the same one.
+    /// Stable: the same entity of a group always has the same uuid.
     pub uuid: Uuid,
-    /// What it is.
+    /// Kind.
     pub label: Label,
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// What its latest session says of it.
+    /// Description from its latest session.
     pub detail: String,
-    /// The group.
+    /// Group.
     pub group_id: String,
-    /// When the first of the episodes that have it was recorded.
+    /// Time at which the first episode that mentions it was recorded.
     pub created_at: Option<Timestamp>,
-    /// When it is first mentioned.
+    /// Time of its first mention.
     pub first_seen: Option<Timestamp>,
-    /// When the latest session that has it ended.
+    /// End of the latest session that mentions it.
     pub last_seen: Option<Timestamp>,
-    /// How often its sessions have it.
+    /// Number of mentions.
     pub count: u64,
-    /// How many sessions have it.
+    /// Number of sessions that mention it.
     pub sessions: u64,
-    /// The latest of them, each with the transcript line that has it first; at most 10.
+    /// The latest of these sessions, at most 10, each with the transcript line of the first mention.
     pub latest: Vec<(SessionId, u64)>,
-    /// The latest of the facts that say most of it, as a sentence.
+    /// Its most informative fact, as a sentence; the latest of several.
     pub telling: Option<String>,
-    /// Whether only models say so, of the latest sessions.
+    /// True if in the latest sessions only model answers say so.
     pub by_model: bool,
 }
 
-/// A fact with what its sessions say of it together.
+/// A fact, put together from all its sessions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fact {
-    /// The same fact of the same group always has the same one.
+    /// Stable: the same fact of a group always has the same uuid.
     pub uuid: Uuid,
-    /// How source and target bear on each other.
+    /// Relation between source and target.
     pub relation: Relation,
-    /// What that is called: the relation's name, or one that somebody gave it.
+    /// Name of the relation, or a name given by the author of the fact.
     pub name: String,
-    /// The entity it begins at.
+    /// Source entity.
     pub source: Uuid,
-    /// What that is called.
+    /// Its name.
     pub source_name: String,
-    /// The entity it ends at.
+    /// Target entity.
     pub target: Uuid,
-    /// What that is called.
+    /// Its name.
     pub target_name: String,
-    /// How the target is settled, where it can be otherwise; mostly empty.
+    /// Value of the target if it can vary; usually empty.
     pub value: String,
-    /// In a sentence, as its latest session has it.
+    /// The fact as a sentence, from its latest session.
     pub fact: String,
-    /// The group.
+    /// Group.
     pub group_id: String,
-    /// When the first of the episodes that say so was recorded.
+    /// Time at which the first supporting episode was recorded.
     pub created_at: Option<Timestamp>,
-    /// Since when it holds.
+    /// Start of validity.
     pub valid_at: Option<Timestamp>,
-    /// Since when it does not hold any more, by a later fact that contradicts it.
+    /// End of validity, set by a later contradicting fact.
     pub invalid_at: Option<Timestamp>,
-    /// When both were recorded.
+    /// Time by which both facts were recorded.
     pub expired_at: Option<Timestamp>,
-    /// The fact that contradicts it.
+    /// The contradicting fact.
     pub ended_by: Option<Uuid>,
-    /// When the latest session that says so ended.
+    /// End of the latest supporting session.
     pub reference_time: Option<Timestamp>,
-    /// How many sessions say so.
+    /// Number of supporting sessions.
     pub sessions: u64,
-    /// The latest of them, each with the transcript line that says it; at most 10.
+    /// The latest of these sessions, at most 10, each with the transcript line.
     pub latest: Vec<(SessionId, u64)>,
-    /// The latest episodes that say so; at most 50.
+    /// The latest supporting episodes, at most 50.
     pub episodes: Vec<Uuid>,
-    /// Whether only models say so, of the latest sessions.
+    /// True if in the latest sessions only model answers say so.
     pub by_model: bool,
 }
 
-/// The number that a uuid is grouped and found by: its first half. That two of a memory agree in it will not happen.
+/// Grouping key of a uuid: its first 64 bits. Collisions within one memory are negligible.
 pub(super) fn key(uuid: Uuid) -> u64 {
     uuid.as_u64_pair().0
 }
 
-/// The documents of an entry's mentions and assertions.
+/// Builds the documents of an entry's mentions and assertions.
 pub(super) fn documents(
     drafter: &mut Drafter,
     fields: &Fields,
@@ -155,11 +158,11 @@ pub(super) fn documents(
         document.add_u64(fields.count, u64::from(mention.count));
         document.add_text(fields.title, &mention.name);
         document.add_text(fields.text, &mention.detail);
-        // The name of a session may be others', too.
+        // Sessions may share a name, so the uuid is stored.
         if mention.label == Label::Session {
             document.add_bytes(fields.ends, mention.uuid.as_bytes());
         }
-        // A file is asked for by its last part, too.
+        // A file is also found by its last path component.
         let last = mention.name.rsplit('/').next().filter(|last| last.len() < mention.name.len()).unwrap_or_default();
         let tokens = drafter.tokens(&[mention.label.as_str(), &mention.name, last, &mention.detail]);
         document.add_text(fields.entity, tokens);
@@ -206,7 +209,7 @@ pub(super) fn documents(
     documents
 }
 
-/// What mentions and assertions have in common.
+/// Builds the fields that mentions and assertions share.
 fn document(fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize, uuid: Uuid, line: u64) -> TantivyDocument {
     let mut document = TantivyDocument::new();
     document.add_text(fields.session, entry.session.as_str());
@@ -225,8 +228,8 @@ fn document(fields: &Fields, entry: &Entry<'_>, place: &str, ordinal: usize, uui
 }
 
 impl Searcher {
-    /// The entities that fit a question: those near the center first, then by how well they fit, by how many sessions
-    /// support them, the latest first. Two questions over one memory give one order.
+    /// Returns matching entities: those near the center first, then by score, number of supporting sessions and time.
+    /// The order is the same for the same memory.
     ///
     /// # Errors
     ///
@@ -239,7 +242,7 @@ impl Searcher {
             Some(center) => center::nodes(&admission, key(center))?,
             None => center::Near::default(),
         };
-        let ranked = group::ranked(&admission, Kin::Nodes, query, &near, most)?;
+        let ranked = ranking::ranked(&admission, Kind::Nodes, query, &near, most)?;
         let page = ranked.iter().skip(query.offset).take(query.limit);
         let mut found = Vec::with_capacity(query.limit.min(ranked.len()));
         for subject in page {
@@ -264,7 +267,7 @@ impl Searcher {
             Some(center) => center::facts(&admission, key(center))?,
             None => center::Near::default(),
         };
-        let ranked = group::ranked(&admission, Kin::Facts, query, &near, most)?;
+        let ranked = ranking::ranked(&admission, Kind::Facts, query, &near, most)?;
         if !query.sieve.reads() {
             let page = ranked.iter().skip(query.offset).take(query.limit);
             let mut found = Vec::with_capacity(query.limit.min(ranked.len()));

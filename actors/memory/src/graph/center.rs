@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use baton_graph::{Label, Relation};
 use tantivy::{DocAddress, Term};
 
-use super::group::{Admission, first};
+use super::admission::{Admission, first};
 use crate::Error;
 use crate::limits::GRAPH_GROUPS;
 

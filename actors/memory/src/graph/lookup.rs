@@ -6,7 +6,7 @@ use baton_conversation::record::SessionId;
 use tantivy::Term;
 use uuid::Uuid;
 
-use super::group::Admission;
+use super::admission::Admission;
 use super::{Fact, Node, key};
 use crate::{Error, Searcher};
 

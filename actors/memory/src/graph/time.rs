@@ -5,7 +5,8 @@ use baton_graph::{End, Relation, Settled, end};
 use tantivy::{DocId, Term};
 
 use super::Fact;
-use super::group::{Admission, Group, claims, first};
+use super::admission::{Admission, claims, first};
+use super::group::Group;
 use crate::Error;
 use crate::snapshot::GraphColumns;
 

@@ -204,7 +204,7 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
 
 #[test]
 fn what_was_exported_by_the_first_version_is_imported_for_ever() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../replay-fixtures/schema/export.v1.jsonl");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../replay-fixtures/schema/export.v1.jsonl");
     if !fixture.exists() && std::env::var_os("BATON_UPDATE_FIXTURES").is_some() {
         fs::write(&fixture, Home::usual().export(&everything()).1).unwrap();
     }
