@@ -21,6 +21,7 @@ use std::io;
 use std::path::PathBuf;
 
 use baton_conversation::record::Position;
+use baton_protocol::Progress;
 
 use baton_journal::offline;
 use baton_store::chunks;
@@ -31,6 +32,16 @@ pub use import::{Built, clear, import};
 pub use source::{Offline, Source};
 pub(crate) use stats::fill;
 pub use stats::stats;
+
+/// Records or lines between two reports of progress.
+const PROGRESS_RECORDS: u64 = 1000;
+
+/// Reports every 1000th record, and the last one.
+fn report_progress(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, total: u64) {
+    if done.is_multiple_of(PROGRESS_RECORDS) || done == total {
+        progress(&Progress { what: what.to_owned(), done, total });
+    }
+}
 
 /// Why a home was not exported or imported.
 #[derive(Debug, thiserror::Error)]

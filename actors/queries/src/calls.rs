@@ -52,33 +52,26 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use baton_conversation::record::CommandId;
 use baton_protocol::{Failure, code, method};
 use serde_json::value::RawValue;
 
 pub use presence::presence;
 
 use super::Services;
-use super::client::{Out, failure, params};
-
-/// Why a call has no result.
-pub enum Ended {
-    /// The call is refused, or failed.
-    Failure(Failure),
-    /// Nobody waits for the answer any more.
-    ClientGone,
-}
-
-impl From<Failure> for Ended {
-    fn from(failure: Failure) -> Self {
-        Self::Failure(failure)
-    }
-}
+use super::client::{Out, QueryError, failure, params};
 
 pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
     failure(code::INTERNAL, format!("{what}: {error}"))
 }
 
-fn result(value: &impl serde::Serialize) -> Result<Box<RawValue>, Ended> {
+/// The request that events name as their cause.
+fn cause(command_id: Option<&str>) -> Option<CommandId> {
+    // A longer one is nobody's we know.
+    command_id.filter(|id| id.len() <= 128).map(CommandId::new)
+}
+
+fn result(value: &impl serde::Serialize) -> Result<Box<RawValue>, QueryError> {
     serde_json::value::to_raw_value(value).map_err(|error| internal("answer not written", error).into())
 }
 
@@ -92,7 +85,7 @@ pub async fn call(
     raw: Option<&RawValue>,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<Box<RawValue>, Ended> {
+) -> Result<Box<RawValue>, QueryError> {
     if *services.stop.borrow() {
         return Err(stopping().into());
     }
@@ -109,7 +102,7 @@ pub async fn call(
     let called = caught(dispatch(name, raw, services, out)).await;
     match called {
         // Whatever it was, this is why: actors end one after another.
-        Err(Ended::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
+        Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
             Err(stopping().into())
         }
         called => called,
@@ -117,7 +110,7 @@ pub async fn call(
 }
 
 /// A panic fails the call in which it happens, not the connection.
-async fn caught<T>(call: impl Future<Output = Result<T, Ended>>) -> Result<T, Ended> {
+async fn caught<T>(call: impl Future<Output = Result<T, QueryError>>) -> Result<T, QueryError> {
     let mut call = pin!(call);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))).unwrap_or_else(|_| {
@@ -138,7 +131,7 @@ async fn dispatch(
     raw: Option<&RawValue>,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<Box<RawValue>, Ended> {
+) -> Result<Box<RawValue>, QueryError> {
     match name {
         method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
         method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
@@ -204,11 +197,13 @@ mod tests {
     async fn a_panic_fails_one_call() {
         let breaks = async |at: Option<usize>| {
             tokio::task::yield_now().await;
-            at.map(|at| [0_u8; 1][at]).ok_or(Ended::ClientGone)
+            at.map(|at| [0_u8; 1][at]).ok_or(QueryError::ClientGone)
         };
-        let Err(Ended::Failure(failure)) = caught(breaks(Some(1))).await else { panic!("an index beyond the end") };
+        let Err(QueryError::Failure(failure)) = caught(breaks(Some(1))).await else {
+            panic!("an index beyond the end")
+        };
         assert!(failure.code == code::INTERNAL && failure.message.contains("defect"), "{failure:?}");
         assert!(matches!(caught(breaks(Some(0))).await, Ok(0)));
-        assert!(matches!(caught(breaks(None)).await, Err(Ended::ClientGone)));
+        assert!(matches!(caught(breaks(None)).await, Err(QueryError::ClientGone)));
     }
 }

@@ -23,6 +23,20 @@ pub trait Client: Send + Sync {
 /// Where the progress of a call goes.
 pub type Out = Arc<dyn Client>;
 
+/// Why a call has no result.
+pub enum QueryError {
+    /// The call is refused, or failed.
+    Failure(Failure),
+    /// Nobody waits for the answer any more.
+    ClientGone,
+}
+
+impl From<Failure> for QueryError {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
 /// The arguments of a call; none are an empty object.
 pub fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> Result<T, Failure> {
     let text = raw.map_or("{}", RawValue::get);

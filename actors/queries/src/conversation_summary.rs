@@ -13,10 +13,14 @@ use baton_episode::digest::{Abridged, Episode, Metadata, MetadataBuilder};
 use baton_events::session::EpisodeRef;
 
 use super::Services;
-use super::family::{CHILDREN_MAX, NAME_CHARS};
 use baton_memory::{MAX_LINKS, links};
 use baton_store::conversation::Error as EpisodeError;
 use baton_store::model_answer::current_answer;
+
+/// Most subagents of a session that are listed and counted; no session has been seen to have more.
+pub(super) const CHILDREN_MAX: usize = 512;
+/// Most characters of a name that an agent gives.
+pub(super) const NAME_CHARS: usize = 100;
 
 /// What a conversation comes to.
 #[derive(Default)]

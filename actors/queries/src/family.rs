@@ -18,11 +18,10 @@ use baton_redaction::redact;
 
 use self::succession::Succession;
 use super::Services;
+use super::conversation_summary::{CHILDREN_MAX, NAME_CHARS};
 use baton_config::settings::Settings;
 use baton_memory::{Error, RelatedSession, Searcher};
 
-/// Subagents of a session that are listed and counted: more than one session ever had.
-pub(super) const CHILDREN_MAX: usize = 512;
 /// Sessions whose own relatives are looked up, to tell whether they continue this one or another of its family.
 const YOUNGER_MAX: usize = 16;
 /// Sessions that took the place of one.
@@ -33,8 +32,6 @@ const FOUND_TOGETHER_MS: i64 = 10 * 60_000;
 const META_BYTES: u64 = 64 * 1024;
 /// Of a description, in characters.
 const DESCRIPTION_CHARS: usize = 300;
-/// Of a name that an agent gives.
-pub(super) const NAME_CHARS: usize = 100;
 
 /// Which of two sessions is the elder: the one whose first record is earlier; a fork repeats it, so then the one that was
 /// discovered earlier; where both were found at about the same time, in no particular order, the one that was left earlier;

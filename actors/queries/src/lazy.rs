@@ -1,8 +1,9 @@
 //! The lazy step: before a search, whatever it would otherwise miss is read and indexed.
 
+mod closing;
+mod coverage;
 pub(super) mod wanted;
 
-use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,22 +13,20 @@ use baton_events::session::{CloseReason, Kind, State};
 use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use tokio::sync::watch;
-use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, Interval};
 use uuid::Uuid;
 
+use self::closing::Closing;
+pub(super) use self::coverage::{catch_up, covered, holds_up};
 use self::wanted::Wanted;
-use super::Services;
-use super::calls::Ended;
-use super::client::{Out, failure};
-use super::resolve;
+use super::client::{Out, QueryError, failure};
+use super::{SESSIONS_NAMED, Services};
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::Settings;
-use baton_tracking::indexer::Want;
-use baton_tracking::session::{CloseCall, Closed, Outcome};
+use baton_tracking::session::CloseCall;
 use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
 
@@ -75,7 +74,7 @@ impl Step {
             return;
         }
         self.pending += 1;
-        if self.pending_sessions.len() < resolve::NAMED {
+        if self.pending_sessions.len() < SESSIONS_NAMED {
             self.pending_sessions.push(id);
         }
     }
@@ -141,7 +140,7 @@ pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
 }
 
 /// Waits until the history that was found is read, telling the client how far it is.
-pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(), Ended> {
+pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(), QueryError> {
     // The watcher answers after its first look at everything, whose finds it has by then given to the supervisor; and
     // the supervisor answers after it has taken them in.
     let _ = services.watcher.overview().await;
@@ -172,7 +171,7 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
             }
         }
         if out.is_closed() {
-            return Err(Ended::ClientGone);
+            return Err(QueryError::ClientGone);
         }
         if to_tell {
             out.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
@@ -284,7 +283,7 @@ fn left_out(hung: &[PathBuf]) -> Option<String> {
 /// were read before are read whatever it takes, with [`limits::LAZY_SESSIONS`] sessions at most that were never read or have
 /// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
 /// the first time, nothing is waited for beyond the budget. What did not fit goes to the backlog, before everything else there.
-pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, Ended> {
+pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, QueryError> {
     let budget = services.settings.now().lazy_budget;
     let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
     // Without the watcher the answer is what is known.
@@ -369,200 +368,10 @@ fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted
     })
 }
 
-/// Sessions being closed for one query.
-struct Closing<'a> {
-    services: &'a Arc<Services>,
-    out: &'a Out,
-    step: Step,
-    /// Still to be begun: what the answer waits for, and what it does not.
-    first: VecDeque<Wanted>,
-    beyond: VecDeque<Wanted>,
-    /// Until when `beyond` is begun and waited for.
-    until: Instant,
-    at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
-    /// Of those at work, the ones that the answer waits for, and the others.
-    awaited: BTreeSet<SessionId>,
-    hoped_for: BTreeSet<SessionId>,
-    done: u64,
-    total: u64,
-}
-
-impl<'a> Closing<'a> {
-    fn new(
-        services: &'a Arc<Services>,
-        out: &'a Out,
-        step: Step,
-        first: Vec<Wanted>,
-        beyond: Vec<Wanted>,
-        until: Instant,
-    ) -> Self {
-        let total = (first.len() + beyond.len()) as u64;
-        let (first, beyond) = (first.into(), beyond.into());
-        let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
-        Self { services, out, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
-    }
-
-    async fn run(mut self) -> Result<Step, Ended> {
-        let mut told = tokio::time::interval(TELL);
-        loop {
-            self.begin();
-            let in_time = Instant::now() < self.until;
-            if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
-                break;
-            }
-            tokio::select! {
-                Some(closed) = self.at_work.join_next() => self.take(closed),
-                // The last ones that are hoped for are given up then.
-                () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
-                _ = told.tick() => {
-                    if self.out.is_closed() {
-                        self.let_go();
-                        return Err(Ended::ClientGone);
-                    }
-                    let (done, total) = (self.done, self.total);
-                    if done > 0 {
-                        self.out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
-                    }
-                }
-            }
-        }
-        self.let_go();
-        Ok(self.step)
-    }
-
-    /// Begins as many as may be at work.
-    fn begin(&mut self) {
-        while self.at_work.len() < limits::LAZY_AT_ONCE {
-            let next = match self.first.pop_front() {
-                Some(next) => {
-                    self.awaited.insert(next.id.clone());
-                    next
-                }
-                None if Instant::now() < self.until => {
-                    let Some(next) = self.beyond.pop_front() else { return };
-                    self.hoped_for.insert(next.id.clone());
-                    next
-                }
-                None => return,
-            };
-            let supervisor = self.services.supervisor.clone();
-            self.at_work.spawn(async move {
-                let call = close_call(CloseReason::LazyQuery);
-                let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
-                (next.id, closed)
-            });
-        }
-    }
-
-    fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
-        self.done += 1;
-        // A task that broke has told of its session nothing, and that is what the answer says.
-        let Ok((id, closed)) = closed else {
-            self.step.pending += 1;
-            return;
-        };
-        self.awaited.remove(&id);
-        self.hoped_for.remove(&id);
-        match closed {
-            Ok(closed) => {
-                self.step.position = self.step.position.max(closed.position);
-                match closed.outcome {
-                    Outcome::Stored | Outcome::Replaced(_) => self.step.indexed += 1,
-                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.left(&id),
-                    _ => {}
-                }
-            }
-            // It could not be read in time, or its actor is down: the answer says that it may be missing.
-            Err(_) => self.step.left(&id),
-        }
-    }
-
-    /// What has begun goes on by itself; what has not goes to the backlog. Neither is in the answer, which says so.
-    fn let_go(&mut self) {
-        self.at_work.detach_all();
-        for id in self.awaited.iter().chain(&self.hoped_for) {
-            self.step.left(id);
-        }
-        let mut rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
-        for wanted in &rest {
-            self.step.left(&wanted.id);
-        }
-        if self.step.is_backfill {
-            // They come in their turn anyway, the newest first.
-            rest.truncate(limits::LAZY_SESSIONS);
-        }
-        self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
-    }
-}
-
 /// A close of a kind that ends no session.
 pub(super) fn close_call(reason: CloseReason) -> CloseCall {
     let command = CommandId::new(&Uuid::new_v4().to_string());
     CloseCall { reason, note: None, by_self: false, command }
-}
-
-/// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
-/// moves for a person who waits for all history. How far searches cover the log then.
-pub(super) async fn catch_up(services: &Services, out: &Out, position: Position, all: bool) -> Result<Position, Ended> {
-    catching_up(services, out, position, all, None).await
-}
-
-/// The same for a step: not beyond its budget where that is all there is, or where a large conversation is put off.
-pub(super) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, Ended> {
-    catching_up(services, out, step.position, all, Some(step)).await
-}
-
-async fn catching_up(
-    services: &Services,
-    out: &Out,
-    position: Position,
-    all: bool,
-    step: Option<&Step>,
-) -> Result<Position, Ended> {
-    // What comes behind the position is no progress of this wait.
-    let covered = || services.indexer.covered().up_to(position);
-    let begun = covered();
-    let (mut reached, since) = (begun, Instant::now());
-    let mut moved = since;
-    loop {
-        let holds_up = holds_up(services, all);
-        let bounded = step.filter(|step| step.is_backfill || !all && holds_up);
-        let left = bounded.map(|step| step.until - Instant::now());
-        let is_late = step.is_some_and(|step| Instant::now() >= step.until);
-        let want = if holds_up && is_late { Want::ButLarge } else { Want::Whole };
-        let patience = left.map_or(TELL, |left| TELL.min(left));
-        match services.indexer.covers(position, want, patience).await {
-            Ok(_) => return Ok(services.indexer.covered().whole),
-            Err(CallError::Gone) => return Err(no_memory(services).into()),
-            Err(CallError::TimedOut) => {}
-        }
-        let (now, problem) = (covered(), services.indexer.memory().1);
-        if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
-            // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
-            return Ok(now.whole);
-        }
-        if now != reached {
-            (reached, moved) = (now, Instant::now());
-        }
-        if out.is_closed() {
-            return Err(Ended::ClientGone);
-        }
-        let waited = if all { moved.elapsed() } else { since.elapsed() };
-        if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
-            // What searches cover is the answer, and it says so.
-            return Ok(reached.whole);
-        }
-        let begun = begun.but_large.0;
-        let (done, total) = (reached.but_large.0.saturating_sub(begun), position.0.saturating_sub(begun));
-        out.progress(&Progress { what: "indexing".to_owned(), done, total });
-    }
-}
-
-/// Whether a large conversation is put off that is not waited for: who waits for everything waits for what nobody works in.
-pub(super) fn holds_up(services: &Services, all: bool) -> bool {
-    let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
-    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));
-    !owed.is_empty() && (!all || owed.iter().all(is_at_work))
 }
 
 /// There is nothing to search in at the moment: why, and what to do.

@@ -59,6 +59,9 @@ use baton_tracking::watcher;
 use baton_vault::Scribe;
 use baton_views::conversation::Conversations;
 
+/// How many sessions an answer names where there may be more.
+const SESSIONS_NAMED: usize = 8;
+
 /// Everything that answering takes; shared by all who ask.
 #[derive(Clone)]
 pub struct Services {

@@ -13,13 +13,15 @@
 //! - What cannot be redacted again (damaged, with events of a newer version, another text each time) is left
 //!   and named by `status`.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod scan;
+mod traces;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baton_conversation::filter::FILTER_VERSION;
 use baton_conversation::record::SessionId;
@@ -29,16 +31,16 @@ use baton_events::session::{Phase, Rejection};
 use baton_protocol::answer;
 use baton_redaction::redact;
 use serde::{Deserialize, Serialize};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
+use self::scan::{owed, waiting};
+use self::traces::tells_secrets;
 use crate::Services;
-use crate::session_states_file;
 use baton_base::actor_address::CallError;
 use baton_base::durable;
 use baton_base::limits;
-use baton_base::project::is_directory;
 use baton_base::transcript_file;
-use baton_tracking::indexer::redacting::{Again, Error, of_disk};
+use baton_tracking::indexer::redacting::{Again, Error};
 use baton_tracking::session::{Switch, Switched};
 
 /// How far it is, in the folder of the log.
@@ -49,12 +51,6 @@ const LIST: &str = "redacted.list";
 const LIST_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The format of the mark.
 const FORMAT: u32 = 1;
-/// How long sessions are looked at before others of the background have their turn.
-const TURN: Duration = Duration::from_millis(100);
-/// How often how far it is is written down.
-const NOTED: Duration = Duration::from_secs(5);
-/// How long it stands back while questions are answered.
-const STAND_BACK: Duration = Duration::from_secs(5);
 /// Until something that could not be done is tried again; each time twice as long, up to [`RETRY_MOST`].
 const RETRY: Duration = Duration::from_secs(1);
 /// How often one session is redacted until nothing of it changes, besides once for each event that its notes need.
@@ -63,10 +59,6 @@ const PASSES: usize = 2;
 const ASKED: u32 = 3;
 /// Sessions that are named in one line.
 const NAMED: usize = 5;
-/// Notes that people edited and that are remembered.
-const EDITED: usize = 64;
-/// Largest note that is looked at.
-const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// See [`RETRY`].
 const RETRY_MOST: Duration = Duration::from_secs(600);
 
@@ -246,37 +238,6 @@ impl Redacting {
         Ok(())
     }
 
-    /// Looks at every session and memo, and redacts those again whose text changes. Those that are to be tried again, and the
-    /// last one.
-    async fn look_at_all(&self, services: &Arc<Services>) -> (Vec<Later>, Option<String>) {
-        let mark = self.shown().mark.clone();
-        let mut waiting = waiting(&mark, &services.table.now());
-        let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
-        while !waiting.is_empty() {
-            let looked = self.look_at_some(services, waiting).await;
-            waiting = looked.rest;
-            for id in looked.clean {
-                self.shown().mark.left.remove(id.as_str());
-            }
-            for id in looked.changing {
-                later.extend(self.attempt(services, Later { id, why: String::new(), asked: None }).await);
-            }
-            for (id, error) in looked.failed {
-                later.extend(self.judge(Later { id, why: String::new(), asked: None }, Err(error)));
-            }
-            let mut shown = self.shown();
-            shown.done = shown.total.saturating_sub((waiting.len() + later.len()) as u64);
-            drop(shown);
-            last = looked.last.map(|id| id.to_string()).max(last);
-            // What waits to be tried again must not be passed over after a kill.
-            if later.is_empty() && noted.elapsed() >= NOTED {
-                noted = Instant::now();
-                self.note(|mark| mark.after.clone_from(&last));
-            }
-        }
-        (later, last)
-    }
-
     /// Redacts one again. If that has to be tried once more, it comes back.
     async fn attempt(&self, services: &Arc<Services>, mut later: Later) -> Option<Later> {
         let redacted = self.redact(services, &later.id, &mut later.asked).await;
@@ -300,42 +261,6 @@ impl Redacting {
     fn give_up(&self, id: &SessionId, why: String) {
         tracing::warn!(session = %id, why, "not redacted again");
         self.shown().mark.left.insert(id.to_string(), why);
-    }
-
-    /// Looks at as many as there is time for in one turn.
-    async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
-        let mut asked = services.throttle.questions();
-        let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
-        let room = services.throttle.wait_for_background().await;
-        let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
-        let first = waiting.front().cloned();
-        let looking = tokio::task::spawn_blocking(move || {
-            let _room = room;
-            let begun = Instant::now();
-            let mut looked = Looked { rest: waiting, ..Looked::default() };
-            while begun.elapsed() < TURN
-                && let Some(id) = looked.rest.pop_front()
-            {
-                let look = || match memo::uuid_of_key(id.as_str()) {
-                    Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
-                    None => indexer.holds_more_to_redact(&table, &id),
-                };
-                let broke = |_| Err(Error::Refused("looking at it broke".to_owned()));
-                match catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke) {
-                    Ok(true) => looked.changing.push(id.clone()),
-                    Ok(false) => looked.clean.push(id.clone()),
-                    Err(error) => looked.failed.push((id.clone(), error)),
-                }
-                looked.last = Some(id);
-            }
-            looked
-        });
-        // Where looking at one breaks, the others still have their turn.
-        looking.await.unwrap_or_else(|error| {
-            let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
-            let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
-            Looked { rest, failed, last: first, ..Looked::default() }
-        })
     }
 
     /// Redacts what is stored of one session or memo again, and has that recorded. `asked`: what it was asked to record and
@@ -424,76 +349,6 @@ impl Redacting {
             Switched::Refused(_) | Switched::Stopped(_) => Err(Error::Busy),
         })
     }
-
-    /// Takes what the changed ones said before out of everything that was made of it. To do so twice does no harm. What
-    /// refuses keeps nothing else from being done.
-    async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
-        let table = services.table.now();
-        let changed: Vec<SessionId> = match self.shown() {
-            shown if shown.has_traces => shown.changed.iter().cloned().collect(),
-            _ => return Ok(()),
-        };
-        let mut problems: Vec<String> =
-            services.indexer.purge_changed(&changed, table.position()).await.err().into_iter().collect();
-        let is_there = |id: &&SessionId| table.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
-        let sessions: Vec<SessionId> = changed.iter().filter(is_there).cloned().collect();
-        let (indexer, reader, of) = (services.indexer.clone(), services.table.clone(), sessions.clone());
-        let collecting = tokio::task::spawn_blocking(move || {
-            let collected = of.into_iter().map(|id| (indexer.collect_now(&reader, &id), id));
-            collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
-        });
-        match collecting.await {
-            Ok(refused) => {
-                for (id, error) in refused {
-                    let why = format!("superseded chunks are still there: {error}");
-                    match error {
-                        Error::Lasting(_) => self.give_up(&id, why),
-                        _ => problems.push(format!("session {id}: {why}")),
-                    }
-                }
-            }
-            Err(error) => problems.push(error.to_string()),
-        }
-        let states = services.clone();
-        let written = tokio::task::spawn_blocking(move || session_states_file::write(&states)).await;
-        let written =
-            written.map_err(|error| error.to_string()).and_then(|written| written.map_err(|error| error.to_string()));
-        problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
-        // Their notes are made anew of what is stored now; what people wrote in them stays.
-        if !sessions.is_empty() {
-            match services.scribe.forget(&sessions).await {
-                Ok(theirs) => {
-                    let telling =
-                        move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();
-                    let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
-                    self.note(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
-                }
-                Err(problem) => problems.push(problem),
-            }
-        }
-        match named(problems.into_iter()) {
-            Some(problem) => Err(problem),
-            None => {
-                self.shown().has_traces = false;
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Whether a note holds what would be redacted; one that cannot be read may. Blocks for a short read.
-fn tells_secrets(note: &str) -> bool {
-    let note = Path::new(note);
-    // Vaults lie on shares that may not answer.
-    let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
-    match is_there.then(|| transcript_file::read(note, NOTE_MAX_BYTES)) {
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,
-        Some(Ok(bytes)) => {
-            let text = String::from_utf8_lossy(&bytes);
-            redact(&text) != text
-        }
-        _ => true,
-    }
 }
 
 fn refused(error: impl std::fmt::Display) -> Error {
@@ -516,30 +371,6 @@ struct Later {
     why: String,
     /// What it was asked to record, and may have recorded.
     asked: Option<Again>,
-}
-
-/// What one turn came to.
-#[derive(Default)]
-struct Looked {
-    rest: VecDeque<SessionId>,
-    clean: Vec<SessionId>,
-    changing: Vec<SessionId>,
-    failed: Vec<(SessionId, Error)>,
-    last: Option<SessionId>,
-}
-
-/// Those to be looked at: those that could not be redacted, and those behind the last one.
-fn waiting(mark: &MarkV1, table: &SessionTable) -> VecDeque<SessionId> {
-    let left = mark.left.keys().filter_map(|id| SessionId::new(id));
-    left.chain(owed(table, mark.after.as_deref())).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Every session and memo behind an id, in the order of their ids.
-fn owed(table: &SessionTable, after: Option<&str>) -> Vec<SessionId> {
-    let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten).map(|(id, _)| id.clone());
-    let memos = table.memos().filter(|(_, row)| row.state.memo.is_some()).map(|(uuid, _)| memo::key(uuid));
-    let all: BTreeSet<SessionId> = sessions.chain(memos).collect();
-    all.into_iter().filter(|id| after.is_none_or(|after| id.as_str() > after)).collect()
 }
 
 /// A line that is torn names nothing.

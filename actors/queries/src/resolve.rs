@@ -12,15 +12,13 @@ use baton_events::projection::table::{Belonging, SessionTable};
 use baton_protocol::{Caller, Failure, code};
 
 use super::client::failure;
-use super::{Services, lazy};
+use super::{SESSIONS_NAMED, Services, lazy};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, Stop};
 use baton_tracking::hooks::lineage;
 
-/// Sessions that an answer names where there may be many.
-pub(super) const NAMED: usize = 8;
 /// Fewest characters with which the beginning of an id names a session.
 const START_CHARS: usize = 8;
 /// Projects that are named where none fits.
@@ -139,7 +137,7 @@ pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Op
 async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
     let Ok(grown) = services.watcher.refresh().await else { return };
     let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
-    others.extend(meant.split_off(meant.len().min(NAMED)));
+    others.extend(meant.split_off(meant.len().min(SESSIONS_NAMED)));
     // The watcher tells of more by itself.
     others.truncate(limits::LAZY_TOLD);
     services.supervisor.seen(others);
@@ -258,8 +256,8 @@ fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<Se
 }
 
 fn names(ids: &[&SessionId]) -> String {
-    let mut named: Vec<&str> = ids.iter().take(NAMED).map(|id| id.as_str()).collect();
-    if ids.len() > NAMED {
+    let mut named: Vec<&str> = ids.iter().take(SESSIONS_NAMED).map(|id| id.as_str()).collect();
+    if ids.len() > SESSIONS_NAMED {
         named.push("…");
     }
     named.join(", ")
@@ -324,8 +322,8 @@ fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
         [only] => Ok((*only).to_owned()),
         [] => Err(failure(code::NOT_FOUND, no_project(projects, trimmed))),
         several => {
-            let more = if several.len() > NAMED { ", …" } else { "" };
-            let named = several[..several.len().min(NAMED)].join(", ");
+            let more = if several.len() > SESSIONS_NAMED { ", …" } else { "" };
+            let named = several[..several.len().min(SESSIONS_NAMED)].join(", ");
             let message = format!("{text:?} fits {} projects: {named}{more}; give the directory", several.len());
             Err(failure(code::NOT_FOUND, message))
         }

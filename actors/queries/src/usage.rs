@@ -9,7 +9,8 @@ use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
 use baton_redaction::redact;
 
 use super::Services;
-use super::family::{CHILDREN_MAX, Family};
+use super::conversation_summary::CHILDREN_MAX;
+use super::family::Family;
 
 /// Elder sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;

@@ -18,8 +18,7 @@ use super::rate::Rate;
 use baton_base::limits;
 use baton_queries::Services;
 use baton_queries::calls;
-use baton_queries::calls::Ended;
-use baton_queries::client::{Client, Out, failure, params, redacted};
+use baton_queries::client::{Client, Out, QueryError, failure, params, redacted};
 use baton_tracking::hooks::Present;
 
 /// Limit of queued lines. A client that calls a lot without reading its answers must wait.
@@ -284,8 +283,8 @@ async fn answer(
     }
     match called {
         Ok(result) => out.send(&Answer { jsonrpc: "2.0", id: Some(id), result: Some(result), error: None }).await,
-        Err(Ended::Failure(failure)) => fail(out, Some(id), failure).await,
-        Err(Ended::ClientGone) => Err(io::ErrorKind::BrokenPipe.into()),
+        Err(QueryError::Failure(failure)) => fail(out, Some(id), failure).await,
+        Err(QueryError::ClientGone) => Err(io::ErrorKind::BrokenPipe.into()),
     }
 }
 

@@ -30,7 +30,7 @@ use baton_protocol::Progress;
 use baton_redaction::json::redact_json;
 
 use super::spool::Spool;
-use super::{Error, Source};
+use super::{Error, Source, report_progress};
 use baton_journal::session_stream;
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Exact, Fold};
@@ -39,8 +39,6 @@ use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
 /// How often the export moves on to a later end of the log because a conversation was replaced under it.
 const ROUNDS_MAX: usize = 8;
-/// Records between two words about progress.
-const PROGRESS_RECORDS: u64 = 1000;
 /// Losses that are named; more are only counted.
 const NAMED_MAX: usize = 10;
 
@@ -134,7 +132,7 @@ pub fn export(
     let (mut records, total) = (0, survey.records);
     source.records(from, tail.position, session.as_ref(), &mut |exact| {
         records += 1;
-        tell(progress, "writing events", records, total);
+        report_progress(progress, "writing events", records, total);
         let told = if redacts { survey.hiding.json(&exact)? } else { None };
         let json = told.as_deref().map_or_else(|| json_of(&exact), Ok)?;
         line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
@@ -195,12 +193,6 @@ fn json_of(exact: &Exact) -> Result<&str, Error> {
     json.filter(|json| !json.contains('\n')).ok_or(Error::NoLine { position: exact.position })
 }
 
-pub(super) fn tell(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, total: u64) {
-    if done.is_multiple_of(PROGRESS_RECORDS) || done == total {
-        progress(&Progress { what: what.to_owned(), done, total });
-    }
-}
-
 /// What is not told of records.
 struct Hiding {
     /// Sessions of which no group is told.
@@ -257,7 +249,7 @@ impl Survey {
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<(), Error> {
         source.records(from, to, session, &mut |exact| {
-            tell(progress, "reading events", exact.position.0, to.0);
+            report_progress(progress, "reading events", exact.position.0, to.0);
             self.take(&exact)
         })?;
         self.fold.publish(Tail::default());

@@ -16,8 +16,7 @@ use baton_redaction::json::redact_json;
 use baton_redaction::redact;
 use serde_json::value::RawValue;
 
-use super::Error;
-use super::export::tell;
+use super::{Error, report_progress};
 use baton_store::chunks;
 use baton_store::chunks::{ChunkStore, ManifestId};
 
@@ -76,7 +75,7 @@ impl Spool {
                 let kept = self.session(store, id, manifest, notes)?;
                 self.sessions.insert(id.clone(), kept);
             }
-            tell(progress, "reading conversations", done, total);
+            report_progress(progress, "reading conversations", done, total);
         }
         Ok(())
     }

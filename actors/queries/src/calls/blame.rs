@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton_outcomes as outcomes;
 use baton_protocol::{BlameParams, Failure, answer};
 
-use super::Ended;
+use super::QueryError;
 use super::outcome_query::{Court, Heard, entries, judged, needed};
 use crate::Services;
 use crate::client::Out;
@@ -25,7 +25,11 @@ fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure
 }
 
 /// A path that lies in the caller's directory is meant as it is there, if any session knows it so.
-pub(crate) async fn blame(asked: BlameParams, services: &Arc<Services>, out: &Out) -> Result<answer::Blame, Ended> {
+pub(crate) async fn blame(
+    asked: BlameParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Blame, QueryError> {
     let path = needed(&asked.path, "the path")?.to_owned();
     let limit = entries(asked.limit, LISTED);
     let directory = asked.caller.directory.clone();

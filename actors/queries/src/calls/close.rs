@@ -10,7 +10,7 @@ use baton_protocol::{CloseParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::{Ended, enrichment};
+use super::{QueryError, enrichment};
 use crate::client::failure;
 use crate::{Services, answers, resolve};
 use baton_base::actor_address::CallError;
@@ -20,7 +20,7 @@ use baton_tracking::session::{CloseCall, Closed, Outcome};
 /// Longest id of a command, in bytes.
 const COMMAND_ID_BYTES: usize = 128;
 
-pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, Ended> {
+pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, QueryError> {
     let id = match resolve::meant(services, asked.session.as_deref(), &asked.caller).await {
         Ok(id) => id,
         Err(failure) if failure.code == code::NOT_FOUND => {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_protocol::{answer, code};
 
-use super::Ended;
+use super::QueryError;
 use super::looking::told_of;
 use super::verify::{GivenUpWith, Under};
 use crate::Services;
@@ -13,7 +13,7 @@ use crate::compaction;
 use crate::compaction::Error;
 use baton_journal::CompactError;
 
-pub(crate) async fn compact(services: &Arc<Services>, out: &Out) -> Result<answer::Compact, Ended> {
+pub(crate) async fn compact(services: &Arc<Services>, out: &Out) -> Result<answer::Compact, QueryError> {
     let under = Arc::new(Under::default());
     let given_up_with = GivenUpWith(under.clone());
     under.way("looking through conversations", 0, 0);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use baton_protocol::{ConfigParams, answer, code};
 use baton_redaction::redact;
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::Services;
 use crate::client::failure;
 use baton_config::configuration::{Remark, WriteError};
 
-pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, Ended> {
+pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, QueryError> {
     let configuration = services.configuration.clone();
     let ConfigParams { import, force, dry_run } = asked;
     let imported = match import {
@@ -49,7 +49,7 @@ pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Res
 }
 
 /// Why nothing was written, as the caller is told.
-pub(super) fn refused(error: WriteError) -> Ended {
+pub(super) fn refused(error: WriteError) -> QueryError {
     let code = match &error {
         WriteError::Io(_) => code::INTERNAL,
         WriteError::Mistaken(_) | WriteError::Refused(_) => code::INVALID_PARAMS,

@@ -7,14 +7,14 @@ use baton_enrichment::ledger::{By, Spent};
 use baton_protocol::{CostsParams, answer, code};
 use baton_redaction::redact;
 
-use super::Ended;
+use super::QueryError;
 use crate::Services;
 use crate::client::failure;
 
 /// Most rows of an answer; the total counts all.
 const ROWS: usize = 1_000;
 
-pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Result<answer::Costs, Ended> {
+pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Result<answer::Costs, QueryError> {
     let by = match asked.by.as_deref() {
         None => By::Day,
         Some(name) => By::parse(name).ok_or_else(|| {

@@ -8,9 +8,9 @@ use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{cause, findable, refused, session_of, uuid, wiped};
+use super::memory::{findable, refused, session_of, uuid, wiped};
 use super::search::{Ready, ready};
-use super::{Ended, internal};
+use super::{QueryError, cause, internal};
 use crate::client::{Out, failure};
 use crate::{Services, lazy, resolve};
 use baton_base::actor_address::CallError;
@@ -21,7 +21,7 @@ use baton_tracking::session::{Switch, Switched};
 const NAMED: usize = 8;
 
 /// Has an episode found no more: a session's until its content changes, what was added for good, with its words.
-pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
+pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     if services.table.now().memo_row(uuid).is_some() {
@@ -76,7 +76,7 @@ pub(crate) async fn clear(
     asked: ClearGraphParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<(answer::ClearGraph, bool), Ended> {
+) -> Result<(answer::ClearGraph, bool), QueryError> {
     // What was written by now is meant, read or not.
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };

@@ -10,11 +10,11 @@ use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParam
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{cause, findable, group_of, refused, session_of, uuid, wiped};
-use super::{Ended, internal};
+use super::memory::{findable, group_of, refused, session_of, uuid, wiped};
+use super::{QueryError, cause, internal};
 use crate::client::failure;
 use crate::family::facts::Sight;
-use crate::{Services, graph as told, page, resolve};
+use crate::{SESSIONS_NAMED, Services, graph as told, page};
 use baton_memory::{Fact, Searcher};
 use baton_memos::{Done, Wanted};
 
@@ -22,7 +22,7 @@ use baton_memos::{Done, Wanted};
 const MOST: usize = 100;
 
 /// Remembers a fact. When this returns it is durable, and the next search finds it.
-pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Result<answer::AddTriplet, Ended> {
+pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Result<answer::AddTriplet, QueryError> {
     let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
     let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
@@ -59,7 +59,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
 }
 
 /// One fact.
-pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, Ended> {
+pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let looking = services.clone();
     let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
@@ -67,7 +67,7 @@ pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<a
 }
 
 /// Has a fact found no more, and the triplets that state nothing else with it.
-pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, Ended> {
+pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     let looking = services.clone();
@@ -104,7 +104,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
         [] => String::new(),
         notes => format!(
             ". What supports it stays: of notes delete_episode deletes all, {}",
-            notes[..notes.len().min(resolve::NAMED)].join(", ")
+            notes[..notes.len().min(SESSIONS_NAMED)].join(", ")
         ),
     };
     // A triplet went with its words.
@@ -123,7 +123,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
 pub(crate) async fn of_episodes(
     asked: EpisodeEntitiesParams,
     services: &Arc<Services>,
-) -> Result<answer::EpisodeEntities, Ended> {
+) -> Result<answer::EpisodeEntities, QueryError> {
     let mut owners: Vec<SessionId> = Vec::new();
     for text in &asked.episode_uuids {
         let uuid = uuid(text)?;
@@ -194,7 +194,7 @@ fn edge(fact: Fact) -> answer::Edge {
 async fn look<T: Send + 'static>(
     services: &Arc<Services>,
     ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,
-) -> Result<T, Ended> {
+) -> Result<T, QueryError> {
     let searcher = services.indexer.searcher().map_err(|_| crate::lazy::no_memory(services))?;
     let searcher = searcher.without_facts(services.table.now().deleted_facts());
     let looking = tokio::task::spawn_blocking(move || ask(&searcher));

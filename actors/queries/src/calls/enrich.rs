@@ -12,9 +12,9 @@ use baton_protocol::{EnrichParams, Progress, answer, code};
 use tokio::task::JoinSet;
 
 use super::looking::told_of;
-use super::{Ended, enrichment};
+use super::{QueryError, enrichment};
 use crate::client::{Out, failure};
-use crate::{Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
 use baton_tracking::enricher::{Allowance, By, Done, Outcome};
@@ -22,7 +22,11 @@ use baton_tracking::enricher::{Allowance, By, Done, Outcome};
 /// After so many failures in a row that are the endpoint's, the others are not tried.
 const FAILURES: u64 = 3;
 
-pub(crate) async fn enrich(asked: EnrichParams, services: &Arc<Services>, out: &Out) -> Result<answer::Enrich, Ended> {
+pub(crate) async fn enrich(
+    asked: EnrichParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Enrich, QueryError> {
     if services.settings.now().llm.is_none() {
         let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
                        llm.base_url where it is not OpenAI's";
@@ -144,7 +148,7 @@ async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
 fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Done) {
     (sum.calls, sum.unknown_calls) = (sum.calls + done.calls, sum.unknown_calls + done.unknown);
     let mut name = |why: String| {
-        if sum.failed.len() < resolve::NAMED {
+        if sum.failed.len() < SESSIONS_NAMED {
             sum.failed.push(answer::EnrichFailure { session_id: id.to_string(), why });
         }
     };

@@ -18,7 +18,7 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::search::{Ready, asking, ready};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, answers, graph, lazy, memo as added, page, resolve};
 
@@ -42,7 +42,7 @@ pub(crate) async fn episodes(
     asked: EpisodesParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Episodes, Ended> {
+) -> Result<answer::Episodes, QueryError> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let asking = asking(services, &asked.caller, "");
@@ -128,7 +128,7 @@ pub(crate) async fn episodes(
         Some(found)
     });
     let found = found.await.map_err(|error| internal("reading the episodes broke", error))?;
-    let Some(mut found) = found else { return Err(Ended::ClientGone) };
+    let Some(mut found) = found else { return Err(QueryError::ClientGone) };
     let shortened = found.fit(tokens);
     if let Some(first) = asked_for.filter(|_| found.episodes.is_empty() && found.unreadable == 0) {
         let first: String = redact(&first).chars().take(SHOWN_CHARS).collect();

@@ -12,7 +12,7 @@ use baton_protocol::{ExplainParams, answer};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::{Services, answers, memo, resolve};
 use baton_journal::ReadError;
 use baton_tracking::watcher::Overview;
@@ -22,7 +22,7 @@ const EVENTS: usize = 500;
 /// Records that are read at once.
 const STEP: usize = 512;
 
-pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> Result<answer::Explain, Ended> {
+pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> Result<answer::Explain, QueryError> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
         return of_memo(services, uuid, added, SequenceNumber(asked.after)).await;
     }
@@ -55,7 +55,7 @@ async fn of_memo(
     uuid: Uuid,
     added: Memo,
     after: SequenceNumber,
-) -> Result<answer::Explain, Ended> {
+) -> Result<answer::Explain, QueryError> {
     let services = services.clone();
     let read = tokio::task::spawn_blocking(move || {
         let policy = services.settings.now().policy.clone();

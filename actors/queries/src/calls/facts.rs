@@ -7,7 +7,7 @@ use baton_conversation::record::Timestamp;
 use baton_graph::Relation;
 use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
 
-use super::Ended;
+use super::QueryError;
 use super::found::{Found, Wanted, found};
 use crate::client::{Out, failure};
 use crate::family::facts::Sight;
@@ -18,7 +18,11 @@ use baton_memory::Window;
 const NAME_CHARS: usize = 100;
 
 /// Facts that fit the words, best first; without words all, the most supported first.
-pub(crate) async fn facts(asked: FactsParams, services: &Arc<Services>, out: &Out) -> Result<answer::Facts, Ended> {
+pub(crate) async fn facts(
+    asked: FactsParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Facts, QueryError> {
     let wanted = wanted(&asked, services.clock.now())?;
     let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;

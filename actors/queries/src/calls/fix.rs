@@ -6,7 +6,7 @@ use baton_outcomes as outcomes;
 use baton_protocol::{FixParams, answer};
 use baton_redaction::redact;
 
-use super::Ended;
+use super::QueryError;
 use super::outcome_query::{entries, judged, needed};
 use crate::Services;
 use crate::client::Out;
@@ -18,7 +18,7 @@ const SESSIONS: usize = 200;
 const MATCHES: usize = 3;
 
 /// Looks for the line that tells what went wrong; only if nothing is like it for all that was given.
-pub(crate) async fn fix(asked: FixParams, services: &Arc<Services>, out: &Out) -> Result<answer::Fix, Ended> {
+pub(crate) async fn fix(asked: FixParams, services: &Arc<Services>, out: &Out) -> Result<answer::Fix, QueryError> {
     // What is stored is redacted: so must be what is compared with it.
     let text = redact(needed(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);

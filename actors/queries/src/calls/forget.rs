@@ -15,6 +15,7 @@ mod family;
 mod hidden;
 mod notes;
 mod remains;
+mod targets;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,17 +31,17 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use super::looking::told_of;
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::Out;
 use crate::session_states_file;
-use crate::{Services, resolve};
+use crate::{SESSIONS_NAMED, Services};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_store::chunks::Removed;
 use baton_tracking::session::{Switch, Switched};
-use chosen::{Chosen, Target};
 use earlier::Earlier;
 use hidden::Hidden;
+use targets::{Chosen, Target};
 
 /// Transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
@@ -48,7 +49,11 @@ const TRANSCRIPTS: usize = 100;
 const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export`) and backups that were made before: they are \
                          outside of Baton's home and are not touched";
 
-pub(crate) async fn forget(asked: ForgetParams, services: &Arc<Services>, out: &Out) -> Result<answer::Forget, Ended> {
+pub(crate) async fn forget(
+    asked: ForgetParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Forget, QueryError> {
     let mut asked = asked;
     let earlier = Arc::new(Earlier::of(&asked, services).await?);
     let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
@@ -374,7 +379,7 @@ fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> St
 }
 
 /// What there is to be deleted of conversations and notes.
-async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, Ended> {
+async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, QueryError> {
     let ids: Vec<SessionId> = chosen.sessions.iter().chain(&chosen.also).map(|target| target.id.clone()).collect();
     let chunks = services.chunks.clone();
     let weighing = tokio::task::spawn_blocking(move || {
@@ -485,8 +490,8 @@ fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &E
 
 /// The first of many.
 fn listed(problems: &[String]) -> String {
-    let more = problems.len().saturating_sub(resolve::NAMED);
-    let mut named = problems.iter().take(resolve::NAMED).cloned().collect::<Vec<_>>().join("; ");
+    let more = problems.len().saturating_sub(SESSIONS_NAMED);
+    let mut named = problems.iter().take(SESSIONS_NAMED).cloned().collect::<Vec<_>>().join("; ");
     if more > 0 {
         named.push_str(&format!("; and {more} more"));
     }

@@ -7,7 +7,7 @@ use baton_graph::{Label, Relation};
 use baton_protocol::{Failure, NodesParams, answer};
 
 use super::search::{Ready, asking, ready};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::Out;
 use crate::family::facts::Sight;
 use crate::{Services, graph, lazy, page, resolve};
@@ -54,7 +54,7 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     out: &Out,
     look: fn(&Sight, &GraphQuery<'_>) -> Result<Page<F>, Error>,
     tell: fn(F) -> T,
-) -> Result<Found<T>, Ended> {
+) -> Result<Found<T>, QueryError> {
     let center = graph::center(asked.center.as_deref())?;
     let times = wanted.times();
     let texts: [&[String]; 5] =

@@ -10,10 +10,10 @@ use baton_protocol::{HandoffParams, answer, code};
 use baton_redaction::redact;
 use tokio::time::Instant;
 
-use super::Ended;
+use super::QueryError;
 use super::search::asking;
 use crate::client::{Out, failure};
-use crate::{Services, handoff, lazy, resolve};
+use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
 
 /// How long a session that is just being indexed is waited for.
 const WAIT: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ pub(crate) async fn handoff(
     asked: HandoffParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Handoff, Ended> {
+) -> Result<answer::Handoff, QueryError> {
     let directory = asked.caller.directory.clone();
     let known = || {
         let (table, settings) = (services.table.now(), services.settings.now());
@@ -92,7 +92,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
         }
         (_, several) => {
             let named: Vec<String> =
-                several.iter().take(resolve::NAMED).map(|id| table.short_id(id).to_owned()).collect();
+                several.iter().take(SESSIONS_NAMED).map(|id| table.short_id(id).to_owned()).collect();
             let more = if several.len() > named.len() { ", …" } else { "" };
             format!(
                 "Nothing to hand over: {} sessions of {project} still run: {}{more}. `baton close ID` ends one",

@@ -8,7 +8,7 @@ use baton_protocol::answer::{Hook, HookStats};
 use baton_protocol::{HookParams, HookTook, code};
 use tokio::time::Instant;
 
-use super::Ended;
+use super::QueryError;
 use crate::client::failure;
 use crate::{Services, handoff};
 use baton_tracking::hooks::{Taken, Told};
@@ -18,7 +18,7 @@ const WAIT: Duration = Duration::from_secs(10);
 /// What of the time that a hook waits is left for the answer's way.
 const WAY_PERCENT: u32 = 20;
 
-pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, Ended> {
+pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, QueryError> {
     let wait = Duration::from_millis(asked.wait_ms).min(WAIT);
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
     // What an earlier hook has left comes first, as far as there is time: the end of the session before, above all.
@@ -51,6 +51,6 @@ pub(crate) fn took(took: &HookTook, services: &Arc<Services>) -> serde_json::Val
     serde_json::json!({})
 }
 
-pub(crate) async fn stats(services: &Arc<Services>) -> Result<HookStats, Ended> {
+pub(crate) async fn stats(services: &Arc<Services>) -> Result<HookStats, QueryError> {
     Ok(services.hooks.shown().await)
 }

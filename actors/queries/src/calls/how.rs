@@ -6,7 +6,7 @@ use baton_outcomes as outcomes;
 use baton_outcomes::Witness;
 use baton_protocol::{HowParams, answer};
 
-use super::Ended;
+use super::QueryError;
 use super::outcome_query::{entries, judged, needed};
 use crate::Services;
 use crate::client::Out;
@@ -18,7 +18,7 @@ const SESSIONS: usize = 400;
 const LINES: usize = 5;
 
 /// The caller's own project answers if the command was ever run there, beside what the others have; else all do.
-pub(crate) async fn how(asked: HowParams, services: &Arc<Services>, out: &Out) -> Result<answer::How, Ended> {
+pub(crate) async fn how(asked: HowParams, services: &Arc<Services>, out: &Out) -> Result<answer::How, QueryError> {
     let command = needed(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);
     let judge = move |court: &super::outcome_query::Court| {

@@ -11,7 +11,7 @@ use baton_protocol::answer::{LogRead, LogRecord, LogStats};
 use baton_protocol::{Failure, LogReadParams};
 use serde_json::value::RawValue;
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::archive;
 use crate::disk_usage;
 use crate::{Services, resolve};
@@ -24,7 +24,7 @@ const NEAR: u64 = 16;
 /// Longest wait for a record: a client that has gone is noticed after that.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, Ended> {
+pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryError> {
     let services = services.clone();
     let told = tokio::task::spawn_blocking(move || {
         // Everything is told as of one moment: the table's.
@@ -44,7 +44,7 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, Ended> {
     Ok(told.map_err(|error| internal("the log cannot be read", error))?)
 }
 
-pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, Ended> {
+pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, QueryError> {
     let session = match &asked.session {
         Some(text) => Some(resolve::session(services, text).await?),
         None => None,

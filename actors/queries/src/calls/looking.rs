@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use baton_protocol::{Progress, code};
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::Services;
 use crate::client::{Out, failure};
 
@@ -42,7 +42,7 @@ pub(super) async fn look<T: Send + 'static>(
     out: &Out,
     total: u64,
     work: impl FnOnce(&Looking) -> T + Send + 'static,
-) -> Result<T, Ended> {
+) -> Result<T, QueryError> {
     let looking = Arc::new(Looking::default());
     let given_up_with = GivenUpWith(looking.clone());
     let working = async {
@@ -67,7 +67,7 @@ pub(super) async fn told<T>(
     what: &str,
     progress: impl Fn() -> (u64, u64),
     work: impl Future<Output = T>,
-) -> Result<T, Ended> {
+) -> Result<T, QueryError> {
     let progress = || {
         let (done, total) = progress();
         Progress { what: what.to_owned(), done, total }
@@ -81,7 +81,7 @@ pub(super) async fn told_of<T>(
     out: &Out,
     progress: impl Fn() -> Progress,
     work: impl Future<Output = T>,
-) -> Result<T, Ended> {
+) -> Result<T, QueryError> {
     let mut tell = tokio::time::interval(TELL);
     let mut stopping = services.stop.subscribe();
     tokio::pin!(work);
@@ -90,7 +90,7 @@ pub(super) async fn told_of<T>(
             done = &mut work => return Ok(done),
             _ = tell.tick() => {
                 if out.is_closed() {
-                    return Err(Ended::ClientGone);
+                    return Err(QueryError::ClientGone);
                 }
                 out.progress(&progress());
             }

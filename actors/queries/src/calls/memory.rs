@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_ask::query;
-use baton_conversation::record::{CommandId, Position, Timestamp};
+use baton_conversation::record::{Position, Timestamp};
 use baton_events::memo::{Source, Words};
 use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::forget::wipe_note;
 use super::track;
-use super::{Ended, internal};
+use super::{QueryError, cause, internal};
 use baton_tracking::indexer::Want;
 
 use crate::Services;
@@ -28,7 +28,7 @@ const NO_GROUP: &str = "main";
 const DIRECTORY_MAX_BYTES: usize = 4_096;
 
 /// Remembers a note. When this returns it is durable, and the next search finds it.
-pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Result<answer::AddMemory, Ended> {
+pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Result<answer::AddMemory, QueryError> {
     let source = match asked.source.as_deref().map(str::to_ascii_lowercase).as_deref() {
         None | Some("text") => Source::Text,
         Some("json") => Source::Json,
@@ -149,12 +149,6 @@ pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conver
     let table = services.table.now();
     let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
     table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())
-}
-
-/// The request that events name as their cause.
-pub(super) fn cause(command_id: Option<&str>) -> Option<CommandId> {
-    // A longer one is nobody's we know.
-    command_id.filter(|id| id.len() <= 128).map(CommandId::new)
 }
 
 /// A uuid that somebody wrote.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use self::stretch::{Stretch, Wanted};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::{Services, memo, page, resolve};
 use baton_tracking::indexer;
 
@@ -30,7 +30,7 @@ const TEXT_CHARS: usize = 20_000;
 /// Most messages on either side of a line.
 const CONTEXT_MAX: u32 = 50;
 
-pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -> Result<answer::Messages, Ended> {
+pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -> Result<answer::Messages, QueryError> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));

@@ -6,7 +6,7 @@ use baton_graph::Label;
 use baton_protocol::{NodesParams, answer, method};
 use baton_redaction::redact;
 
-use super::Ended;
+use super::QueryError;
 use super::found::{Found, Wanted, found};
 use super::search::{Ready, ready};
 use super::vault::{Recalled, recalled};
@@ -16,7 +16,11 @@ use crate::{Services, graph, lazy, resolve};
 use baton_memory::GraphQuery;
 
 /// Entities that fit the words, best first; without words all, the most supported first.
-pub(crate) async fn nodes(asked: NodesParams, services: &Arc<Services>, out: &Out) -> Result<answer::Nodes, Ended> {
+pub(crate) async fn nodes(
+    asked: NodesParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Nodes, QueryError> {
     let (labels, unknown) = labels(&asked.labels);
     let known = || Label::ALL.map(Label::as_str).join(", ");
     let unknown = match unknown.as_slice() {

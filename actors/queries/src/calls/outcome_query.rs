@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::search::{Ready, asking, ready};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, family, lazy, resolve};
 use baton_config::settings::Settings;
@@ -81,7 +81,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     services: &Arc<Services>,
     out: &Out,
     judge: impl FnOnce(&Court) -> Result<T, Failure> + Send + 'static,
-) -> Result<(T, answer::Freshness), Ended> {
+) -> Result<(T, answer::Freshness), QueryError> {
     let named = || {
         let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))

@@ -8,7 +8,7 @@ use baton_conversation::tokens;
 use baton_events::projection::table::Row;
 use baton_protocol::{MessagesParams, PassageParams, answer, code};
 
-use super::{Ended, messages};
+use super::{QueryError, messages};
 use crate::client::failure;
 use crate::{Services, resolve};
 
@@ -20,7 +20,7 @@ const TOOL_CHARS: usize = 1_500;
 const TELLING: [&str; 9] =
     ["command", "file_path", "notebook_path", "path", "pattern", "query", "url", "prompt", "description"];
 
-pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> Result<answer::Passage, Ended> {
+pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> Result<answer::Passage, QueryError> {
     let session = named(services, &asked.session);
     let place = MessagesParams {
         session: session.as_ref().map_or_else(|| asked.session.clone(), SessionId::to_string),

@@ -6,7 +6,7 @@ use baton_outcomes as outcomes;
 use baton_outcomes::Format;
 use baton_protocol::{PatternsParams, answer, code};
 
-use super::Ended;
+use super::QueryError;
 use super::outcome_query::{entries, judged};
 use crate::Services;
 use crate::client::{Out, failure};
@@ -22,7 +22,7 @@ pub(crate) async fn patterns(
     asked: PatternsParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Patterns, Ended> {
+) -> Result<answer::Patterns, QueryError> {
     let format = match asked.format.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         None => None,
         Some(name) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use baton_protocol::{PresenceParams, code};
 use serde_json::value::RawValue;
 
-use super::{Ended, result, stopping};
+use super::{QueryError, result, stopping};
 use crate::Services;
 use crate::client::{Out, failure, params};
 use baton_tracking::hooks::Present;
@@ -20,7 +20,7 @@ pub fn presence(
     present: &mut Option<Present>,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<Box<RawValue>, Ended> {
+) -> Result<Box<RawValue>, QueryError> {
     let PresenceParams { caller } = params(raw)?;
     if *services.stop.borrow() {
         return Err(stopping().into());

@@ -19,7 +19,7 @@ use baton_protocol::{Failure, RecallParams, answer, code};
 
 use super::search::{Wanted, Whose, find, prepared};
 use super::vault::{Recalled, recalled};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, resolve};
 use baton_config::settings::Settings;
@@ -43,7 +43,11 @@ const OF_A_TOOL: f32 = 0.6;
 /// Characters of what nothing speaks of that a note repeats.
 const UNSAID_CHARS: usize = 60;
 
-pub(crate) async fn recall(asked: RecallParams, services: &Arc<Services>, out: &Out) -> Result<answer::Recall, Ended> {
+pub(crate) async fn recall(
+    asked: RecallParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Recall, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
@@ -105,7 +109,7 @@ struct Answer {
 }
 
 impl Looking {
-    fn answer(self) -> Result<answer::Recall, Ended> {
+    fn answer(self) -> Result<answer::Recall, QueryError> {
         let (looking, asked, narrowed) = self.clone().narrowed();
         let mut found = looking.look(&asked)?;
         let mut told_by = (looking, asked);
@@ -133,14 +137,14 @@ impl Looking {
         }
         found.notes.splice(0..0, asked.span.map(narrowed::time));
         if looking.client.is_closed() {
-            return Err(Ended::ClientGone);
+            return Err(QueryError::ClientGone);
         }
         Ok(looking.within_budget(&asked, found))
     }
 
     /// Everything that is known of it, and of that what answers. What the asking session itself said, as far as it was read
     /// before, comes below everything else: after a compaction the agent does not know it any more.
-    fn look(&self, asked: &Intent) -> Result<Answer, Ended> {
+    fn look(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let (mut notes, mut told) = self.told(asked)?;
         if self.own_parts() {
             let (_, own) = Self { whose: Whose::Own, ..self.clone() }.told(asked)?;
@@ -163,7 +167,7 @@ impl Looking {
     }
 
     /// What answers, of the sessions that are looked into, and notes on how the question was taken.
-    fn told(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), Ended> {
+    fn told(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
         let mut found = self.sessions(asked)?;
         self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);

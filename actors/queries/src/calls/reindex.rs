@@ -11,10 +11,10 @@ use baton_events::session::{CloseReason, Phase, State};
 use baton_protocol::{ReindexParams, answer};
 use tokio::task::JoinSet;
 
-use super::Ended;
+use super::QueryError;
 use super::looking::told;
 use crate::client::Out;
-use crate::{Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::session::{Closed, Outcome};
@@ -23,7 +23,7 @@ pub(crate) async fn reindex(
     asked: ReindexParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Reindex, Ended> {
+) -> Result<answer::Reindex, QueryError> {
     let chosen = choose(&asked, services).await?;
     let total = chosen.len() as u64;
     let done = AtomicU64::new(0);
@@ -62,7 +62,7 @@ pub(crate) async fn reindex(
 
 /// The sessions that are meant, those last at work first: named ones, those of a project, all; else those whose episode
 /// another filter made, or lacks lines that could not be read.
-async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, Ended> {
+async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, QueryError> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
         let id = resolve::session(services, text).await?;
@@ -103,7 +103,7 @@ fn count(sum: &mut answer::Reindex, id: &SessionId, made: Result<Closed, CallErr
         Ok(Outcome::Empty | Outcome::Gone | Outcome::Refused(_)) => sum.skipped += 1,
         _ => {
             sum.failures += 1;
-            if sum.failed.len() < resolve::NAMED {
+            if sum.failed.len() < SESSIONS_NAMED {
                 sum.failed.push(id.to_string());
             }
         }

@@ -19,11 +19,11 @@ use baton_events::session::{Phase, State};
 use baton_protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_redaction::redact;
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::filters;
 use crate::filters::Narrowing;
-use crate::{Services, answers, family, lazy, resolve, transcript_peek};
+use crate::{SESSIONS_NAMED, Services, answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
 use baton_tracking::indexer::Want;
 
@@ -48,7 +48,7 @@ pub(crate) struct Ready {
 }
 
 /// The lazy step and all that follows before a search of any kind. With `all` all history is read before.
-pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_>) -> Result<Ready, Ended> {
+pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_>) -> Result<Ready, QueryError> {
     if ask.all {
         lazy::wait_for_history(services, out).await?;
     }
@@ -85,7 +85,7 @@ pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_
         left_out_asking: step.left_out_asking,
         note: behind(services, step.pending).or(step.not_looked).or_else(|| services.settings.now().note()),
         position: position.max(services.indexer.covered().whole).0,
-        failed: failed.map(|(id, _)| id.to_string()).take(resolve::NAMED).collect(),
+        failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
         vectors: None,
     };
     Ok(Ready { searcher, freshness })
@@ -148,7 +148,7 @@ pub(super) async fn prepared(
     project: Option<&str>,
     caller: &Caller,
     wait: bool,
-) -> Result<Prepared, Ended> {
+) -> Result<Prepared, QueryError> {
     let resolved = || {
         let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))
@@ -171,7 +171,11 @@ pub(super) async fn prepared(
     Ok(Prepared { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
 }
 
-pub(crate) async fn search(asked: SearchParams, services: &Arc<Services>, out: &Out) -> Result<answer::Search, Ended> {
+pub(crate) async fn search(
+    asked: SearchParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Search, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use baton_events::session::{Phase, State};
 use baton_protocol::{SessionsParams, answer, code};
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::failure;
 use crate::{Services, lazy, listing, resolve};
 
@@ -25,7 +25,7 @@ const STATES: [&str; 11] = [
     "untracked",
 ];
 
-pub(crate) async fn sessions(asked: &SessionsParams, services: &Arc<Services>) -> Result<answer::Sessions, Ended> {
+pub(crate) async fn sessions(asked: &SessionsParams, services: &Arc<Services>) -> Result<answer::Sessions, QueryError> {
     if let Some(state) = &asked.state
         && !STATES.contains(&state.as_str())
     {

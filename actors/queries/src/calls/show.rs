@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use baton_protocol::{Failure, ShowParams, answer};
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::conversation_summary;
 use crate::conversation_summary::Account;
 use crate::family::Family;
 use crate::{Services, answers, memo, resolve, usage};
 use baton_store::model_answer::{current_answer, read_answer};
 
-pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, Ended> {
+pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, QueryError> {
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || memo::show(&services, uuid, &added)).await;

@@ -16,7 +16,7 @@ use baton_protocol as protocol;
 use baton_protocol::{SPOOL_FILES_MAX, answer};
 use baton_redaction::redact;
 
-use super::{Ended, enrichment, reindex, vectors};
+use super::{QueryError, enrichment, reindex, vectors};
 use crate::{Services, answers};
 use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
@@ -35,7 +35,7 @@ fn hidden(table: &SessionTable) -> u64 {
     (sessions + memos + table.deleted_facts().count()) as u64
 }
 
-pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Ended> {
+pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, QueryError> {
     let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
     let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
     // What was found by then is in the backlog by then.

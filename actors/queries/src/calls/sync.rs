@@ -23,14 +23,14 @@ use baton_protocol::{SyncParams, answer, code};
 use baton_redaction::redact;
 use tokio::task::JoinSet;
 
-use super::Ended;
+use super::QueryError;
 use super::looking::{self, Looking, told};
 use crate::client::{Out, failure};
 use crate::lazy::wanted;
 use crate::lazy::wanted::Wanted;
 use crate::transcript_peek;
 use crate::transcript_peek::Kept;
-use crate::{Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
@@ -43,7 +43,7 @@ const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_toke
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-pub(crate) async fn sync(asked: SyncParams, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
+pub(crate) async fn sync(asked: SyncParams, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
     let range = range(&asked, services, out).await?;
     match asked.dry_run {
         true => preview(range, services, out).await,
@@ -79,7 +79,7 @@ struct Candidate {
     file: Option<FileSeen>,
 }
 
-async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, Ended> {
+async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
     let table = services.table.now();
@@ -205,7 +205,7 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 }
 
 /// Reads everything that would be indexed, and stores nothing.
-async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
+async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
     let table = services.table.now();
     let settings = services.settings.now();
     // With no model switched on nobody asks what is read already to be read again.
@@ -322,13 +322,13 @@ fn count(subagent: bool, mains: &mut u64, subagents: &mut u64) {
 
 fn failed(sum: &mut answer::Sync, id: &SessionId) {
     sum.failures += 1;
-    if sum.failed.len() < resolve::NAMED {
+    if sum.failed.len() < SESSIONS_NAMED {
         sum.failed.push(id.to_string());
     }
 }
 
 /// Closes everything that is not indexed, some at a time, and waits until searches find it.
-async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, Ended> {
+async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
     let mut sum =

@@ -11,7 +11,7 @@ use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
 use super::search::{Ready, asking, ready};
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, graph, lazy, page, resolve};
 
@@ -28,7 +28,7 @@ pub(crate) async fn timeline(
     asked: TimelineParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Timeline, Ended> {
+) -> Result<answer::Timeline, QueryError> {
     let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
     let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
@@ -72,7 +72,7 @@ pub(crate) async fn timeline(
         let next_cursor = last.filter(|_| more).map(|position| question.cursor(&position));
         Some(answer::Timeline { days, next_cursor, freshness })
     });
-    read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(Ended::ClientGone)
+    read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(QueryError::ClientGone)
 }
 
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {

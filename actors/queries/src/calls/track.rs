@@ -8,7 +8,7 @@ use baton_events::session::{Phase, State, UnindexedReason};
 use baton_protocol::{Caller, Failure, TrackParams, UntrackParams, answer, code};
 use baton_redaction::redact;
 
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::client::failure;
 use crate::{Services, resolve};
 use baton_base::actor_address::CallError;
@@ -20,7 +20,7 @@ use baton_tracking::session::{Switch, Switched};
 /// Longest name of a group.
 const GROUP_CHARS: usize = 64;
 
-pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Result<answer::Track, Ended> {
+pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Result<answer::Track, QueryError> {
     let (id, seen) = match meant(services, asked.session.as_deref(), &asked.caller).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
@@ -47,7 +47,7 @@ pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Resul
     })
 }
 
-pub(crate) async fn untrack(asked: UntrackParams, services: &Arc<Services>) -> Result<answer::Track, Ended> {
+pub(crate) async fn untrack(asked: UntrackParams, services: &Arc<Services>) -> Result<answer::Track, QueryError> {
     let (id, seen) = match meant(services, Some(&asked.session), &Caller::default()).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
@@ -86,7 +86,7 @@ async fn meant(
     }
 }
 
-async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Switched, Ended> {
+async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Switched, QueryError> {
     let switched = services.supervisor.switch(id, switch, limits::SESSION_CALL).await;
     switched.map_err(|error| match error {
         CallError::Gone => failure(
@@ -121,7 +121,7 @@ fn is_stopped(state: &State) -> bool {
     state.phase == Phase::Unindexed(UnindexedReason::Untracked)
 }
 
-fn unknown(failure: Failure) -> Result<answer::Track, Ended> {
+fn unknown(failure: Failure) -> Result<answer::Track, QueryError> {
     if failure.code == code::NOT_FOUND { Ok(error(None, failure.message)) } else { Err(failure.into()) }
 }
 

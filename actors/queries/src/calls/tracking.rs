@@ -8,7 +8,7 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::{Failure, TrackingParams, answer, code};
 use baton_redaction::redact;
 
-use super::{Ended, config, internal};
+use super::{QueryError, config, internal};
 use crate::client::failure;
 use crate::{Services, lazy, resolve};
 use baton_base::project;
@@ -18,7 +18,7 @@ use baton_config::settings::pattern::escaped;
 /// Open sessions that are listed; `active_sessions` counts them all.
 const LISTED: usize = 500;
 
-pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, Ended> {
+pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, QueryError> {
     let table = services.table.now();
     if let Some(enabled) = asked.enabled {
         let settings = services.settings.now();

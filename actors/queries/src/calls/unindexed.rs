@@ -7,7 +7,7 @@ use baton_conversation::record::Timestamp;
 use baton_protocol::{UnindexedParams, answer, code};
 use baton_redaction::redact;
 
-use super::{Ended, looking};
+use super::{QueryError, looking};
 use crate::client::{Out, failure};
 use crate::lazy::wanted;
 use crate::lazy::wanted::Wanted;
@@ -22,7 +22,7 @@ pub(crate) async fn unindexed(
     asked: UnindexedParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::Unindexed, Ended> {
+) -> Result<answer::Unindexed, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());

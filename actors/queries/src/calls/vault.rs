@@ -9,7 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, VaultSyncParams, answer, code};
 use uuid::Uuid;
 
-use super::Ended;
+use super::QueryError;
 use super::looking::told;
 use crate::client::{Out, failure};
 use crate::{Services, graph, resolve};
@@ -32,7 +32,7 @@ pub(crate) async fn sync(
     asked: VaultSyncParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::VaultSync, Ended> {
+) -> Result<answer::VaultSync, QueryError> {
     check(services)?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
@@ -49,7 +49,7 @@ pub(crate) async fn compact(
     asked: VaultCompactParams,
     services: &Arc<Services>,
     out: &Out,
-) -> Result<answer::VaultCompact, Ended> {
+) -> Result<answer::VaultCompact, QueryError> {
     check(services)?;
     let session = match &asked.session {
         Some(text) => Some(resolve::session(services, text).await?),
@@ -61,14 +61,14 @@ pub(crate) async fn compact(
     Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
 }
 
-pub(crate) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, Ended> {
+pub(crate) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, QueryError> {
     let progress = Arc::new(Progress::default());
     let work = services.scribe.verify(progress.clone());
     let verified = told(services, out, "reading notes", || progress.now(), work).await?;
     Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
 }
 
-pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Result<answer::VaultRead, Ended> {
+pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Result<answer::VaultRead, QueryError> {
     let read = services.scribe.read(&asked.path).await;
     Ok(read.map_err(|unread| match unread {
         Unread::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),

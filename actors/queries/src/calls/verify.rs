@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use baton_protocol::{Progress, VerifyParams, answer, code};
 
 use super::looking::told_of;
-use super::{Ended, internal};
+use super::{QueryError, internal};
 use crate::Services;
 use crate::client::{Out, failure};
 use crate::verify;
@@ -43,7 +43,11 @@ impl Drop for GivenUpWith {
     }
 }
 
-pub(crate) async fn verify(asked: VerifyParams, services: &Arc<Services>, out: &Out) -> Result<answer::Verify, Ended> {
+pub(crate) async fn verify(
+    asked: VerifyParams,
+    services: &Arc<Services>,
+    out: &Out,
+) -> Result<answer::Verify, QueryError> {
     let Ok(turn) = services.verifying.clone().try_acquire_owned() else {
         return Err(failure(
             code::TOO_MUCH,

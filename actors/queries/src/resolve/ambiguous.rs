@@ -7,7 +7,7 @@ use std::sync::Arc;
 use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, code};
 
-use super::NAMED;
+use crate::SESSIONS_NAMED;
 use crate::Services;
 use crate::client::failure;
 
@@ -33,7 +33,7 @@ fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
     rows.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
     let example = rows.first().map(|(id, _)| table.short_id(id).to_owned()).unwrap_or_default();
     let mut lines = String::new();
-    for (id, row) in rows.iter().take(NAMED) {
+    for (id, row) in rows.iter().take(SESSIONS_NAMED) {
         let at = row.state.last_activity();
         // Of one that is not shown nobody is told more than its id.
         let (project, title) = match visibility::is_hidden(&table, &settings, &[], id.as_str()) {
@@ -49,8 +49,8 @@ fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
         let project = project.map_or("-", |place| place.project.as_str());
         lines.push_str(format!("\n  {id}  {at}  {project}  {title}").trim_end());
     }
-    if rows.len() > NAMED {
-        lines.push_str(&format!("\n  and {} more", rows.len() - NAMED));
+    if rows.len() > SESSIONS_NAMED {
+        lines.push_str(&format!("\n  and {} more", rows.len() - SESSIONS_NAMED));
     }
     (lines, example)
 }

@@ -13,7 +13,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, Place, State};
 use baton_protocol::{Failure, code};
 
-use super::NAMED;
+use crate::SESSIONS_NAMED;
 use crate::client::failure;
 use baton_base::project;
 use baton_config::settings::Settings;
@@ -100,11 +100,11 @@ fn candidates<'a>(
 
 /// The first of them, one a line.
 fn listed(candidates: &[Candidate<'_>]) -> String {
-    let named = candidates.iter().take(NAMED).map(|Candidate { id, state, at, .. }| {
+    let named = candidates.iter().take(SESSIONS_NAMED).map(|Candidate { id, state, at, .. }| {
         let phase = if state.is_unseen() { "just begun" } else { state.phase.as_str() };
         format!("\n  {id}  {phase}, last activity {at}")
     });
-    let more = if candidates.len() > NAMED { "\n  …" } else { "" };
+    let more = if candidates.len() > SESSIONS_NAMED { "\n  …" } else { "" };
     named.chain([more.to_owned()]).collect()
 }
 

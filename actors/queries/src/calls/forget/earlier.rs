@@ -10,8 +10,7 @@ use baton_protocol::{Failure, ForgetParams};
 use uuid::Uuid;
 
 use crate::Services;
-use crate::calls::internal;
-use crate::calls::memory::cause;
+use crate::calls::{cause, internal};
 use baton_journal::{READ_MAX_RECORDS, ReadError};
 
 /// Records at the end of the log that are looked through: a command asks again within seconds.

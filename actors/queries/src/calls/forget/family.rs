@@ -15,9 +15,9 @@ use baton_conversation::transcript::Sink;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Phase, State};
 
-use super::chosen::{Chosen, Target};
+use super::targets::{Chosen, Target};
 use crate::calls::looking::look;
-use crate::calls::{Ended, internal};
+use crate::calls::{QueryError, internal};
 use crate::client::Out;
 use crate::{Services, lazy, transcript_peek};
 use baton_base::transcript_file::FileSeen;
@@ -29,7 +29,7 @@ pub(super) async fn add(
     out: &Out,
     table: &SessionTable,
     grown: &[FileSeen],
-) -> Result<(), Ended> {
+) -> Result<(), QueryError> {
     lazy::catch_up(services, out, table.position(), true).await?;
     let sources: Vec<Target> = chosen.sessions.clone();
     let unread: Vec<FileSeen> = grown

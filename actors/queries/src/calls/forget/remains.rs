@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 
-use super::chosen::Target;
+use super::targets::Target;
 use crate::{Services, transcript_peek};
 use baton_base::limits;
 use baton_store::forgotten;

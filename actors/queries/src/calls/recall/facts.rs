@@ -8,7 +8,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::Relation;
 
 use super::{Looking, internal};
-use crate::calls::Ended;
+use crate::calls::QueryError;
 use crate::calls::search::Whose;
 use crate::filters::Narrowing;
 use crate::graph;
@@ -36,7 +36,7 @@ impl Looking {
     /// Facts of the kind that is asked for, of a question of no kind those that fit the words best: those that hold, below
     /// them those that held once. And the places that say nothing but what does not hold any more. All the question's
     /// filters hold for them.
-    pub(super) fn facts(&self, asked: &Intent) -> Result<(Vec<Entry>, Reversed), Ended> {
+    pub(super) fn facts(&self, asked: &Intent) -> Result<(Vec<Entry>, Reversed), QueryError> {
         let of_a_kind = [
             (Kind::Preferences, Relation::Prefers),
             (Kind::Decisions, Relation::Decided),

@@ -10,7 +10,7 @@ use baton_events::projection::table::Row;
 use baton_protocol::answer;
 
 use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
-use crate::calls::Ended;
+use crate::calls::QueryError;
 use crate::memo as added;
 
 /// Notes that a question about nothing in particular lists.
@@ -49,7 +49,7 @@ pub(super) struct Found {
 
 impl Looking {
     /// The sessions that fit. Each is read, and digested unless it was lately.
-    pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, Ended> {
+    pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, QueryError> {
         let mut question = self.question.clone();
         // A prefix is no word of the question, and says what it is about all the same.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
@@ -67,7 +67,7 @@ impl Looking {
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         for hit in hits.hits {
             if self.client.is_closed() {
-                return Err(Ended::ClientGone);
+                return Err(QueryError::ClientGone);
             }
             if let Some(uuid) = memo::uuid_of_key(&hit.session_id) {
                 found.notes_told.extend(self.note(uuid, &hit, asked, is_listed));

@@ -1,0 +1,144 @@
+//! Sessions being closed for one query.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::session::CloseReason;
+use baton_protocol::Progress;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+use super::wanted::Wanted;
+use super::{Step, TELL, close_call};
+use crate::Services;
+use crate::client::{Out, QueryError};
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_tracking::session::{Closed, Outcome};
+
+/// Sessions being closed for one query.
+pub(super) struct Closing<'a> {
+    services: &'a Arc<Services>,
+    out: &'a Out,
+    step: Step,
+    /// Still to be begun: what the answer waits for, and what it does not.
+    first: VecDeque<Wanted>,
+    beyond: VecDeque<Wanted>,
+    /// Until when `beyond` is begun and waited for.
+    until: Instant,
+    at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
+    /// Of those at work, the ones that the answer waits for, and the others.
+    awaited: BTreeSet<SessionId>,
+    hoped_for: BTreeSet<SessionId>,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Closing<'a> {
+    pub(super) fn new(
+        services: &'a Arc<Services>,
+        out: &'a Out,
+        step: Step,
+        first: Vec<Wanted>,
+        beyond: Vec<Wanted>,
+        until: Instant,
+    ) -> Self {
+        let total = (first.len() + beyond.len()) as u64;
+        let (first, beyond) = (first.into(), beyond.into());
+        let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
+        Self { services, out, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
+    }
+
+    pub(super) async fn run(mut self) -> Result<Step, QueryError> {
+        let mut told = tokio::time::interval(TELL);
+        loop {
+            self.begin();
+            let in_time = Instant::now() < self.until;
+            if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
+                break;
+            }
+            tokio::select! {
+                Some(closed) = self.at_work.join_next() => self.take(closed),
+                // The last ones that are hoped for are given up then.
+                () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
+                _ = told.tick() => {
+                    if self.out.is_closed() {
+                        self.let_go();
+                        return Err(QueryError::ClientGone);
+                    }
+                    let (done, total) = (self.done, self.total);
+                    if done > 0 {
+                        self.out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
+                    }
+                }
+            }
+        }
+        self.let_go();
+        Ok(self.step)
+    }
+
+    /// Begins as many as may be at work.
+    fn begin(&mut self) {
+        while self.at_work.len() < limits::LAZY_AT_ONCE {
+            let next = match self.first.pop_front() {
+                Some(next) => {
+                    self.awaited.insert(next.id.clone());
+                    next
+                }
+                None if Instant::now() < self.until => {
+                    let Some(next) = self.beyond.pop_front() else { return };
+                    self.hoped_for.insert(next.id.clone());
+                    next
+                }
+                None => return,
+            };
+            let supervisor = self.services.supervisor.clone();
+            self.at_work.spawn(async move {
+                let call = close_call(CloseReason::LazyQuery);
+                let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
+                (next.id, closed)
+            });
+        }
+    }
+
+    fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
+        self.done += 1;
+        // A task that broke has told of its session nothing, and that is what the answer says.
+        let Ok((id, closed)) = closed else {
+            self.step.pending += 1;
+            return;
+        };
+        self.awaited.remove(&id);
+        self.hoped_for.remove(&id);
+        match closed {
+            Ok(closed) => {
+                self.step.position = self.step.position.max(closed.position);
+                match closed.outcome {
+                    Outcome::Stored | Outcome::Replaced(_) => self.step.indexed += 1,
+                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.left(&id),
+                    _ => {}
+                }
+            }
+            // It could not be read in time, or its actor is down: the answer says that it may be missing.
+            Err(_) => self.step.left(&id),
+        }
+    }
+
+    /// What has begun goes on by itself; what has not goes to the backlog. Neither is in the answer, which says so.
+    fn let_go(&mut self) {
+        self.at_work.detach_all();
+        for id in self.awaited.iter().chain(&self.hoped_for) {
+            self.step.left(id);
+        }
+        let mut rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
+        for wanted in &rest {
+            self.step.left(&wanted.id);
+        }
+        if self.step.is_backfill {
+            // They come in their turn anyway, the newest first.
+            rest.truncate(limits::LAZY_SESSIONS);
+        }
+        self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
+    }
+}

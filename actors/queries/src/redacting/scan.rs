@@ -1,0 +1,116 @@
+//! The pass over all sessions and memos, in turns, so that other background work goes on.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::Phase;
+use tokio::time::timeout;
+
+use super::{Later, MarkV1, Redacting, refused};
+use crate::Services;
+use baton_tracking::indexer::redacting::{Error, of_disk};
+
+/// How long sessions are looked at before others of the background have their turn.
+const TURN: Duration = Duration::from_millis(100);
+/// How often how far it is is written down.
+const NOTED: Duration = Duration::from_secs(5);
+/// How long it stands back while questions are answered.
+const STAND_BACK: Duration = Duration::from_secs(5);
+
+impl Redacting {
+    /// Looks at every session and memo, and redacts those again whose text changes. Those that are to be tried again, and the
+    /// last one.
+    pub(super) async fn look_at_all(&self, services: &Arc<Services>) -> (Vec<Later>, Option<String>) {
+        let mark = self.shown().mark.clone();
+        let mut waiting = waiting(&mark, &services.table.now());
+        let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
+        while !waiting.is_empty() {
+            let looked = self.look_at_some(services, waiting).await;
+            waiting = looked.rest;
+            for id in looked.clean {
+                self.shown().mark.left.remove(id.as_str());
+            }
+            for id in looked.changing {
+                later.extend(self.attempt(services, Later { id, why: String::new(), asked: None }).await);
+            }
+            for (id, error) in looked.failed {
+                later.extend(self.judge(Later { id, why: String::new(), asked: None }, Err(error)));
+            }
+            let mut shown = self.shown();
+            shown.done = shown.total.saturating_sub((waiting.len() + later.len()) as u64);
+            drop(shown);
+            last = looked.last.map(|id| id.to_string()).max(last);
+            // What waits to be tried again must not be passed over after a kill.
+            if later.is_empty() && noted.elapsed() >= NOTED {
+                noted = Instant::now();
+                self.note(|mark| mark.after.clone_from(&last));
+            }
+        }
+        (later, last)
+    }
+
+    /// Looks at as many as there is time for in one turn.
+    async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
+        let mut asked = services.throttle.questions();
+        let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
+        let room = services.throttle.wait_for_background().await;
+        let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
+        let first = waiting.front().cloned();
+        let looking = tokio::task::spawn_blocking(move || {
+            let _room = room;
+            let begun = Instant::now();
+            let mut looked = Looked { rest: waiting, ..Looked::default() };
+            while begun.elapsed() < TURN
+                && let Some(id) = looked.rest.pop_front()
+            {
+                let look = || match memo::uuid_of_key(id.as_str()) {
+                    Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
+                    None => indexer.holds_more_to_redact(&table, &id),
+                };
+                let broke = |_| Err(Error::Refused("looking at it broke".to_owned()));
+                match catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke) {
+                    Ok(true) => looked.changing.push(id.clone()),
+                    Ok(false) => looked.clean.push(id.clone()),
+                    Err(error) => looked.failed.push((id.clone(), error)),
+                }
+                looked.last = Some(id);
+            }
+            looked
+        });
+        // Where looking at one breaks, the others still have their turn.
+        looking.await.unwrap_or_else(|error| {
+            let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
+            let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
+            Looked { rest, failed, last: first, ..Looked::default() }
+        })
+    }
+}
+
+/// What one turn came to.
+#[derive(Default)]
+struct Looked {
+    rest: VecDeque<SessionId>,
+    clean: Vec<SessionId>,
+    changing: Vec<SessionId>,
+    failed: Vec<(SessionId, Error)>,
+    last: Option<SessionId>,
+}
+
+/// Those to be looked at: those that could not be redacted, and those behind the last one.
+pub(super) fn waiting(mark: &MarkV1, table: &SessionTable) -> VecDeque<SessionId> {
+    let left = mark.left.keys().filter_map(|id| SessionId::new(id));
+    left.chain(owed(table, mark.after.as_deref())).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Every session and memo behind an id, in the order of their ids.
+pub(super) fn owed(table: &SessionTable, after: Option<&str>) -> Vec<SessionId> {
+    let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten).map(|(id, _)| id.clone());
+    let memos = table.memos().filter(|(_, row)| row.state.memo.is_some()).map(|(uuid, _)| memo::key(uuid));
+    let all: BTreeSet<SessionId> = sessions.chain(memos).collect();
+    all.into_iter().filter(|id| after.is_none_or(|after| id.as_str() > after)).collect()
+}

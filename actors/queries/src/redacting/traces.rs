@@ -1,0 +1,94 @@
+//! Removes what changed sessions said before from everything that was made of them.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::session::Phase;
+use baton_redaction::redact;
+
+use super::{Redacting, named};
+use crate::Services;
+use crate::session_states_file;
+use baton_base::project::is_directory;
+use baton_base::transcript_file;
+use baton_tracking::indexer::redacting::Error;
+
+/// Notes that people edited and that are remembered.
+const EDITED: usize = 64;
+/// Largest note that is looked at.
+const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+impl Redacting {
+    /// Takes what the changed ones said before out of everything that was made of it. To do so twice does no harm. What
+    /// refuses keeps nothing else from being done.
+    pub(super) async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
+        let table = services.table.now();
+        let changed: Vec<SessionId> = match self.shown() {
+            shown if shown.has_traces => shown.changed.iter().cloned().collect(),
+            _ => return Ok(()),
+        };
+        let mut problems: Vec<String> =
+            services.indexer.purge_changed(&changed, table.position()).await.err().into_iter().collect();
+        let is_there = |id: &&SessionId| table.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
+        let sessions: Vec<SessionId> = changed.iter().filter(is_there).cloned().collect();
+        let (indexer, reader, of) = (services.indexer.clone(), services.table.clone(), sessions.clone());
+        let collecting = tokio::task::spawn_blocking(move || {
+            let collected = of.into_iter().map(|id| (indexer.collect_now(&reader, &id), id));
+            collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
+        });
+        match collecting.await {
+            Ok(refused) => {
+                for (id, error) in refused {
+                    let why = format!("superseded chunks are still there: {error}");
+                    match error {
+                        Error::Lasting(_) => self.give_up(&id, why),
+                        _ => problems.push(format!("session {id}: {why}")),
+                    }
+                }
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+        let states = services.clone();
+        let written = tokio::task::spawn_blocking(move || session_states_file::write(&states)).await;
+        let written =
+            written.map_err(|error| error.to_string()).and_then(|written| written.map_err(|error| error.to_string()));
+        problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
+        // Their notes are made anew of what is stored now; what people wrote in them stays.
+        if !sessions.is_empty() {
+            match services.scribe.forget(&sessions).await {
+                Ok(theirs) => {
+                    let telling =
+                        move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();
+                    let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
+                    self.note(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        match named(problems.into_iter()) {
+            Some(problem) => Err(problem),
+            None => {
+                self.shown().has_traces = false;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether a note holds what would be redacted; one that cannot be read may. Blocks for a short read.
+pub(super) fn tells_secrets(note: &str) -> bool {
+    let note = Path::new(note);
+    // Vaults lie on shares that may not answer.
+    let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
+    match is_there.then(|| transcript_file::read(note, NOTE_MAX_BYTES)) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes);
+            redact(&text) != text
+        }
+        _ => true,
+    }
+}
