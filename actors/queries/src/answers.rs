@@ -1,10 +1,9 @@
-//! States and episodes in the contract's words. Every text is redacted once more on its way out, with today's rules.
+//! Converts states and episodes to the wire types. Every text is redacted once more with the current rules.
 //!
 //! # Decisions
 //!
-//! - Directories that are called like a key stand redacted in the memory and in the vault's register, and two
-//!   that read alike then are one project there. The log has them as they are: transcripts are found by their
-//!   paths.
+//! - A directory that is named like a key is redacted in the memory and in the vault's register; two that redact alike
+//!   are one project there. The log keeps the original names, because transcripts are found by their paths.
 
 use std::collections::BTreeMap;
 
@@ -78,7 +77,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
     }
 }
 
-/// Counts by names that stand in a transcript: an earlier version recorded whatever stood there.
+/// Counts by redacted name: an earlier version recorded the names as they stood in the transcript.
 fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut shown = BTreeMap::new();
     for (name, count) in counts {
@@ -87,7 +86,7 @@ fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     shown
 }
 
-/// How the enrichment of a session stands.
+/// The state of a session's enrichment.
 fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<SessionEnrichment> {
     let known = state.enrichment()?;
     let asking = match (known.owed, known.given_up) {
@@ -106,7 +105,7 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
         (None, None) => None,
     };
     let Some(by) = state.enriched_by() else { return asking };
-    // What is asked again is asked for the same reason as long as it was not answered.
+    // A request that is repeated has the same reason as before, so this step is named only if none is owed.
     let next_step = (by.beyond_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
     let asking = asking.unwrap_or_default();
     Some(SessionEnrichment {
@@ -120,13 +119,13 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     })
 }
 
-/// Who says what no person and no program does.
+/// Marks what neither a person nor a program stated.
 const MODEL: &str = "model";
 
 pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
     let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
-    // What was added is one thing, wherever in it the words stand.
+    // A memo is one hit, wherever in it the words occur.
     let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
     let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
@@ -238,7 +237,7 @@ fn line(said: &Pointed, of: &Digest) -> Line {
     }
 }
 
-/// A close whose episode is stored, and that searches do not find as long as the memory cannot take it in.
+/// Answer to a close whose episode is stored but cannot be found yet, because the memory cannot index it.
 pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close {
     let remedy = Obstacle::in_message(why).remedy();
     let message = format!("the session is stored, but the searchable memory cannot take it in: {why}; {remedy}");
@@ -250,7 +249,7 @@ pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close 
     }
 }
 
-/// What a close came to, in a sentence that says what to do next where something is to be done.
+/// The outcome of a close as a sentence, with the next step if there is one.
 pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close {
     let (success, episode, message) = match closed {
         Ok(closed) => told(id, &closed),
@@ -327,12 +326,12 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
     }
 }
 
-/// What is wrong, each with its fix.
+/// Current problems, each with its fix.
 pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[Degraded]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
     for root in &overview.roots {
-        // Where another agent works, this one need not be there.
+        // The folder of one agent may be missing if another agent's exists.
         let is_others = |other: &RootSeen| other.exists && other.path.file_name() != root.path.file_name();
         if !root.exists && !overview.roots.iter().any(is_others) {
             tell(

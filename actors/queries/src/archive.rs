@@ -1,11 +1,11 @@
-//! A home as a whole: what its log comes to, written out as one file and built anew from such a file.
+//! Exports a home to one file, and imports a home from such a file.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `stats` | what a log comes to, told of a home that nobody has open |
-//! | `source` | where the log is read: the daemon, or the segments |
-//! | `export`, `spool` | writing it out; conversations on their way |
-//! | `import`, `incoming` | building a home of a file, line by line |
+//! | `stats` | statistics of the log of a home that no daemon has open |
+//! | `source` | reads the log, from the daemon or from the segments |
+//! | `export`, `spool` | writes the file; buffers conversations |
+//! | `import`, `incoming` | builds a home from the file, line by line |
 
 mod export;
 mod import;
@@ -43,33 +43,33 @@ fn report_progress(progress: &mut dyn FnMut(&Progress), what: &str, done: u64, t
     }
 }
 
-/// Why a home was not exported or imported.
+/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The log could not be read.
     #[error(transparent)]
     Log(#[from] offline::Error),
-    /// Whoever has the log open did not give it.
+    /// The daemon that has the log open did not return it.
     #[error(transparent)]
     Source(Box<dyn std::error::Error + Send + Sync>),
-    /// The session that was asked for is none, or several.
+    /// The requested session does not exist, or the prefix fits several.
     #[error("{0}")]
     NoSession(String),
-    /// A record that is no line of text.
+    /// A record that cannot be written as a line of text.
     #[error("the record at position {position} cannot be written as a line")]
     NoLine {
-        /// Which one.
+        /// Position of the record.
         position: Position,
     },
-    /// Reading twice gave different records.
+    /// Two readings of the log returned different numbers of records.
     #[error("the log gave {found} records where it had given {expected}; run the command again")]
     Changed {
-        /// The first time.
+        /// Records of the first reading.
         expected: u64,
-        /// The second time.
+        /// Records of the second reading.
         found: u64,
     },
-    /// Conversations could not be kept on their way.
+    /// The temporary file for conversations could not be written.
     #[error(
         "cannot keep conversations in a temporary file: {0}; free disk space, or set TMPDIR to where there is some"
     )]
@@ -79,10 +79,10 @@ pub enum Error {
     Write(#[source] io::Error),
 }
 
-/// Why a home was not built of an export. It is as empty as it was.
+/// Why an import failed. The home is as empty as before.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// There are events already.
+    /// The home already has events.
     #[error(
         "{} has events already, and an import builds a whole home: set BATON_HOME to a folder that is new; `baton replay` reads \
          the file without importing it",
@@ -92,22 +92,22 @@ pub enum ImportError {
         /// The home.
         home: PathBuf,
     },
-    /// There are conversations, and no events.
+    /// The home has conversations but no events.
     #[error("{} has conversations of no event: move that folder away, or set BATON_HOME to a folder that is new", folder.display())]
     Orphans {
-        /// Where they lie.
+        /// Where they are.
         folder: PathBuf,
     },
-    /// There is what a repair or a start put aside, which may be the only copy of it.
+    /// A repair or a start moved something aside, which may be the only copy.
     #[error(
         "{} keeps what was cut off or put aside: move that folder away, or set BATON_HOME to a folder that is new",
         folder.display()
     )]
     Kept {
-        /// Where it lies.
+        /// Where it is.
         folder: PathBuf,
     },
-    /// The file is not what it must be.
+    /// A line of the file is not valid.
     #[error("line {line} of the file: {refusal}")]
     Refused {
         /// Which line, from 1.
@@ -115,10 +115,10 @@ pub enum ImportError {
         /// What is wrong with it.
         refusal: Refusal,
     },
-    /// What was written does not come back.
+    /// The written log reads back differently.
     #[error("the log in {} is not what was written there a moment ago: is the disk all right?", log.display())]
     NotRead {
-        /// The log in the making.
+        /// The new log.
         log: PathBuf,
     },
     /// A log could not be read.
@@ -130,25 +130,25 @@ pub enum ImportError {
     /// A conversation could not be written.
     #[error(transparent)]
     Chunks(#[from] chunks::Error),
-    /// The system refused.
+    /// A file-system operation failed.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// On what.
+        /// The path it was applied to.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// What is wrong with a line of a file that was to be imported.
+/// Why a line of an import file is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The file is something else.
+    /// The file is not an export.
     #[error("it does not begin as an export of `baton log export` does")]
     NoExport,
-    /// Something was left out or redacted.
+    /// The export was filtered or redacted.
     #[error(
         "the export is filtered or redacted, and a home needs all of it: that is for `baton replay`; `baton log export` without \
          a selection, and with `--unredacted` if need be, writes a whole one"
@@ -157,34 +157,34 @@ pub enum Refusal {
     /// A newer version wrote it.
     #[error("{0}: a newer version of Baton wrote it; install that one and import again")]
     Newer(String),
-    /// The file ends too early.
+    /// The file ends before its last line.
     #[error("the file ends here and has no last line: it was cut off; export or copy it again")]
     CutOff,
-    /// A line without an end.
+    /// A line without an end within the bound.
     #[error("it has more than {bound} bytes, which no line of an export has")]
     LongLine {
-        /// How many it may have.
+        /// Longest allowed line, in bytes.
         bound: usize,
     },
-    /// Bytes that are no UTF-8.
+    /// The line is not UTF-8.
     #[error("it is no text")]
     NoText,
-    /// Another line than an export has.
+    /// The line is no known line of an export.
     #[error("it is no line of an export: {0}")]
     NoLine(String),
-    /// An event that is not as it was recorded.
+    /// A record that is not as it was recorded.
     #[error("{0}")]
     Record(String),
-    /// A conversation or note that is not as it was stored.
+    /// A conversation or note that does not match its hash.
     #[error("what it holds is not what it is named by: {0}")]
     Content(String),
-    /// Something where it may not be.
+    /// A line in the wrong place.
     #[error("{0}")]
     Misplaced(&'static str),
-    /// The parts do not make the whole.
+    /// The totals of the last line do not match what came before.
     #[error("the file is not whole: {0}")]
     Ends(String),
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("it cannot be read: {0}")]
     Read(#[source] io::Error),
 }

@@ -1,4 +1,4 @@
-//! What each method does: find out which session or project is meant, ask the actors, answer in the contract's words.
+//! The methods: each resolves the session or project in question, asks the actors, and answers in the wire types.
 
 mod blame;
 mod close;
@@ -67,7 +67,7 @@ pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
 
 /// The request that events name as their cause.
 fn cause(command_id: Option<&str>) -> Option<CommandId> {
-    // A longer one is nobody's we know.
+    // No client of ours sends a longer id.
     command_id.filter(|id| id.len() <= 128).map(CommandId::new)
 }
 
@@ -89,19 +89,19 @@ pub async fn call(
     if *services.stop.borrow() {
         return Err(stopping().into());
     }
-    // Whoever has edited the configuration and asks has it taken in.
+    // An edit of the configuration takes effect with the next call.
     services.configuration.look_in_time().await;
-    // What is closed by this very call is to know of it.
+    // Sessions that this call closes must see the current setting of enrichment.
     if !services.outage.lasts() {
         services.enricher.keep_switch().await;
     }
-    // A hook names where it was called, and waits for nobody.
+    // A hook reports its directory itself, and must not wait for a look at the file system.
     if name != method::HOOK {
         directories::look(raw).await;
     }
     let called = caught(dispatch(name, raw, services, out)).await;
     match called {
-        // Whatever it was, this is why: actors end one after another.
+        // While the daemon stops, internal errors come from actors that have ended.
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
             Err(stopping().into())
         }
@@ -109,7 +109,7 @@ pub async fn call(
     }
 }
 
-/// A panic fails the call in which it happens, not the connection.
+/// Turns a panic into a failure of this call, so that the connection survives.
 async fn caught<T>(call: impl Future<Output = Result<T, QueryError>>) -> Result<T, QueryError> {
     let mut call = pin!(call);
     poll_fn(|context| {

@@ -1,4 +1,4 @@
-//! Who asks, and how a request is refused.
+//! The client of a call, and how a call is refused.
 
 use std::sync::Arc;
 
@@ -7,27 +7,27 @@ use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use serde_json::value::RawValue;
 
-/// Whoever waits for the answer of a call.
+/// The client that waits for the answer of a call.
 pub trait Client: Send + Sync {
-    /// Tells how far long work is. May be dropped when the client does not keep up: the next one says more.
+    /// Reports progress. A report may be dropped if the client does not keep up.
     fn progress(&self, progress: &Progress);
 
-    /// Whether the client has gone.
+    /// Returns true if the client has disconnected.
     fn is_closed(&self) -> bool;
 
-    /// From now on the connection is only held open: it takes nobody's place, and nobody takes its. `false`: too many are
-    /// held open already.
+    /// Marks the connection as held open only: it no longer counts against the limit of connections. Returns `false` if
+    /// too many are held open already.
     fn stay(&self) -> bool;
 }
 
-/// Where the progress of a call goes.
+/// Receives the progress of a call.
 pub type Out = Arc<dyn Client>;
 
 /// Why a call has no result.
 pub enum QueryError {
-    /// The call is refused, or failed.
+    /// The call was refused or failed.
     Failure(Failure),
-    /// Nobody waits for the answer any more.
+    /// The client has disconnected.
     ClientGone,
 }
 
@@ -37,14 +37,13 @@ impl From<Failure> for QueryError {
     }
 }
 
-/// The arguments of a call; none are an empty object.
+/// Parses the arguments of a call; missing arguments are an empty object.
 pub fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> Result<T, Failure> {
     let text = raw.map_or("{}", RawValue::get);
     serde_json::from_str(text).map_err(|error| failure(code::INVALID_PARAMS, format!("wrong arguments: {error}")))
 }
 
-/// Why a call has no result. It may name what was asked for, and directories: like all that is answered it holds nothing
-/// that looks like a secret.
+/// Builds a failure whose message is redacted and cut to [`limits::FAILURE_BYTES`].
 pub fn failure(code: i64, message: impl Into<String>) -> Failure {
     let mut message = redacted(&message.into());
     if message.len() > limits::FAILURE_BYTES {

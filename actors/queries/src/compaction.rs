@@ -1,8 +1,7 @@
-//! Giving back what a home does not need: conversations that no event names any more, and what the index of the log has grown to
-//! beyond what it holds.
+//! Frees disk space of a home: conversations that no event names any more, and the excess size of the log's index.
 //!
-//! Somebody asks for it, or the index has grown out of proportion: then at most once an hour, when nothing else goes on, and
-//! given up when something does. An index that was lost is built anew at once, for until then every read of a session reads
+//! Runs on request, or when the index has grown out of proportion: then at most once an hour, while nothing else runs,
+//! and it stops when something does. A lost index is rebuilt at once, because without it every read of a session reads
 //! the whole log.
 
 use std::time::{Duration, Instant};
@@ -16,27 +15,28 @@ use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_journal::{CompactError, Rewritten};
 
-/// Why nothing, or not everything, was given back.
+/// Why nothing, or only a part, was freed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Conversations.
+    /// Conversations could not be checked.
     #[error("conversations were not looked through: {0}")]
     Conversations(#[from] CallError),
     /// The index of the log.
     #[error(transparent)]
     Index(#[from] CompactError),
-    /// It broke.
+    /// The task panicked.
     #[error("upkeep broke; `daemon.log` tells where")]
     Broken,
 }
 
-/// Gives back what nothing needs, when nobody verifies. `go_on` is asked now and then with how far the index is.
+/// Frees what is not needed, once no verification runs. `go_on` is called with the progress of the index; `false` stops
+/// the work.
 pub async fn compact(
     services: &Services,
     mut go_on: impl FnMut(u64, u64) -> bool + Send + 'static,
 ) -> Result<Compact, Error> {
     let begun = Instant::now();
-    // Rewriting takes the index away for a moment, which verifying would tell as a difference: one of them at a time.
+    // Rewriting takes the index away for a moment, which a verification would report as a difference.
     let turn = services.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
     let (position, state_hash) = {
         let table = services.table.now();
@@ -73,16 +73,16 @@ pub async fn compact(
     Ok(Compact { position: position.0, state_hash, freed_bytes, index, conversations, seconds })
 }
 
-/// Looks after a home as long as its daemon runs; ends by [`Upkeep::end`].
+/// Maintains a home while its daemon runs; stopped by [`Upkeep::end`].
 pub struct Upkeep(JoinHandle<()>);
 
 impl Upkeep {
-    /// Starts looking after the home.
+    /// Starts the maintenance.
     pub fn start(services: Services) -> Self {
         Self(services.tasks.clone().spawn("upkeep", move || watch(services.clone())))
     }
 
-    /// What is being rewritten notices by itself that the daemon stops.
+    /// Stops the task. A rewrite in progress watches the stop signal itself.
     pub fn end(self) {
         self.0.abort();
     }
@@ -123,7 +123,7 @@ async fn watch(services: Services) {
     }
 }
 
-/// Builds the index of the log that was lost, from its segments. Whether it is there again.
+/// Rebuilds a lost index of the log from its segments. Returns true if the index exists again.
 async fn rebuild(services: &Services) -> bool {
     let Ok(turn) = services.verifying.clone().acquire_owned().await else { return false };
     let (journal, stop) = (services.journal.clone(), services.stop.subscribe());
@@ -144,19 +144,19 @@ async fn rebuild(services: &Services) -> bool {
     }
 }
 
-/// When the index of the log is worth rewriting.
+/// Decides when the index of the log is worth rewriting.
 #[derive(Debug, Default)]
 struct Judge {
-    /// When that was last tried.
+    /// Time of the last attempt.
     tried: Option<Instant>,
-    /// How large it was then, if it was done: sled takes more than it holds even so.
+    /// Size in bytes after the last rewrite; sled needs more than its content even then.
     after: u64,
 }
 
 impl Judge {
-    /// Whether to try now.
+    /// Returns true if a rewrite should be tried now.
     fn wants(&mut self, index: Part, now: Instant) -> bool {
-        // An index that was begun without counting is counted by rewriting it.
+        // An index created without counting has no known content; a rewrite counts it.
         let live = index.live_bytes.unwrap_or(0);
         let is_due = self.tried.is_none_or(|tried| now.duration_since(tried) >= limits::UPKEEP_PAUSE);
         let is_worth_it = index.bytes > limits::UPKEEP_BYTES

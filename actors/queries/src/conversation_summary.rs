@@ -1,4 +1,4 @@
-//! All that is told of a conversation when it is shown, of a conversation of any length: it is gone through, and not held.
+//! Summarises a conversation for display. The conversation is streamed, so its length does not matter.
 
 use baton_store::conversation::Conversation;
 use std::collections::BTreeMap;
@@ -22,22 +22,22 @@ pub(super) const CHILDREN_MAX: usize = 512;
 /// Most characters of a name that an agent gives.
 pub(super) const NAME_CHARS: usize = 100;
 
-/// What a conversation comes to.
+/// Summary of a conversation.
 #[derive(Default)]
 pub(super) struct Account {
     pub(super) episode: Episode,
     pub(super) numbers: Metadata,
-    /// What it took of its models,
+    /// Requests of the session itself.
     pub(super) requests: Requests,
-    /// and what subagents took whose conversations stand inside of it.
+    /// Requests of subagents whose records are in the same transcript.
     pub(super) inside: Requests,
-    /// The sessions that it names.
+    /// The sessions it names, at most `MAX_LINKS`.
     pub(super) links: Vec<(Link, SessionId)>,
-    /// The calls that subagents answered, by the agents' names; the first ones.
+    /// Ids of the tool calls that subagents answered, by agent name; at most `CHILDREN_MAX`.
     pub(super) calls: BTreeMap<Box<str>, String>,
 }
 
-/// What the conversation of an episode comes to, see [`conversation::read`]. Blocks for disk reads.
+/// Summarises the conversation of an episode. Blocks for disk reads.
 pub(super) fn of(
     services: &Services,
     id: &SessionId,
@@ -57,7 +57,7 @@ pub(super) fn of(
         conversation.each(|item| {
             numbers.note(item);
             account.note(item);
-            // What shall not be shown bears out no claim.
+            // A claim of the model must not rest on hidden items.
             if by.is_some() && show.keeps(&item.body) {
                 lines.note(item);
             }

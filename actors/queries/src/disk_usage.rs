@@ -1,4 +1,4 @@
-//! What a home takes on disk, by what it is for, and how much of that is needed.
+//! Disk usage of a home by purpose, and how much of it is needed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,23 +15,23 @@ use baton_journal::session_table::TableReader;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::indexer;
 
-/// An answer that is not older than this is told again: adding up the files of ten thousand sessions takes tens of milliseconds.
+/// A measurement stays valid for this long: adding up the files of ten thousand sessions takes tens of milliseconds.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// What is measured.
+/// The parts to measure.
 #[derive(Clone)]
 pub struct Measured {
-    /// The log's, with its index.
+    /// The log and its index.
     pub journal: Arc<dyn Journal>,
-    /// Which conversations are current.
+    /// Names the current conversations.
     pub table: TableReader,
-    /// Conversations.
+    /// The conversations.
     pub chunks: Arc<ChunkStore>,
-    /// The memory.
+    /// The search index.
     pub indexer: indexer::Handle,
 }
 
-/// Remembers the last measurement, and that one is under way.
+/// Caches the last measurement; at most one measurement runs at a time.
 #[derive(Debug, Default)]
 pub struct Scale(Mutex<Known>);
 
@@ -42,8 +42,8 @@ struct Known {
 }
 
 impl Scale {
-    /// What everything takes, as of the last few seconds. Where adding it up takes longer than `patience` the last answer is told
-    /// while it goes on, or none if there is none yet.
+    /// Disk usage as of the last few seconds. If measuring takes longer than `patience`, returns the previous result,
+    /// or `None` if there is none; the measurement continues in the background.
     pub async fn weigh(self: &Arc<Self>, home: &Path, measured: &Measured, patience: Duration) -> Option<Storage> {
         let (last, begin) = {
             let mut known = self.known();
@@ -57,7 +57,7 @@ impl Scale {
         }
         let (scale, home, measured) = (self.clone(), home.to_owned(), measured.clone());
         let weighing = tokio::task::spawn_blocking(move || {
-            // However this ends, another may begin.
+            // Allows the next measurement, however this one ends.
             let _ended = Ended(scale.clone());
             let storage = measure(&home, &measured);
             scale.known().last = Some((Instant::now(), storage));
@@ -66,7 +66,7 @@ impl Scale {
         tokio::time::timeout(patience, weighing).await.ok().and_then(Result::ok).or(last)
     }
 
-    /// What was known is not so any more.
+    /// Invalidates the cached measurement.
     pub fn forget(&self) {
         self.known().last = None;
     }
@@ -84,7 +84,7 @@ impl Drop for Ended {
     }
 }
 
-/// Adds everything up. Blocks: reads the manifest of each current conversation.
+/// Measures everything. Blocks: reads the manifest of each current conversation.
 pub fn measure(home: &Path, measured: &Measured) -> Storage {
     let log = home.join("log");
     let table = measured.table.now();
@@ -103,12 +103,12 @@ pub fn measure(home: &Path, measured: &Measured) -> Storage {
     }
 }
 
-/// What the index of a log takes, and what it holds.
+/// Size and content of the log's index.
 pub(crate) fn index(log: &Path, journal: &dyn Journal) -> Part {
     Part { bytes: folder_bytes(&log.join("sled")), live_bytes: journal.stats().index_live_bytes }
 }
 
-/// Bytes of the files that current conversations name, of notes and of memos' words.
+/// Bytes of the files that current conversations name, including notes and memos.
 fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
     let size = |path: &std::path::PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     let of = |session, manifest| -> u64 {
@@ -128,7 +128,7 @@ fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
     conversations + notes + answers + words
 }
 
-/// What lies in the folder of a log and is no part of it any more.
+/// Bytes in the folder of a log that no longer belong to it.
 fn aside(log: &Path) -> u64 {
     let entries = std::fs::read_dir(log).into_iter().flatten().flatten();
     let is_aside = |entry: &std::fs::DirEntry| {

@@ -1,4 +1,4 @@
-//! The sessions that one has to do with: subagents, forks and copies, and those that took each other's place.
+//! Relatives of a session: subagents, forks and copies, predecessors and successors.
 
 pub(super) mod facts;
 mod succession;
@@ -22,20 +22,20 @@ use super::conversation_summary::{CHILDREN_MAX, NAME_CHARS};
 use baton_config::settings::Settings;
 use baton_memory::{Error, RelatedSession, Searcher};
 
-/// Sessions whose own relatives are looked up, to tell whether they continue this one or another of its family.
+/// Most younger relatives that are examined to find out whether they continue this session or another one.
 const YOUNGER_MAX: usize = 16;
-/// Sessions that took the place of one.
+/// Most successors of a session.
 const FOLLOWERS_MAX: usize = 64;
-/// Files that are discovered within one such span may have been there before: then the order says nothing.
+/// The order in which files were discovered within this span says nothing: they may have existed before.
 const FOUND_TOGETHER_MS: i64 = 10 * 60_000;
-/// What an agent writes about a subagent beside its transcript is a few hundred bytes.
+/// Longest `.meta.json` of a subagent that is read; agents write a few hundred bytes.
 const META_BYTES: u64 = 64 * 1024;
-/// Of a description, in characters.
+/// Longest description of a subagent, in characters.
 const DESCRIPTION_CHARS: usize = 300;
 
-/// Which of two sessions is the elder: the one whose first record is earlier; a fork repeats it, so then the one that was
-/// discovered earlier; where both were found at about the same time, in no particular order, the one that was left earlier;
-/// then by id. A session that the table does not know is the younger. A total order.
+/// Compares the age of two sessions: by the first record; then by discovery, because a fork repeats the first record;
+/// then by the last conversation, because files discovered at about the same time are in no particular order; then by
+/// id. A session that is not in the table is the younger. A total order.
 pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
     let age = |id: &str| {
         let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
@@ -50,22 +50,22 @@ pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
     known.then_with(|| one_age.cmp(&other_age)).then_with(|| one.cmp(other))
 }
 
-/// The family of a session as it is shown.
+/// The relatives of a session that may be shown.
 pub(super) struct Family {
     /// The session.
     id: SessionId,
-    /// Sessions that hold records of it and may be shown.
+    /// Sessions that share records with it.
     kin: Vec<RelatedSession>,
-    /// What its own transcript says of others.
+    /// What its own transcript says about other sessions.
     links: Vec<(Link, SessionId)>,
-    /// What the transcripts of others say of it.
+    /// What the transcripts of other sessions say about it.
     naming: Vec<(Link, SessionId)>,
     /// Its subagents.
     pub(super) children: Vec<SessionId>,
 }
 
 impl Family {
-    /// Looks for it. Blocks for reads of the index.
+    /// Looks up the relatives. Blocks for reads of the index.
     pub(super) fn of(
         id: &SessionId,
         links: Vec<(Link, SessionId)>,
@@ -87,7 +87,7 @@ impl Family {
         })
     }
 
-    /// The elder sessions that this one has copied from, the nearest first.
+    /// The older sessions it was copied from, the nearest first.
     pub(super) fn elders(&self, table: &SessionTable) -> Vec<SessionId> {
         let named = self.links.iter().filter(|(link, _)| *link == Link::ForkedFrom).map(|(_, other)| other);
         let kin = self.kin.iter().map(|kin| &kin.session).filter(|other| {
@@ -102,13 +102,13 @@ impl Family {
         elders
     }
 
-    /// Whether a transcript says that another is a fork of this one, or goes on with it.
+    /// Returns true if a transcript says that `other` is a fork of this session or continues it.
     fn is_continued_by(&self, other: &SessionId) -> bool {
         let says = |links: &[(Link, SessionId)], link| links.iter().any(|(kind, id)| *kind == link && id == other);
         says(&self.links, Link::ContinuedIn) || says(&self.naming, Link::ForkedFrom)
     }
 
-    /// Everything there is, in a fixed order. Reads small files.
+    /// All relations, in a fixed order. Blocks for reads of small files.
     pub(super) fn relations(
         &self,
         row: &Row,
@@ -135,7 +135,7 @@ impl Family {
         Ok(relations.list)
     }
 
-    /// The sessions that it continues and that continue it, then those that came before and after it.
+    /// The sessions that it continues and that continue it, then its predecessor and successors.
     fn lineage(
         &self,
         state: &State,
@@ -163,7 +163,7 @@ impl Family {
         table: &SessionTable,
         searcher: &Searcher,
     ) -> Result<Vec<(Tie, SessionId)>, Error> {
-        // What transcripts say comes first: it is known, and the rest is told from ages.
+        // What transcripts state is certain, so it takes precedence over what ages suggest.
         let said = |links: &[(Link, SessionId)], wanted| {
             links.iter().filter(|(link, _)| *link == wanted).map(|(_, other)| other.clone()).collect::<Vec<_>>()
         };
@@ -193,7 +193,7 @@ impl Family {
     }
 }
 
-/// What another session is to one, if neither has started the other.
+/// The relation of another session to this one, if neither started the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tie {
     Continues,
@@ -217,7 +217,7 @@ impl Tie {
     }
 }
 
-/// Relations, each told once.
+/// Relations without duplicates.
 struct Relations {
     list: Vec<Relation>,
     told: BTreeSet<(String, SessionId)>,
@@ -234,7 +234,7 @@ impl Relations {
     }
 }
 
-/// The elder of a family that a session has most records of, of equals the eldest: what it is a fork of.
+/// The older relative that shares most records with the session, and of several the oldest: the origin of a fork.
 fn nearest_elder(id: &SessionId, kin: &[RelatedSession], table: &SessionTable) -> Option<SessionId> {
     let elders = kin.iter().filter(|kin| elder(table, kin.session.as_str(), id.as_str()) == Ordering::Less);
     let nearest = elders
@@ -254,7 +254,7 @@ fn shown_kin(kin: Vec<RelatedSession>, table: &SessionTable, settings: &Settings
     kin.into_iter().filter(|kin| knows(table, settings, &kin.session)).collect()
 }
 
-/// How an agent names a subagent whose session is this.
+/// The agent's name of the subagent that this session belongs to.
 fn agent_name(session: &SessionId) -> Option<&str> {
     session.as_str().strip_prefix("agent-")
 }
@@ -263,14 +263,14 @@ fn transcript<'a>(table: &'a SessionTable, id: &SessionId) -> Option<&'a Path> {
     Some(Path::new(&table.get(id)?.state.transcript.as_ref()?.path))
 }
 
-/// What an agent writes beside a subagent's transcript, as far as it is told.
+/// What Claude Code writes beside the transcript of a subagent.
 struct AgentMeta {
     agent_type: Option<String>,
     description: Option<String>,
     tool_use_id: Option<String>,
 }
 
-/// Adds what stands beside a subagent's transcript. What cannot be read is not told.
+/// Adds the fields of the file beside a subagent's transcript. An unreadable file adds nothing.
 fn tell_agent(relation: &mut Relation, transcript: Option<&Path>) {
     let Some(meta) = transcript.and_then(|path| agent_meta(&path.with_extension("meta.json"))) else { return };
     let bounded = |text: Option<String>, chars| text.map(|text| one_line(&text, chars)).filter(|text| !text.is_empty());
@@ -280,13 +280,13 @@ fn tell_agent(relation: &mut Relation, transcript: Option<&Path>) {
 }
 
 fn agent_meta(path: &Path) -> Option<AgentMeta> {
-    // A pipe of that name would be waited for.
+    // Opening a named pipe would block.
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
     let mut text = Vec::new();
     baton_base::transcript_file::open(path).ok()?.take(META_BYTES).read_to_end(&mut text).ok()?;
-    // Field by field: one of an odd shape must not hide the others.
+    // Fields are read one by one, so that one of an unexpected type does not hide the others.
     let value: serde_json::Value = serde_json::from_slice(&text).ok()?;
     let field = |name: &str| value.get(name).and_then(|field| field.as_str()).map(str::to_owned);
     Some(AgentMeta {
@@ -305,7 +305,7 @@ mod tests {
 
     const MINUTE: i64 = 60_000;
 
-    /// First record, discovery, last word, in minutes; a table of these, and who is the elder of the first two.
+    /// Compares two sessions given by first record, discovery and last conversation, in minutes.
     fn check(one: (Option<i64>, i64, i64), other: (Option<i64>, i64, i64), expected: Ordering) {
         let mut table = SessionTable::default();
         for (id, (first, found, last)) in [("one", one), ("other", other)] {

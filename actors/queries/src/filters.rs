@@ -1,13 +1,12 @@
-//! Which sessions a question's filters leave.
+//! Selects sessions by the filters of a question.
 //!
-//! Project, agent, state and time are decided by the session table; file, tool and branch by what the memory says that a
-//! session has to do with. Of one field one value must fit, of several fields each, and nothing that is negated. Active is
-//! every session whose end has not come, indexed or not: the search itself indexes it.
+//! The session table decides on project, agent, state and time; the memory on file, tool and branch. Values of one
+//! field are alternatives, different fields must all fit, and a negated value must not. Active means that the session
+//! has not ended, indexed or not: the search indexes it first.
 //!
 //! # Decisions
 //!
-//! - `state:active` finds sessions whose end has not come, also when they are indexed; the row's `state` stays
-//!   the phase.
+//! - `state:active` finds sessions that have not ended, also indexed ones; the `state` of the row remains the phase.
 
 use baton_views::visibility;
 use std::cmp::Reverse;
@@ -24,19 +23,19 @@ use super::resolve;
 use baton_config::settings::Settings;
 use baton_memory::{Error, Searcher, SessionIds, SessionMatches};
 
-/// The filters of a question, resolved against what there is now.
+/// The filters of a question, resolved against the current sessions.
 pub(super) struct Narrowing {
-    /// Of each field that is named: its directories, names or sessions, one of which must fit.
+    /// Directories or sessions for each field that is named; one of them must fit.
     projects: Option<Vec<String>>,
     not_projects: Vec<String>,
     things: Vec<SessionIds>,
     not_things: Vec<SessionIds>,
-    /// What was found to fit nothing, each a sentence without its full stop.
+    /// Reasons why a filter fits nothing or not everything, each a sentence without the full stop.
     pub(super) notes: Vec<String>,
 }
 
 impl Narrowing {
-    /// Blocks for look-ups in the memory. `directory` is what `.` stands for.
+    /// Resolves the filters. `directory` replaces `.`. Blocks for look-ups in the memory.
     pub(super) fn of(
         question: &Question,
         table: &SessionTable,
@@ -82,7 +81,7 @@ impl Narrowing {
             }
         }
         if question.is_filters_only() {
-            // Where no passage is looked for, what must not be said must be said nowhere.
+            // Without a passage to search for, excluded words must not occur anywhere in the session.
             for without in &question.without {
                 let (Without::Word(text) | Without::Phrase(text)) = without;
                 let sessions = narrowing.taken(searcher.sessions_saying(without)?, "text", text);
@@ -92,7 +91,7 @@ impl Narrowing {
         Ok(narrowing)
     }
 
-    /// What was found to have to do with something; that it may not be all is noted.
+    /// Returns the found sessions, and adds a note if the look-up was not complete.
     fn taken(&mut self, found: SessionMatches, field: &str, name: &str) -> SessionIds {
         if found.is_partial {
             self.notes.push(format!(
@@ -102,7 +101,8 @@ impl Narrowing {
         found.sessions
     }
 
-    /// Whether a session is left; one of which nothing is known has no project, agent, state or time.
+    /// Returns true if a session passes the filters. A session without a known state has no project, agent, state or
+    /// time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
         !question.fits_nothing
             && self.things.iter().all(|sessions| sessions.contains(id))
@@ -132,7 +132,7 @@ impl Narrowing {
             && question.before.is_none_or(|before| began < before)
     }
 
-    /// The sessions that are left and the notes among them, by their keys, the latest first; subagents' own are not listed.
+    /// Sessions and memos that pass the filters, by key, the latest first; without sessions of subagents.
     pub(super) fn latest(
         &self,
         question: &Question,
@@ -166,7 +166,7 @@ fn having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatche
     }
 }
 
-/// The names of the filters that a question has.
+/// The names of the filters in a question.
 pub(super) fn filters(question: &Question) -> Vec<String> {
     let mut names: Vec<&str> = Field::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! Entities and facts in the contract's words, and what their calls have in common.
+//! Converts entities and facts to the wire types, with helpers that their calls share.
 
 use baton_views::visibility;
 use std::collections::BTreeMap;
@@ -17,31 +17,31 @@ use super::client::failure;
 use baton_config::settings::Settings;
 use baton_memory::{Fact, Node};
 
-/// Whether a session supports nothing that is answered: it is forgotten, excluded, unknown, or of another group.
+/// Returns true if a session must not support an answer: it is forgotten, excluded, unknown, or in another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     visibility::is_hidden(table, settings, groups, id)
 }
 
-/// The same of what there is now, for any group.
+/// Returns [`hidden`] for the current table and settings, and any group.
 pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
     let (table, settings) = (services.table.now(), services.settings.now());
     move |id| hidden(&table, &settings, &[], id)
 }
 
-/// The uuid of a center node.
+/// Parses the uuid of a center node.
 pub(super) fn center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let wrong = || format!("{text:?} is no uuid; take one from `nodes[].uuid` of search_nodes");
     text.parse().map(Some).map_err(|_| failure(code::INVALID_PARAMS, wrong()))
 }
 
-/// The refusal of a center that no session supports.
+/// The refusal of a center that is not known.
 pub(super) fn no_center(uuid: Uuid) -> Failure {
     let message = format!("no node {uuid} is known; search_nodes finds nodes by name");
     failure(code::NOT_FOUND, message)
 }
 
-/// Words for an agent, who may show them to a person.
+/// Redacts a text and removes control characters, because an agent may show it to a person.
 fn out(text: &str) -> String {
     plain(&redact(text))
 }
@@ -50,7 +50,7 @@ fn time(at: Option<Timestamp>) -> Option<String> {
     at.map(|at| at.to_string())
 }
 
-/// Sessions with the line that says so.
+/// Sessions with the line that states the fact.
 fn lines(latest: &[(SessionId, u64)]) -> BTreeMap<String, u64> {
     latest.iter().map(|(session, line)| (session.to_string(), *line)).collect()
 }
@@ -59,7 +59,7 @@ fn attributes<const N: usize>(values: [(&str, Value); N]) -> BTreeMap<String, Va
     values.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// `model` where no rule has found it, and nothing where one has.
+/// `model` if only a model stated it, otherwise null.
 fn said_by(by_model: bool) -> Value {
     if by_model { "model".into() } else { Value::Null }
 }
@@ -68,7 +68,7 @@ fn ids(latest: &[(SessionId, u64)]) -> Value {
     latest.iter().map(|(session, _)| Value::from(session.as_str())).collect()
 }
 
-/// An entity as it is answered.
+/// Converts an entity.
 pub(super) fn node(node: Node) -> answer::Node {
     let label = node.label.as_str();
     let summary = summary(&node);
@@ -91,7 +91,7 @@ pub(super) fn node(node: Node) -> answer::Node {
     }
 }
 
-/// One line: what it is, how well known, what its latest session says of it, and the latest fact that says most of it.
+/// One line: how well the entity is known, what its latest session says, and its most telling recent fact.
 fn summary(node: &Node) -> String {
     let day = |at: Option<Timestamp>| at.map(|at| at.to_string().chars().take(10).collect::<String>());
     let mut known = match (node.sessions, day(node.last_seen)) {
@@ -116,7 +116,7 @@ fn summary(node: &Node) -> String {
     out(&told)
 }
 
-/// A fact as it is answered.
+/// Converts a fact.
 pub(super) fn fact(fact: Fact) -> answer::Fact {
     let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(out(text)) };
     answer::Fact {

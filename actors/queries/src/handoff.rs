@@ -1,14 +1,16 @@
-//! What a session is told of the one before it in its project: offered when it begins, claimed when somebody types a prompt
-//! in it, once in its life; and the same for whoever asks, which is recorded nowhere.
+//! The handoff: what a session learns about the one before it in its project. It is offered when the session begins,
+//! claimed when somebody types a prompt, and happens once per session. On request it is also returned to anybody,
+//! without a record.
 //!
-//! The candidate is the newest session of the project that is over and in whose episode something happened. A session that
-//! still runs, or in which nothing happened, is passed over, and takes nothing away. What one session has claimed is not
-//! offered to another, also when that one is over. All of that stands in the states of sessions, so that no restart repeats or forgets it; the
+//! The candidate is the newest ended session of the project whose episode contains work. A session that still runs, or
+//! that contains no work, is skipped and claims nothing. What one session has claimed is not offered to another, even
+//! after the claimer ended. All of this is in the states of sessions, so a restart neither repeats nor forgets it; the
 //! decision and its record are made under one lock.
 //!
-//! An offer is recorded before its text is given, so one may stand of which nobody was told: the record was late, or the
-//! hook had stopped waiting and came again by the spool. This daemon remembers whose; the next typed prompt of that session
-//! gives the text, and claims it. Another daemon does not know it any more: told once at most, rather than twice.
+//! An offer is recorded before its text is delivered, so a recorded offer may be undelivered: the record was late, or
+//! the hook had stopped waiting and came again through the spool. This daemon remembers which; the next typed prompt of
+//! that session delivers the text and claims the offer. Another daemon does not know: a text is delivered at most once
+//! rather than twice.
 
 mod candidate;
 mod changes;
@@ -36,15 +38,15 @@ use baton_journal::session_stream;
 use baton_tracking::hooks::Told;
 use baton_tracking::session::{HandOver, Signalled};
 
-/// Least time that must be left to record an offer: one that is recorded and not delivered is lost.
+/// Least time needed to record an offer: one that is recorded but not delivered is lost.
 const RECORD: Duration = Duration::from_millis(5);
-/// Typed prompts and answers that a transcript may hold when the hook of its first prompt is heard.
+/// Most typed prompts and answers in the transcript when the hook of the first prompt arrives.
 const FIRST_MESSAGES: u64 = 1;
-/// Events of a session by its first prompt, generously.
+/// Upper bound of a session's events by its first prompt.
 const FIRST_EVENTS: usize = 64;
 
-/// What is told to a session that begins or goes on, if it is ready before `until`. What is told of another session is
-/// durable in the state of this one when this returns. What is not ready then is told at the first prompt.
+/// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
+/// the first prompt. The offer is durable in the session's state when this returns.
 pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     let (id, place, detail) = (&told.session, told.place.as_ref()?, told.detail);
     services.hooks.closed(told, patience(until)).await;
@@ -62,7 +64,8 @@ pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Inst
     offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
 }
 
-/// Records that somebody typed a prompt in a session that was told something: that claims it, unless another session has. A session that was told nothing at its start is told it now, if this is its first prompt.
+/// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
+/// session that was offered nothing at its start is offered one now, if this is its first prompt.
 pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     let id = &told.session;
     let row = services.table.now().get(id).cloned();
@@ -97,7 +100,7 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Whose work a session is told of that began like this; `None`: nobody's.
+/// The handoff that a session with this beginning should get, or `None`.
 fn wanted<'a>(
     table: &'a SessionTable,
     id: &'a SessionId,
@@ -108,9 +111,9 @@ fn wanted<'a>(
     let follows = row.and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
     let wanted = Wanted { project, but: vec![id], first: None, after: None };
     Some(match begun {
-        // It is told its own.
+        // After a compaction the session gets its own facts.
         Some(SignalDetail::Compact) => return None,
-        // What it has read itself is no news.
+        // A resumed session knows its own history.
         Some(SignalDetail::Resume) => Wanted { after: Some(known_to(row)?), ..wanted },
         Some(SignalDetail::Fork) => {
             let parent = follows.and_then(|follows| table.get(follows)).map(|row| &**row);
@@ -121,7 +124,7 @@ fn wanted<'a>(
     })
 }
 
-/// How a session began or was last opened, as far as its hooks have said and that is read in time.
+/// How a session began or was last opened, if its hooks reported that and it can be read in time.
 async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<SignalDetail> {
     let (journal, stream) = (services.journal.clone(), StreamId::session(id));
     let reading = tokio::task::spawn_blocking(move || {
@@ -136,7 +139,7 @@ async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<Si
     tokio::time::timeout_at(until, reading).await.ok()?.ok()?
 }
 
-/// The text of an offer that was recorded and not given, unless another has taken that over.
+/// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
 async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
     let table = services.table.now();
     if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
@@ -153,8 +156,7 @@ async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, unti
     Some(text(services, &chosen, until).await).filter(|text| !text.is_empty())
 }
 
-/// What there is to hand over in a project, to whoever asks; waits until `until` for a session that is just being indexed.
-/// Recorded nowhere.
+/// The handoff of a project for any caller; waits until `until` for a session that is being indexed. Not recorded.
 pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
     let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
     let chosen = choose(services, &wanted, until).await?;
@@ -162,7 +164,7 @@ pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: I
     Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
 
-/// A session to be told of.
+/// The session to hand over.
 struct Chosen {
     id: SessionId,
     row: Arc<Row>,
@@ -170,18 +172,18 @@ struct Chosen {
     facts: Arc<Facts>,
 }
 
-/// Up to when a session knows what happened, if it has said anything.
+/// Time of the last conversation in a session.
 fn known_to(row: Option<&Row>) -> Option<Timestamp> {
     row?.state.last_conversation_at
 }
 
-/// Until when others are waited for: half of the time is for what comes after.
+/// Deadline for waiting on others; leaves half of the time for the following steps.
 fn patience(until: Instant) -> Instant {
     let now = Instant::now();
     now + until.saturating_duration_since(now) / 2
 }
 
-/// The candidate. One that is just being indexed is waited for.
+/// Chooses the candidate. Waits for one that is being indexed.
 async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
     let mut table = services.table.clone();
     loop {
@@ -206,7 +208,7 @@ async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -
     }
 }
 
-/// The session's own facts, as far as they are there in time.
+/// The session's own facts, if they are available in time.
 async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
     let mut table = services.table.clone();
     loop {
@@ -260,8 +262,8 @@ async fn written(
     handoff::handoff(&chosen.facts, &about)
 }
 
-/// Records that a session is told of another. `false`: it was told something before, or another has claimed that meanwhile, or
-/// it could not be recorded in time.
+/// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
+/// meanwhile, or if it could not be recorded in time.
 async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until: Instant) -> bool {
     let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
     let table = services.table.now();
@@ -271,7 +273,8 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
         return false;
     }
     let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
-    // Until it is known to be recorded in time: whoever waits for it may be gone by then, and nobody is given the text.
+    // Marks the offer as undelivered until it is known to be recorded in time; the hook may have stopped waiting by
+    // then.
     services.hooks.not_delivered(id);
     match services.supervisor.hand_over(id, what, left).await {
         Ok(Signalled::Recorded) => {
@@ -287,7 +290,7 @@ async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until:
     }
 }
 
-/// As [`Hooks::claim`](baton_tracking::hooks::Hooks::claim); what takes longer is done all the same.
+/// Calls [`Hooks::claim`](baton_tracking::hooks::Hooks::claim); the claim continues after the deadline.
 async fn claim(services: &Arc<Services>, id: &SessionId, until: Instant) {
     let (hooks, id) = (services.hooks.clone(), id.clone());
     let claiming = tokio::spawn(async move { hooks.claim(&id).await });

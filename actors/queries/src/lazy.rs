@@ -1,4 +1,4 @@
-//! The lazy step: before a search, whatever it would otherwise miss is read and indexed.
+//! The lazy step: reads and indexes what a search would otherwise miss.
 
 mod closing;
 mod coverage;
@@ -30,34 +30,34 @@ use baton_tracking::session::CloseCall;
 use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
 
-/// How often a waiting client is told how far things are.
+/// Interval of progress reports to a waiting client.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// What an answer says that was given without a look at what has changed.
+/// Note in an answer if the transcripts could not be checked for changes.
 const NOT_LOOKED: &str =
     "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
-/// What an answer says that was given while everything was still being looked at.
+/// Note in an answer if the check for changes was still running.
 const STILL_LOOKING: &str = "transcripts are still being looked through, and what has changed may be missing";
-/// What an answer says that was given while the log takes no writes.
+/// Note in an answer if the log accepts no writes.
 const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
 
-/// What the step came to.
+/// The outcome of the step.
 pub(super) struct Step {
-    /// Sessions whose episode is new.
+    /// Sessions with a new episode.
     pub(super) indexed: u64,
     /// Sessions that the answer may miss.
     pub(super) pending: u64,
-    /// The first few of them.
+    /// The first few of these.
     pub(super) pending_sessions: Vec<String>,
-    /// Whether the asking session has something new, which was left out.
+    /// True if the asking session has something new, which was left out.
     pub(super) left_out_asking: bool,
-    /// The answer must cover the log up to here.
+    /// The answer must cover the log up to this position.
     pub(super) position: Position,
-    /// Why nobody has looked what has changed, or where.
+    /// Why changes were not looked for, or where.
     pub(super) not_looked: Option<String>,
-    /// Until when the budget lasts.
+    /// End of the time budget.
     pub(super) until: Instant,
-    /// Whether nothing is waited for beyond that: history is being read for the first time.
+    /// True if the query waits no longer than the budget, because history is being read for the first time.
     pub(super) is_backfill: bool,
 }
 
@@ -67,7 +67,7 @@ impl Step {
         Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
     }
 
-    /// The answer may miss something of a session.
+    /// Notes that the answer may miss something of a session.
     pub(super) fn left(&mut self, id: &SessionId) {
         let id = id.to_string();
         if self.pending_sessions.contains(&id) {
@@ -80,8 +80,8 @@ impl Step {
     }
 }
 
-/// Has every transcript looked at once. When it returns, sessions that had not been read before have been, as far as
-/// there are not too many of them. Whether there were any.
+/// Has every transcript checked at once, and reads sessions that were never read, up to [`limits::DISCOVERED_AT_ONCE`].
+/// Returns true if there were any.
 pub(super) async fn look(services: &Services) -> bool {
     let Ok(grown) = services.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
     let (table, settings) = (services.table.now(), services.settings.now());
@@ -92,10 +92,10 @@ pub(super) async fn look(services: &Services) -> bool {
     is_any
 }
 
-/// How many transcripts, subagents' left out, wait to be read for the first time while the backlog is worked on.
+/// Number of transcripts, without subagents', that wait to be read for the first time while the backlog is worked off.
 pub(super) async fn unread(services: &Services) -> u64 {
     let Ok(grown) = services.watcher.refresh().await else { return 0 };
-    // What nobody works on is not waited for: it cannot be read, and `status` says so.
+    // With an empty backlog the rest cannot be read; `status` reports it.
     if services.progress.borrow().pending() == 0 {
         return 0;
     }
@@ -103,14 +103,13 @@ pub(super) async fn unread(services: &Services) -> u64 {
     grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
 }
 
-/// Whether nothing of a file's session was read, and may be.
+/// Returns true if nothing of a file's session was read, and it may be read.
 fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
     let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
     table.get(&file.session).is_none_or(|row| is_unread(&row.state))
 }
 
-/// The newest files of sessions of which nothing was read, and may be, or of which nobody knows yet where they work; and the
-/// others.
+/// Splits off the newest files of sessions that were never read or have no known directory, if they may be read.
 fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
     let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
@@ -120,8 +119,8 @@ fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> 
     (new, rest)
 }
 
-/// Has sessions read these files before the backlog comes to them, and waits until they have, at most
-/// [`limits::DISCOVERY`]: who asks for a session that has just begun must not be told that there is none.
+/// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for a
+/// session that has just begun must not be told that it does not exist.
 pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
     let taking = async {
         let mut asked = Vec::new();
@@ -132,40 +131,40 @@ pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
             }
         }
         for session in asked {
-            // One that has failed is restarted, and reads its file in its own time.
+            // A failed session is restarted and reads its file later.
             let _ = session.taken_in(limits::DISCOVERY).await;
         }
     };
     let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
 }
 
-/// Waits until the history that was found is read, telling the client how far it is.
+/// Waits until the discovered history is read, and reports progress to the client.
 pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(), QueryError> {
-    // The watcher answers after its first look at everything, whose finds it has by then given to the supervisor; and
-    // the supervisor answers after it has taken them in.
+    // The watcher answers after its first full scan, by when it has passed the results to the supervisor; the
+    // supervisor answers once it has queued them.
     let _ = services.watcher.overview().await;
     services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
     let _hurry = services.throttle.hurry();
     let mut progress = services.progress.clone();
-    // What comes later is the lazy step's: busy agents must not keep a person waiting for ever.
+    // Later additions are left to the lazy step: busy agents must not keep a person waiting forever.
     let enough = progress.borrow().accepted;
     let (mut stopping, mut growing) = (services.stop.subscribe(), 0);
     let (mut tell, mut to_tell) = (tokio::time::interval_at(Instant::now() + TELL, TELL), true);
     loop {
         let now = *progress.borrow_and_update();
-        // Nothing goes on while the log takes no writes, and the answer says so.
+        // The backlog is paused while the log accepts no writes; the answer says so.
         if now.pending() == 0 || now.finished >= enough || services.outage.lasts() {
             return Ok(());
         }
         if services.indexer.not_storing().is_some() {
-            // It may last for hours; the lazy step finds out what can be had, and says what cannot.
+            // It may last for hours; the lazy step determines what is available, and reports the rest.
             return Ok(());
         }
-        // Each of them may be all that is left.
+        // Each of the remaining ones may be all that is left.
         let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
         if to_tell {
             growing = if is_little && only_growing(services).await { growing + 1 } else { 0 };
-            // One that was read between the two looks is known by the second.
+            // A session that was read between the two checks is known by the second.
             if growing > 1 {
                 return Ok(());
             }
@@ -185,8 +184,8 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
     }
 }
 
-/// Whether nothing is left to be read but large sessions in which somebody works: one that grows as fast as it is read is
-/// never read to its end, and the lazy step waits for none of them either.
+/// Returns true if only large sessions in use are left to be read. One that grows as fast as it is read never ends, and
+/// the lazy step does not wait for them either.
 async fn only_growing(services: &Services) -> bool {
     let Ok(unread) = services.watcher.unread(limits::BACKLOG_IN_FLIGHT, limits::LAZY_GLANCE).await else {
         return false;
@@ -200,28 +199,27 @@ async fn only_growing(services: &Services) -> bool {
     unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
 }
 
-/// Waits for what comes first: something is done, which may be all that is waited for, or it is time to tell a client how
-/// far it is (`true`).
+/// Waits for progress or for the next report, whichever comes first. Returns `true` if a report is due.
 async fn progress_or_time<T>(progress: &mut watch::Receiver<T>, tell: &mut Interval) -> bool {
     tokio::select! {
-        // Whoever made progress is gone: then only the time passes.
+        // If the sender is gone, only the interval remains.
         Ok(()) = progress.changed() => false,
         _ = tell.tick() => true,
     }
 }
 
-/// What a query asks of the step.
+/// What a query requires of the step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ask<'a> {
-    /// Its sessions come first.
+    /// Sessions of this project come first.
     pub(super) project: Option<&'a str>,
-    /// Whether to wait for all of it, whatever it takes.
+    /// True to wait for everything.
     pub(super) all: bool,
-    /// The session that asks: it knows what it has just said, and is left out.
+    /// The asking session, which is left out because it knows its own content.
     pub(super) asking: Option<&'a SessionId>,
 }
 
-/// What has changed, as far as that is found out in time, and whether somebody has looked.
+/// The files that changed, as far as found in time, and a note if the check is not complete.
 async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
     let newest = |until: Instant| services.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
     let known = || services.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
@@ -230,8 +228,8 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
         Err(CallError::Gone) => return (Unread::default(), Some(NOT_LOOKED)),
         Err(CallError::TimedOut) => {}
     }
-    // Where there is little, a look is worth a moment more: a disk or a machine is slow. The first look may find out only
-    // meanwhile that there is much.
+    // With few files a longer wait is worth it: the disk or the machine is slow. Only the first scan may find out that
+    // there are many.
     let large = async {
         while !services.watcher.is_large() {
             tokio::time::sleep(limits::LAZY_GLANCE).await;
@@ -252,8 +250,8 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
     }
 }
 
-/// How many sessions an answer lacks beside those that are wanted, as far as a look at very many files that is not over tells:
-/// those that were never read, or what the backlog holds, each without what is wanted of it.
+/// Estimates how many sessions an answer lacks besides `wanted` while a scan of very many files is not finished: those
+/// never read, or those in the backlog, without the wanted ones.
 fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
     if !services.watcher.is_large() {
         return 0;
@@ -262,13 +260,13 @@ fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
     beside_wanted(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
 }
 
-/// What was never read, or what the backlog holds, without what is wanted of it: that is counted by itself.
+/// The larger of the two counts, each without the wanted sessions, which are counted separately.
 fn beside_wanted(never_read: u64, in_backlog: u64, wanted: &[Wanted]) -> u64 {
     let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
     never_read.saturating_sub(new).max(in_backlog.saturating_sub(wanted.len() as u64))
 }
 
-/// What an answer says that lacks what has changed in these roots.
+/// Note in an answer that lacks the changes in these roots.
 fn left_out(hung: &[PathBuf]) -> Option<String> {
     let [first, rest @ ..] = hung else { return None };
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
@@ -279,14 +277,15 @@ fn left_out(hung: &[PathBuf]) -> Option<String> {
     Some(redact(&told).into_owned())
 }
 
-/// Indexes what has grown, the asked project first, then the newest. Unread bytes up to [`limits::LAZY_BYTES`] of sessions that
-/// were read before are read whatever it takes, with [`limits::LAZY_SESSIONS`] sessions at most that were never read or have
-/// not grown; then as many as the configured budget of time allows, with `all` everything. Where more are still to be read for
-/// the first time, nothing is waited for beyond the budget. What did not fit goes to the backlog, before everything else there.
+/// Indexes what has grown: first sessions of the requested project, then the newest. Up to [`limits::LAZY_BYTES`] of
+/// unread bytes in known sessions, and up to [`limits::LAZY_SESSIONS`] sessions that were never read or have not grown,
+/// are read regardless of time; beyond that as many as the configured time budget allows, with `all` everything. If
+/// more than that are to be read for the first time, nothing is awaited beyond the budget. The rest goes to the front
+/// of the backlog.
 pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, QueryError> {
     let budget = services.settings.now().lazy_budget;
     let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
-    // Without the watcher the answer is what is known.
+    // Without the watcher the query is answered from what is indexed.
     let (unread, not_looked) = match ask.all {
         true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
             Ok(unread) => (unread, None),
@@ -298,12 +297,12 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     let (table, settings) = (services.table.now(), services.settings.now());
     let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
     let (grown, told_beyond) = (unread.files, unread.beyond);
-    // While very many are still looked through nobody knows how many are new.
+    // During a scan of very many files the number of new ones is unknown.
     let is_unknown = not_looked.is_some() && services.watcher.is_large();
     let choosing = tokio::task::spawn_blocking(move || {
         let mut chosen = wanted::all(&table, &settings, now, grown);
         if is_backfill(&chosen) {
-            // In what was read already somebody works.
+            // Somebody works in sessions that were read before, so they come first.
             chosen.sort_by_key(|wanted| wanted.is_new);
         }
         if let Some(project) = project {
@@ -320,13 +319,13 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
     let left_out_asking = chosen.len() < everything;
     if services.outage.lasts() {
-        // Each would be read only to be refused.
+        // While the log accepts no writes, reading would be refused.
         let mut step = Step::new(left_out_asking, Position(0), not_looked, until);
         chosen.iter().for_each(|wanted| step.left(&wanted.id));
         step.not_looked = step.not_looked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
         return Ok(step);
     }
-    // Who waits for everything is answered from everything; who does not, from what was read for this answer.
+    // A query that waits for everything covers the whole log, otherwise what was read for it.
     let position = if ask.all { services.journal.tail().position } else { Position(0) };
     let mut step = Step::new(left_out_asking, position, not_looked, until);
     if !ask.all {
@@ -349,13 +348,13 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     Closing::new(services, out, step, first, rest, until).run().await
 }
 
-/// Whether so many are to be read for the first time that no query waits for them.
+/// Returns true if so many sessions are to be read for the first time that no query waits for them.
 fn is_backfill(chosen: &[Wanted]) -> bool {
     chosen.iter().filter(|wanted| wanted.is_new).count() > limits::LAZY_SESSIONS
 }
 
-/// Those that are read whatever it takes, as fit into so many bytes, with so many at most that are new or have not grown, and
-/// none that is large; and the others. The order stays.
+/// Splits off the sessions that are read regardless of time: `fit` bytes in total, `most` that are new or have not
+/// grown, and no large one. Keeps the order.
 fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
     let (mut bytes, mut left) = (0_u64, most);
     chosen.into_iter().partition(|wanted| {
@@ -368,13 +367,13 @@ fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted
     })
 }
 
-/// A close of a kind that ends no session.
+/// A close that does not end the session.
 pub(super) fn close_call(reason: CloseReason) -> CloseCall {
     let command = CommandId::new(&Uuid::new_v4().to_string());
     CloseCall { reason, note: None, by_self: false, command }
 }
 
-/// There is nothing to search in at the moment: why, and what to do.
+/// The failure while the memory is not available: the reason and the remedy.
 pub(super) fn no_memory(services: &Services) -> Failure {
     let message = match services.indexer.memory().1 {
         Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),

@@ -1,6 +1,6 @@
-//! The application: what each command and tool does, and the background work that looks after a home.
+//! The application: what each command and tool does, and the background maintenance of a home.
 //!
-//! One file a verb below [`calls`]. Nothing here knows of sockets: who asks is a [`client::Client`].
+//! One file per verb below [`calls`]. Nothing here knows sockets: the caller is a [`client::Client`].
 
 mod answers;
 pub mod archive;
@@ -59,84 +59,84 @@ use baton_tracking::watcher;
 use baton_vault::Scribe;
 use baton_views::conversation::Conversations;
 
-/// How many sessions an answer names where there may be more.
+/// Most sessions that one answer names.
 const SESSIONS_NAMED: usize = 8;
 
-/// Everything that answering takes; shared by all who ask.
+/// The handles that queries use, shared by all of them.
 #[derive(Clone)]
 pub struct Services {
-    /// Where everything lies.
+    /// The home directory.
     pub home: PathBuf,
-    /// Whose transcripts are read.
+    /// The folders with transcripts.
     pub roots: Arc<Roots>,
-    /// What is configured, and the way to change it.
+    /// Reads and changes the configuration.
     pub configuration: Arc<Configuration>,
-    /// The program's version, as `hello` says it.
+    /// The version reported by `hello`.
     pub version: String,
-    /// When the daemon was started.
+    /// Start of the daemon.
     pub started_at: Timestamp,
-    /// The log.
+    /// The event log.
     pub journal: Arc<dyn Journal>,
     /// The session table.
     pub table: TableReader,
-    /// Timeouts and switches.
+    /// Settings derived from the configuration.
     pub settings: SettingsReader,
-    /// The time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Conversations and notes.
+    /// Stored conversations and notes.
     pub chunks: Arc<ChunkStore>,
-    /// Records what is added and deleted.
+    /// Records added and deleted notes.
     pub memos: Memos,
-    /// Finds sessions.
+    /// Finds and starts sessions.
     pub supervisor: supervisor::Handle,
     /// Finds transcripts.
     pub watcher: watcher::Handle,
     /// Searches.
     pub indexer: indexer::Handle,
-    /// Makes vectors, where that is configured.
+    /// Computes vectors, if configured.
     pub embedder: Arc<Embedder>,
-    /// Has a model make more of episodes, where that is configured.
+    /// Has a model enrich episodes, if configured.
     pub enricher: Arc<Enricher>,
-    /// Where the configuration had this daemon listen when it was started, if not in its home.
+    /// The configured socket at the start of the daemon, if it is not in the home.
     pub socket_path: Option<PathBuf>,
-    /// What hooks say.
+    /// Takes in hooks.
     pub hooks: Arc<Hooks>,
-    /// How far the backlog is.
+    /// Progress of the backlog.
     pub progress: watch::Receiver<Progress>,
-    /// What work in the background gives way to.
+    /// Delays background work while queries run.
     pub throttle: Throttle,
-    /// Who keeps failing and is left alone.
+    /// Actors that keep failing and are suspended.
     pub degraded: Latest<Vec<Degraded>>,
-    /// Whether the log takes writes.
+    /// Tells whether the log accepts writes.
     pub outage: Outage,
-    /// What was found wrong when the log was opened.
+    /// Damage found when the log was opened.
     pub log_problem: Option<String>,
-    /// Whether `session_states.json` can be written.
+    /// Tells whether `session_states.json` can be written.
     pub exporting: Arc<Condition>,
-    /// What everything takes on disk.
+    /// Measures disk usage.
     pub scale: Arc<Scale>,
-    /// Held while everything is verified: two at once would only be in each other's way.
+    /// Permit for a verification or a compaction; one runs at a time.
     pub verifying: Arc<Semaphore>,
-    /// What copies of forgotten sessions are known by.
+    /// Fingerprints that recognise copies of forgotten sessions.
     pub remains: Arc<ForgottenSessions>,
-    /// Reads conversations, and what they come to.
+    /// Reads and digests conversations.
     pub conversations: Arc<Conversations>,
-    /// What is ready to be handed over.
+    /// Handoffs that were prepared in advance.
     pub handoffs: Arc<handoff::Handoffs>,
-    /// Writes notes for people.
+    /// Writes notes to the vault.
     pub scribe: Arc<Scribe>,
-    /// Whether the daemon can go on.
+    /// Tells whether the daemon can continue.
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
-    /// Sees how long-lived work ends.
+    /// Supervises long-lived tasks.
     pub tasks: TaskSupervisor,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }
 
 impl Services {
-    /// What takes room on disk.
+    /// The parts whose disk usage is measured.
     pub(crate) fn measured(&self) -> Measured {
         Measured {
             journal: self.journal.clone(),

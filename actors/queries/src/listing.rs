@@ -1,4 +1,4 @@
-//! The session table as others see it: rows in their order.
+//! Rows of the session table in display order.
 
 use std::cmp::Reverse;
 
@@ -8,14 +8,14 @@ use baton_protocol::answer::Row;
 
 use super::{Services, answers};
 
-/// The sessions that are wanted, last activity first; those in which nothing was said come last, so that a transcript of
-/// snapshots does not hide what somebody works at. Left out are projects that are excluded, and sessions of which only hooks
-/// have told so far. Reads notes from disk.
+/// The wanted sessions, last activity first. Sessions without messages come last, so that a transcript of snapshots
+/// does not hide current work. Leaves out excluded projects, and sessions known from hooks only. Blocks for reads of
+/// notes.
 pub(crate) fn rows(services: &Services, table: &SessionTable, wanted: impl Fn(&State) -> bool) -> Vec<Row> {
     each(services, table, wanted).collect()
 }
 
-/// The same, each made when it is asked for.
+/// Like [`rows`], but lazily.
 pub(crate) fn each(
     services: &Services,
     table: &SessionTable,

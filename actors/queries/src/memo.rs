@@ -1,4 +1,4 @@
-//! What was added, in the contract's words: as a session is shown, and as an episode is listed.
+//! Converts memos to the wire types: as a session and as an episode.
 
 use baton_views::visibility;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use super::{Services, answers};
 use baton_store::chunks;
 use baton_tracking::indexer;
 
-/// What begins the key of a memo.
+/// Prefix of a memo's key.
 const KEY: &str = "memory:";
-/// Fewest characters of a uuid that name a memo without its key: they are named beside sessions.
+/// Fewest characters of a uuid that name a memo without its key.
 const START_CHARS: usize = 4;
 
-/// Why what was added cannot be read.
+/// Why a memo cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    /// Its file.
+    /// Its file cannot be read.
     #[error(transparent)]
     File(#[from] chunks::Error),
-    /// What is in it.
+    /// Its content cannot be decoded.
     #[error("its words cannot be read: {0}")]
     Words(String),
 }
 
-/// The memo, deleted or not, that somebody means who writes its uuid, alone or as hits give it, or the beginning of one that
-/// no session's id begins with.
+/// The memo, deleted or not, that a text names: a uuid, with or without the key's prefix, or a prefix of one that fits
+/// no other memo.
 pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
     let bare = text.strip_prefix(KEY).unwrap_or(text);
     if let Ok(uuid) = Uuid::try_parse(bare) {
@@ -49,7 +49,7 @@ pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
     }
     let bare = bare.to_ascii_lowercase();
     let begins = |uuid: &Uuid| uuid.hyphenated().to_string().starts_with(&bare);
-    // One that stands is meant before those that are deleted.
+    // Existing memos take precedence over deleted ones.
     let one = |is_wanted: &dyn Fn(&Uuid) -> bool| {
         let mut fits = table.memos().map(|(uuid, _)| uuid).filter(|uuid| begins(uuid) && is_wanted(uuid));
         fits.next().filter(|_| fits.next().is_none())
@@ -57,7 +57,7 @@ pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
     one(&|uuid| table.memo(*uuid).is_some()).or_else(|| one(&|_| true))
 }
 
-/// What somebody means who names it, if it may be shown.
+/// The memo that a text names, if it may be shown.
 pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
     let (table, settings) = (services.table.now(), services.settings.now());
     let uuid = named(&table, text)?;
@@ -65,13 +65,13 @@ pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
     (!visibility::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }
 
-/// Its words with today's rules of redaction. Blocks for a disk read.
+/// The words of a memo, redacted with the current rules. Blocks for a disk read.
 pub(super) fn words(services: &Services, uuid: Uuid, memo: &Memo) -> Result<Words, Error> {
     let text = services.chunks.note(&memo::key(uuid), &memo.words)?;
     Ok(schema::memo::decode_words(&text).map_err(Error::Words)?.redacted())
 }
 
-/// As a row of the session table.
+/// A memo as a row of the session table.
 pub(super) fn row(uuid: Uuid, memo: &Memo) -> answer::Row {
     let group = redact(&memo.group).into_owned();
     answer::Row {
@@ -89,7 +89,7 @@ pub(super) fn row(uuid: Uuid, memo: &Memo) -> answer::Row {
     }
 }
 
-/// As a session is shown: a row and an episode. Blocks for a disk read.
+/// A memo as a session: a row and an episode. Blocks for a disk read.
 pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<answer::Show, Error> {
     let words = words(services, uuid, memo)?;
     let key = memo::key(uuid);
@@ -107,7 +107,7 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
     Ok(answer::Show { row, unread_lines: Vec::new(), episode: Some(episode), usage: None, relations: Vec::new() })
 }
 
-/// As an episode is listed. Blocks for a disk read.
+/// A memo as a listed episode. Blocks for a disk read.
 pub(super) fn entry(services: &Services, uuid: Uuid, memo: &Memo) -> Result<answer::EpisodeEntry, Error> {
     let Words { name, body, description, .. } = words(services, uuid, memo)?;
     Ok(answer::EpisodeEntry {

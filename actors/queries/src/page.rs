@@ -1,8 +1,8 @@
-//! Long lists in pages: each answer is bounded in bytes, and says where the next one goes on.
+//! Pages of long lists: each answer is bounded in bytes and carries the cursor of the next page.
 //!
 //! # Decisions
 //!
-//! - Cursors carry a digest of the question: against mistakes, not as a secret.
+//! - Cursors carry a digest of the question, which guards against mistakes, not against attackers.
 
 use baton_protocol::{Failure, code};
 
@@ -10,26 +10,26 @@ use sha2::{Digest, Sha256};
 
 use super::client::failure;
 
-/// About how many bytes the entries of one answer take: what an agent can read without drowning.
+/// Approximate size of one answer's entries, in bytes: what an agent can read in one go.
 pub(super) const PAGE_BYTES: usize = 60_000;
 /// Most entries of one answer.
 pub(super) const PAGE_ENTRIES: usize = 100;
 
-/// Bytes of the digest that a cursor carries: against mistakes, not against whoever computes one.
+/// Bytes of the digest in a cursor: guards against mistakes, not against forgery.
 const MARK_BYTES: usize = 4;
-/// As much of a wrong cursor as is repeated.
+/// Longest part of a wrong cursor that is repeated, in characters.
 const CURSOR_CHARS: usize = 100;
 
-/// How many entries an answer has that was asked for so many.
+/// Number of entries in an answer, given the requested limit.
 pub(super) fn entries(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(PAGE_ENTRIES).min(PAGE_ENTRIES)
 }
 
-/// What was asked for, so that a cursor goes on only where it was given.
+/// Digest of a question; a cursor is valid only for the question that returned it.
 pub(super) struct Question(Sha256);
 
 impl Question {
-    /// Everything that decides which entries are listed, and in what order.
+    /// Digests everything that decides which entries are listed, and in which order.
     pub(super) fn new(method: &str, texts: &[&[String]]) -> Self {
         let mut hash = Sha256::new();
         hash.update(method);
@@ -40,24 +40,24 @@ impl Question {
         Self(hash)
     }
 
-    /// Where to go on in a ranking: how many were given already.
+    /// The offset in a ranking at which the page begins.
     pub(super) fn offset(&self, cursor: Option<&str>) -> Result<usize, Failure> {
         let Some(cursor) = cursor else { return Ok(0) };
         let digits = self.position(cursor)?.strip_prefix('n').filter(|digits| digits.len() <= 9);
         digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| unknown(cursor))
     }
 
-    /// The cursor behind so many.
+    /// The cursor after `given` entries.
     pub(super) fn after(&self, given: usize) -> String {
         self.cursor(&format!("n{given}"))
     }
 
-    /// The cursor that names a position: a few letters that only this question and this position give, and the position.
+    /// The cursor that names a position: a digest of question and position, and the position.
     pub(super) fn cursor(&self, position: &str) -> String {
         format!("{}.{position}", self.mark(position))
     }
 
-    /// The position that a cursor names, if an answer to this question gave it.
+    /// The position that a cursor names, if it belongs to this question.
     pub(super) fn position<'a>(&self, cursor: &'a str) -> Result<&'a str, Failure> {
         let parts = cursor.split_once('.').filter(|(mark, position)| *mark == self.mark(position));
         parts.map(|(_, position)| position).ok_or_else(|| unknown(cursor))
@@ -69,7 +69,7 @@ impl Question {
     }
 }
 
-/// The refusal of a cursor behind which nothing is left: what it was given for has become shorter.
+/// The refusal of a cursor past the end, which happens when the list has become shorter.
 pub(super) fn behind_the_end(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
     failure(
@@ -78,14 +78,14 @@ pub(super) fn behind_the_end(cursor: &str) -> Failure {
     )
 }
 
-/// The refusal of a cursor that no answer gave.
+/// The refusal of a cursor that does not belong to the question.
 pub(super) fn unknown(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
     let message = format!("no answer to this question gave the cursor {shown:?}; leave it out to begin at the top");
     failure(code::INVALID_PARAMS, message)
 }
 
-/// As many of the entries as fit into an answer, at least one. True when some were left out.
+/// Keeps the entries that fit into one answer, at least one. Returns true if some were left out.
 pub(super) fn fitting<T: serde::Serialize>(entries: &mut Vec<T>) -> bool {
     let mut bytes = 0;
     let fits = entries.iter().position(|entry| {

@@ -1,17 +1,17 @@
-//! What earlier versions stored, redacted by the rules of this one: conversations, notes, answers of models, what was added,
-//! and what was made of them in the memory, in vectors and in notes for people. No transcript is read and no model asked.
+//! Redacts with the current rules what earlier versions stored: conversations, notes, answers of models, memos, and
+//! what was derived from them in the memory, in vectors and in the vault. Reads no transcript and asks no model.
 //!
-//! Once for each version of the filter, in the background: every session and memo is looked at in the order of its id. One
-//! whose text changes is noted in a list, then the event that names the new files is recorded and the old files go. When all
-//! were looked at, the memory's old segments, vectors and notes lose what these sessions said before; what could not be redacted
-//! yet is tried again, and only when nothing is owed any more the list goes. How far it is stands beside the log, with those
-//! that cannot be redacted and are looked at again by the next daemon; after a kill it goes on there, and what is done twice
-//! changes nothing.
+//! Runs once per version of the filter, in the background, over every session and memo in the order of ids. The id of
+//! one whose text changes is appended to a list, then the event that names the new files is recorded, then the old
+//! files are removed. After the pass, the old text is removed from the memory's segments, vectors and notes. What could
+//! not be redacted yet is retried; once nothing is owed, the list is removed. The progress is stored beside the log,
+//! with those that cannot be redacted, which the next daemon tries again. After a kill the pass resumes there;
+//! repeating a step changes nothing.
 //!
 //! # Hazards
 //!
-//! - What cannot be redacted again (damaged, with events of a newer version, another text each time) is left
-//!   and named by `status`.
+//! - What cannot be redacted (it is damaged, has events of a newer version, or changes with each redaction) is left and
+//!   named by `status`.
 
 mod scan;
 mod traces;
@@ -43,21 +43,21 @@ use baton_base::transcript_file;
 use baton_tracking::indexer::redacting::{Again, Error};
 use baton_tracking::session::{Switch, Switched};
 
-/// How far it is, in the folder of the log.
+/// File of the progress, in the folder of the log.
 const MARK: &str = "redacted.json";
-/// Sessions and memos whose text has changed, in the folder of the log: one id on a line, as JSON.
+/// File of the sessions and memos whose text has changed, in the folder of the log: one id per line, as JSON.
 const LIST: &str = "redacted.list";
-/// Largest list that is read: more than a million sessions.
+/// Largest list that is read, in bytes: more than a million sessions.
 const LIST_MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// The format of the mark.
+/// Format of the progress file.
 const FORMAT: u32 = 1;
-/// Until something that could not be done is tried again; each time twice as long, up to [`RETRY_MOST`].
+/// Delay before the first retry; doubles up to [`RETRY_MOST`].
 const RETRY: Duration = Duration::from_secs(1);
-/// How often one session is redacted until nothing of it changes, besides once for each event that its notes need.
+/// Redactions of one session until its text no longer changes, in addition to one for each event that its notes need.
 const PASSES: usize = 2;
-/// How often a session is asked to record one redaction before the others have their turn.
+/// Attempts to record one redaction before other sessions have their turn.
 const ASKED: u32 = 3;
-/// Sessions that are named in one line.
+/// Most sessions named in one message.
 const NAMED: usize = 5;
 /// See [`RETRY`].
 const RETRY_MOST: Duration = Duration::from_secs(600);
@@ -66,18 +66,18 @@ const RETRY_MOST: Duration = Duration::from_secs(600);
 struct MarkV1 {
     format: u32,
     filter_version: u32,
-    /// The last id that was looked at, in their order.
+    /// The last id that was checked.
     after: Option<String>,
     done: bool,
-    /// The ids of those that cannot be redacted, and why.
+    /// Sessions that cannot be redacted, with the reason.
     #[serde(default)]
     left: BTreeMap<String, String>,
-    /// Notes in which a block that somebody edited keeps what would be redacted.
+    /// Notes in which an edited block keeps text that would be redacted.
     #[serde(default)]
     edited: BTreeSet<String>,
 }
 
-/// See the module. Shared by who does it and who tells of it.
+/// State of the redaction, shared by the task and by `status`.
 #[derive(Debug)]
 pub struct Redacting {
     log: PathBuf,
@@ -90,21 +90,22 @@ struct Shown {
     done: u64,
     total: u64,
     changed: BTreeSet<SessionId>,
-    /// Whether some of them stand in what was made of them as they were before.
+    /// True if derived data still holds the old text of a changed session.
     has_traces: bool,
     problem: Option<String>,
 }
 
 impl Redacting {
-    /// Of a home, by what stands beside its log. What cannot be read is begun anew. Blocks for short reads.
+    /// Reads the progress stored beside the log; starts from the beginning if it cannot be read. Blocks for short
+    /// reads.
     pub fn open(log: &Path, table: &SessionTable) -> Self {
         let begun = MarkV1 { format: FORMAT, filter_version: FILTER_VERSION, ..MarkV1::default() };
         let mark = durable::read_json::<MarkV1>(&log.join(MARK), LIST_MAX_BYTES).ok().flatten();
         let mark = mark.filter(|mark| mark.format == FORMAT && mark.filter_version == FILTER_VERSION);
         let mut mark = mark.unwrap_or(begun);
-        // Somebody may have taken it out.
+        // A person may have removed the text since.
         mark.edited.retain(|note| tells_secrets(note));
-        // What could not be redacted then may have changed since.
+        // What could not be redacted then may be possible now.
         mark.done &= mark.left.is_empty();
         let total = if mark.done { 0 } else { owed(table, None).len() as u64 };
         let done = total.saturating_sub(waiting(&mark, table).len() as u64);
@@ -112,7 +113,7 @@ impl Redacting {
         Self { log: log.to_owned(), shown: Mutex::new(shown) }
     }
 
-    /// How far it is; `None` once it is done.
+    /// The progress, or `None` once everything is done.
     pub(crate) fn told(&self) -> Option<answer::Redacting> {
         let shown = self.shown();
         (!shown.mark.done).then(|| answer::Redacting {
@@ -123,7 +124,7 @@ impl Redacting {
         })
     }
 
-    /// Those that could not be redacted although everything else is, and why.
+    /// Sessions and notes that could not be redacted, with the reasons.
     pub(crate) fn left(&self, table: &SessionTable) -> Option<String> {
         let is_there = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
         let shown = self.shown();
@@ -138,7 +139,7 @@ impl Redacting {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes how far it is. What is not written is done again.
+    /// Changes the progress and stores it. If storing fails, the work is repeated.
     fn note(&self, change: impl FnOnce(&mut MarkV1)) {
         let mark = {
             let mut shown = self.shown();
@@ -151,7 +152,7 @@ impl Redacting {
         }
     }
 
-    /// Adds one to the list, durably.
+    /// Appends an id to the list, durably.
     fn list(&self, id: &SessionId) -> io::Result<()> {
         self.shown().has_traces = true;
         if self.shown().changed.contains(id) {
@@ -159,7 +160,7 @@ impl Redacting {
         }
         let file = self.log.join(LIST);
         let is_new = !file.exists();
-        // The line break first: a line that was torn before must not swallow this one.
+        // The line break comes first, so that a torn line does not swallow this one.
         let line = format!("\n{}", serde_json::to_string(id.as_str())?);
         OpenOptions::new().append(true).create(true).open(&file)?.write_all(line.as_bytes())?;
         durable::sync_file(&file)?;
@@ -191,7 +192,7 @@ impl Redacting {
         let (mut later, last) = self.look_at_all(services).await;
         pause = RETRY;
         loop {
-            // Now, however long some of them take.
+            // Traces are removed at once, even if some sessions take long.
             let traces = self.remove_traces(services).await.err();
             let waiting =
                 later.iter().map(|later| format!("session {} is not redacted again yet: {}", later.id, later.why));
@@ -220,7 +221,7 @@ impl Redacting {
         );
     }
 
-    /// Says what holds it up, until it is tried again; each time twice as long.
+    /// Publishes the problem and waits; doubles the pause.
     async fn wait(&self, problem: String, pause: &mut Duration) {
         tracing::warn!(%problem, "what is stored is not redacted again everywhere yet, trying again");
         self.shown().problem = Some(problem);
@@ -228,7 +229,7 @@ impl Redacting {
         *pause = (2 * *pause).min(RETRY_MOST);
     }
 
-    /// Takes up the list of a pass that was cut off, of this version or an earlier one.
+    /// Reads the list of an interrupted pass, of this version or an earlier one.
     async fn read_list(&self) -> io::Result<()> {
         let file = self.log.join(LIST);
         let read = tokio::task::spawn_blocking(move || read_list(&file)).await.map_err(io::Error::other)??;
@@ -238,7 +239,7 @@ impl Redacting {
         Ok(())
     }
 
-    /// Redacts one again. If that has to be tried once more, it comes back.
+    /// Redacts one session or memo. Returns it if it must be retried.
     async fn attempt(&self, services: &Arc<Services>, mut later: Later) -> Option<Later> {
         let redacted = self.redact(services, &later.id, &mut later.asked).await;
         self.judge(later, redacted)
@@ -257,14 +258,13 @@ impl Redacting {
         None
     }
 
-    /// Nothing can be done about one, which `status` names.
+    /// Records that a session cannot be redacted; `status` names it.
     fn give_up(&self, id: &SessionId, why: String) {
         tracing::warn!(session = %id, why, "not redacted again");
         self.shown().mark.left.insert(id.to_string(), why);
     }
 
-    /// Redacts what is stored of one session or memo again, and has that recorded. `asked`: what it was asked to record and
-    /// may have recorded.
+    /// Redacts one session or memo and records it. `asked` holds a redaction that may be recorded already.
     async fn redact(&self, services: &Arc<Services>, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
         if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
             self.list(id).map_err(refused)?;
@@ -297,7 +297,7 @@ impl Redacting {
         }
     }
 
-    /// Has a redaction recorded, and removes what it stands for.
+    /// Records a redaction, then removes what it replaces.
     async fn replace(
         &self,
         services: &Arc<Services>,
@@ -308,7 +308,7 @@ impl Redacting {
         self.list(id).map_err(refused)?;
         let recorded = match self.record(services, id, &again.redact).await {
             Ok(recorded) => recorded,
-            // What was written must stay until that is known.
+            // The written files must stay until the outcome is known.
             Err(error) => {
                 *asked = Some(again);
                 return Err(refused(format!("not known whether it is recorded: {error}")));
@@ -323,7 +323,8 @@ impl Redacting {
         rest.map_or(Ok(()), Err)
     }
 
-    /// An error: it is not known whether it is recorded. Asked twice it does no harm.
+    /// Records a redaction; a repeated request does no harm. An `Err` means that it is not known whether it was
+    /// recorded.
     async fn record(
         &self,
         services: &Arc<Services>,
@@ -343,7 +344,7 @@ impl Redacting {
             }
         };
         Ok(match answer {
-            // Of one that was forgotten meanwhile nothing is left to be redacted.
+            // A session that was forgotten meanwhile has nothing left to redact.
             Switched::Done { .. } | Switched::Refused(Rejection::Forgotten | Rejection::NotDiscovered) => Ok(()),
             Switched::Failed { reason } => Err(Error::Refused(reason)),
             Switched::Refused(_) | Switched::Stopped(_) => Err(Error::Busy),
@@ -355,7 +356,7 @@ fn refused(error: impl std::fmt::Display) -> Error {
     Error::Refused(error.to_string())
 }
 
-/// The first of many, in one line.
+/// Joins the first problems into one line.
 fn named(mut all: impl Iterator<Item = String>) -> Option<String> {
     let first: Vec<String> = all.by_ref().take(NAMED).collect();
     let rest = match all.count() {
@@ -365,15 +366,15 @@ fn named(mut all: impl Iterator<Item = String>) -> Option<String> {
     (!first.is_empty()).then(|| first.join("; ") + &rest)
 }
 
-/// One that could not be redacted yet.
+/// A session or memo that could not be redacted yet.
 struct Later {
     id: SessionId,
     why: String,
-    /// What it was asked to record, and may have recorded.
+    /// The redaction that was requested and may be recorded.
     asked: Option<Again>,
 }
 
-/// A line that is torn names nothing.
+/// Reads the list; a torn line is skipped.
 fn read_list(file: &Path) -> io::Result<BTreeSet<SessionId>> {
     let bytes = match transcript_file::read(file, LIST_MAX_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),

@@ -1,14 +1,14 @@
-//! Repairing a home whose log is damaged: what is damaged and what a cut would cost, and the cut.
+//! Repairs a home whose log is damaged: reports the damage and what a cut would cost, and makes the cut.
 //!
-//! Nobody may have the home open: its lock is held by whoever calls. A cut keeps what it takes away in `log/cut-<time>/`: the
-//! segments' bytes from there on, under `blobs/` the files of conversations that only events behind the cut name, and under
-//! `sled/` the index of the log. The memory is removed; both are built anew from what stays.
+//! The caller holds the lock of the home. A cut moves what it removes to `log/cut-<time>/`: the bytes of the segments
+//! from there on, in `blobs/` the files of conversations that only events after the cut name, and in `sled/` the index
+//! of the log. The memory is removed. Index and memory are rebuilt from what remains.
 //!
 //! # Hazards
 //!
-//! - After a cut the conversation of an earlier episode may already be collected: it is counted
-//!   (`conversations_missing`) and comes back only with its transcript. A cut takes whole appends, so the log
-//!   may end before the position that was asked for.
+//! - The conversation of an earlier episode may already be collected when a cut makes that episode current again: it is
+//!   counted (`conversations_missing`) and comes back only with its transcript. A cut removes whole appends, so the log
+//!   may end before the requested position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -40,23 +40,23 @@ use baton_journal::{Auditor, Verified, verify};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
-/// Why a home was not repaired.
+/// Why a repair failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The log.
+    /// The log cannot be read or cut.
     #[error(transparent)]
     Log(#[from] repair::Error),
-    /// Its conversations.
+    /// The conversations cannot be read.
     #[error(transparent)]
     Chunks(#[from] chunks::Error),
     /// A file could not be read or written.
     #[error("cannot {what} {}: {source}; run the same command again when that is mended", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         what: &'static str,
-        /// On which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -65,7 +65,7 @@ fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) ->
     move |source| Error::Io { what, path: path.to_owned(), source }
 }
 
-/// What is damaged in the log of a home, and what would be lost if it were cut there. Changes nothing.
+/// Reports the damage of a log, and what would be lost by a cut there. Changes nothing.
 pub fn look(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
     let log = home.join("log");
     let verified = verify::segments(&log, &mut Unheard).map_err(io_error("read", &log))?;
@@ -76,7 +76,7 @@ pub fn look(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
         return Ok(told);
     };
     told.damage = Some(finding_told(finding));
-    // What a crash has torn off is nobody's loss, and the next start's work.
+    // A torn tail after a crash loses nothing acknowledged; the next start removes it.
     if !damage.torn {
         let cut = Cut::find(home, damage.position)?;
         told.cut_at = Some(cut.place.at.0);
@@ -90,12 +90,12 @@ fn finding_told(finding: Finding) -> answer::Finding {
     answer::Finding { what, place, fix }
 }
 
-/// What a cut at a position would take away. Changes nothing.
+/// Reports what a cut at a position would remove. Changes nothing.
 pub fn foresee(home: &Path, _lock: &HomeLock, at: Position) -> Result<answer::Repair, Error> {
     Ok(Cut::find(home, at)?.told())
 }
 
-/// Has the log end before a position, or before the append that it is of. Whatever ends this on the way, the same cut can be made again.
+/// Cuts the log before a position, or before the append that contains it. An interrupted cut can be repeated.
 pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Result<answer::Repair, Error> {
     let cut = Cut::find(home, at)?;
     let log = home.join("log");
@@ -109,11 +109,11 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
         }
         durable::sync_folder(&target).map_err(io_error("sync", &target))?;
     }
-    // Who was forgotten there must not come back by it.
+    // Forgotten sessions must not come back through the cut.
     tombstones::keep(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
-    // From here on no event names them; before, some do.
+    // From here on no event names the files; before, some do.
     repair::cut(&log, &cut.place, &kept)?;
-    // What is recorded from here on is this home's own.
+    // Records after the cut belong to this home, not to the imported one.
     let imported = ImportBoundary::read(&log).map_err(io_error("read imported.json in", &log))?;
     if imported.position() > cut.tail.position {
         imported.up_to(cut.tail).write(&log).map_err(io_error("write imported.json in", &log))?;
@@ -130,7 +130,7 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
     Ok(answer::Repair { cut: true, kept: Some(kept), ..cut.told() })
 }
 
-/// Listens to nothing.
+/// An auditor that ignores everything.
 struct Unheard;
 
 impl Auditor for Unheard {
@@ -141,14 +141,14 @@ impl Auditor for Unheard {
     }
 }
 
-/// A cut, and all that it takes away.
+/// A cut, and what it removes.
 struct Cut {
     place: CutPlace,
     tail: Tail,
     lost: Lost,
-    /// Files that only events behind the cut name, by the name of their session's folder.
+    /// Files that only events after the cut name, by the folder of their session.
     files: BTreeMap<String, BTreeSet<PathBuf>>,
-    /// Sessions whose tombstone stands behind the cut.
+    /// Sessions whose tombstone lies after the cut.
     forgotten: BTreeSet<SessionId>,
 }
 
@@ -200,7 +200,7 @@ impl Cut {
     }
 }
 
-/// What a record names that lies outside of the log.
+/// Files that a record names.
 struct Names {
     manifest: Option<ContentHash>,
     notes: Vec<ContentHash>,
@@ -228,7 +228,7 @@ fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
     Some((session, names))
 }
 
-/// What events behind a cut are about.
+/// What events after a cut refer to.
 #[derive(Default)]
 struct Named {
     sessions: BTreeSet<SessionId>,
@@ -254,7 +254,7 @@ impl Named {
         self.sessions.insert(session);
     }
 
-    /// Files that stay named by nobody. What cannot be read names nothing: it is left where it is.
+    /// Files that no remaining event names. What cannot be read names nothing, and stays.
     fn files(
         &self,
         chunks: &ChunkStore,
@@ -295,7 +295,7 @@ impl Named {
     }
 }
 
-/// `log/cut-<time>`, or the next free name of that kind.
+/// `log/cut-<time>`, or the next free name with a number.
 fn free_name(log: &Path, now: Timestamp) -> PathBuf {
     let name = format!("cut-{}", now.to_string().replace([':', '-', '.'], ""));
     let names = (2..).map(|number| format!("{name}-{number}"));
@@ -303,7 +303,7 @@ fn free_name(log: &Path, now: Timestamp) -> PathBuf {
     free.unwrap_or_else(|| log.join(name))
 }
 
-/// Has a file in another folder too, durably: as the same file where the system can do that, else as a copy.
+/// Links a file into another folder, durably; copies it where links are not supported.
 fn keep(file: &Path, folder: &Path) -> io::Result<()> {
     let target = folder.join(file.file_name().unwrap_or_default());
     if fs::hard_link(file, &target).is_ok() {

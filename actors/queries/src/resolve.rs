@@ -1,4 +1,4 @@
-//! Which session, which project: what a person or an agent wrote, against what is known.
+//! Resolves what a person or an agent wrote to a session or a project.
 
 mod ambiguous;
 mod directory;
@@ -19,15 +19,15 @@ use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, Stop};
 use baton_tracking::hooks::lineage;
 
-/// Fewest characters with which the beginning of an id names a session.
+/// Fewest characters of a prefix that names a session.
 const START_CHARS: usize = 8;
-/// Projects that are named where none fits.
+/// Most similar projects that an error names.
 const NEAR: usize = 3;
-/// Beginning of a name that is compared: comparing costs the product of two lengths.
+/// Most characters of a name that are compared, because the cost is the product of both lengths.
 const COMPARED_CHARS: usize = 200;
 
-/// The session that is meant: the one that is named, else the caller's own, else the only one of its directory. Where the
-/// caller's own was left for another and nobody knows for which, none is; where it is not known, no other is.
+/// The requested session: the named one, else the caller's own, else the only one of its directory. Fails if the
+/// caller's session was left for an unknown successor, or is not known.
 pub(super) async fn meant(
     services: &Arc<Services>,
     named: Option<&str>,
@@ -70,15 +70,14 @@ pub(super) async fn meant(
     }
 }
 
-/// The session that the caller works in, by what its environment said when it was started and by what hooks said since.
-/// It may be known to nobody.
+/// The session that the caller works in, from its environment at its start and from later hooks. It need not be known.
 pub(super) fn own(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
     let session = SessionId::new(caller.agent_session.as_deref()?)?;
     Some(lineage::now(table, session, caller.since))
 }
 
-/// A session of this very id, if it is known after a look at every folder; of one that has just begun only hooks may have
-/// told. An error where it is known and must not be touched.
+/// The session with this id, if it is known after a look at every folder; a session that has just begun may be known
+/// from hooks only. Fails if it is known but must not be read or shown.
 async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
     if !is_read(services, id) {
         look_for(services, |file| file.session == *id).await;
@@ -92,13 +91,13 @@ async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>,
     }
 }
 
-/// Whether something is known of a session's transcript.
+/// Returns true if something is known of the session's transcript.
 fn is_read(services: &Services, id: &SessionId) -> bool {
     services.table.now().get(id).is_some_and(|row| !row.state.is_unseen())
 }
 
-/// The session that a text names: an id, or a prefix that fits only one. One that is not known may have begun a moment
-/// ago: then every folder is looked at first.
+/// The session that a text names: an id, or a prefix that fits only one. If none is known, every folder is checked
+/// first, because the session may have begun a moment ago.
 pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
     let found = by_text(&services.table.now(), text);
     match found {
@@ -125,30 +124,30 @@ pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<Sess
     }
 }
 
-/// The transcript of a session that only hooks have told of so far, if anything is written in it.
+/// The non-empty transcript of a session that is known from hooks only.
 pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
     let found = services.watcher.find(id.as_str()).await?;
     let of_it = found.into_iter().filter(|file| file.session == *id && file.stat.size > 0);
-    // The same session's file may be there twice; the first is read.
+    // The same session may have two files; the first is read.
     Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
 }
 
-/// Looks at every folder, and has those sessions read that fit.
+/// Checks every folder and has the fitting sessions read.
 async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
     let Ok(grown) = services.watcher.refresh().await else { return };
     let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
     others.extend(meant.split_off(meant.len().min(SESSIONS_NAMED)));
-    // The watcher tells of more by itself.
+    // The watcher reports the others itself.
     others.truncate(limits::LAZY_TOLD);
     services.supervisor.seen(others);
     for file in &meant {
-        // One that keeps failing is tried because it is meant; the others are there already, or made.
+        // A session that keeps failing is tried again, because it was asked for.
         let _ = services.supervisor.resolve_meant(file.session.clone()).await;
     }
     lazy::take_in(services, meant).await;
 }
 
-/// Why a session that is there is not read.
+/// The failure for a session that exists but is not read.
 fn not_read(services: &Services, file: &FileSeen) -> Failure {
     let by_switch = || {
         format!(
@@ -160,14 +159,14 @@ fn not_read(services: &Services, file: &FileSeen) -> Failure {
     failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch))
 }
 
-/// What is wrong with a session that keeps failing, and what to do.
+/// The problem and remedy of a session that keeps failing.
 fn failing(services: &Services, id: &SessionId) -> Option<String> {
     let degraded = services.degraded.now();
     let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
     Some(format!("{}: {}", of_it.what(), of_it.fix()))
 }
 
-/// The transcript of a session that was not discovered, because nothing of its project is tracked.
+/// The transcript of a session that was not discovered because its project is not tracked.
 pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
     if text.is_empty() {
         return Ok(None);
@@ -176,7 +175,7 @@ pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Opti
     if is_too_short(text) {
         found.retain(|file| file.session.as_str() == text);
     }
-    // The same session's file may be there twice; the first is read.
+    // The same session may have two files; the first is read.
     found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
     found.dedup_by(|a, b| a.session == b.session);
     if let Some(at) = found.iter().position(|file| file.session.as_str() == text) {
@@ -192,7 +191,7 @@ pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Opti
     }
 }
 
-/// A session of an excluded project is shown to nobody.
+/// Refuses sessions of excluded projects.
 fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
     match stop_of(services, &id) {
         Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
@@ -202,13 +201,13 @@ fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
     }
 }
 
-/// What of the configuration stops a session, if it is known.
+/// The part of the configuration that stops a known session.
 pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
     let table = services.table.now();
     services.settings.now().stop_of(&table.get(id)?.state)
 }
 
-/// Refuses a text with which the ids of several known sessions begin.
+/// Fails if the text is a prefix of several known sessions.
 pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
     let found = by_text(&services.table.now(), text);
     match found {
@@ -217,12 +216,12 @@ pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Resul
     }
 }
 
-/// The one known session that a text names, as [`session`] finds it, without looking for others.
+/// The one known session that a text names, without looking for new ones.
 pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
     by_text(table, text).ok().flatten()
 }
 
-/// Whether a text is too short to name a session by the beginning of its id.
+/// Returns true if a text is too short to be the prefix of an id.
 fn is_too_short(text: &str) -> bool {
     text.chars().count() < START_CHARS
 }
@@ -232,7 +231,8 @@ fn too_short(table: &SessionTable, text: &str) -> Failure {
     failure(code::NOT_FOUND, format!("{message}; give an id, or at least the first {START_CHARS} characters of one"))
 }
 
-/// The session whose id this is, or which alone begins so with [`START_CHARS`] or more; an error are all that begin so.
+/// The session with this id, or the only one with this prefix of at least [`START_CHARS`] characters; `Err` with all if
+/// several fit.
 fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<SessionId>> {
     if let Some(id) = SessionId::new(text)
         && table.get(&id).is_some()
@@ -246,7 +246,7 @@ fn by_text(table: &SessionTable, text: &str) -> Result<Option<SessionId>, Vec<Se
         let known = table.iter().filter(|(_, row)| row.state.is_unseen() == is_unseen).map(|(id, _)| id);
         known.filter(|id| id.as_str().starts_with(text)).collect()
     };
-    // One that only hooks have told of makes no other ambiguous.
+    // Sessions known from hooks only do not make a prefix ambiguous.
     let fits = Some(fitting(false)).filter(|fits| !fits.is_empty()).unwrap_or_else(|| fitting(true));
     match fits.as_slice() {
         [] => Ok(None),
@@ -263,7 +263,7 @@ fn names(ids: &[&SessionId]) -> String {
     named.join(", ")
 }
 
-/// The sentence for a session that nobody knows, with ids that look like it.
+/// The failure for an unknown session, with similar ids.
 pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
     let shared = |id: &SessionId| id.as_str().bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
     let mut near: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| shared(id) >= 3).collect();
@@ -273,7 +273,7 @@ pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
     failure(code::NOT_FOUND, format!("no session {text:?} is known.{near} `baton sessions` lists all"))
 }
 
-/// All projects and groups that anybody may know, sorted: one of which every session is forgotten or excluded is none.
+/// All projects and groups with a session that is neither forgotten nor excluded, sorted.
 pub(super) fn projects<'a>(table: &'a SessionTable, settings: &Settings) -> Vec<&'a str> {
     projects_of(table, settings, |belonging| !belonging.is_forgotten)
 }
@@ -291,7 +291,7 @@ pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> 
     named(projects(table, settings), text)
 }
 
-/// The group and the project under which sessions that belong there are found.
+/// The group and the project under which these sessions are found.
 fn found_under(Belonging { group, place, .. }: &Belonging) -> impl Iterator<Item = &str> {
     let project = place.as_ref().map(|place| place.project.as_str());
     group.as_deref().into_iter().chain(project)
@@ -301,7 +301,7 @@ fn without_slash(text: &str) -> &str {
     if text.len() > 1 { text.trim_end_matches('/') } else { text }
 }
 
-/// As [`project`], for a person who lists sessions: also one of which every session is forgotten.
+/// Like [`project`], but includes projects whose sessions are all forgotten, for listings.
 pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     project(table, settings, text)
         .or_else(|failure| named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
@@ -330,12 +330,12 @@ fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     }
 }
 
-/// The name by which people call a project.
+/// The last part of a project's path, which people call it by.
 pub(super) fn last_part(project: &str) -> &str {
     project.rsplit(['/', '\\']).next().unwrap_or(project)
 }
 
-/// The sentence for a project that nobody knows, with those that look most like it.
+/// The message for an unknown project, with the most similar ones.
 fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     let start = |text: &str| text.chars().take(COMPARED_CHARS).flat_map(char::to_lowercase).collect::<String>();
     let shown: String = text.chars().take(COMPARED_CHARS).collect();
@@ -351,12 +351,12 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
 }
 
-/// The groups that texts name, each as [`project`]; none when there are none. For predicates see [`is_in_any`].
+/// The groups that texts name, each resolved by [`project`]. For predicates see [`is_in_any`].
 pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]) -> Result<Vec<String>, Failure> {
     texts.iter().map(|text| project(table, settings, text)).collect()
 }
 
-/// The one group that a question is about, as far as it is known before anything is read.
+/// The only group of a question, as far as it is known before anything is read.
 pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
     let [text] = texts else { return None };
     project(&services.table.now(), &services.settings.now(), text).ok()

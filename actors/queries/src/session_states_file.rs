@@ -1,14 +1,13 @@
-//! `session_states.json`: the session table for people and scripts that do not ask the daemon. Nothing reads it back.
+//! `session_states.json`: the session table for people and scripts that do not ask the daemon. Baton never reads it.
 //!
-//! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the same rows, in the same order, as
-//! `baton sessions --json` prints (so without subagents'), as of a position in the log. For its owner only; a reader sees
-//! all of it or what was there before. Written when the daemon starts, when the table or the configuration has changed
-//! but not again within ten seconds (longer where there is so much that it takes long), and at the end. While nothing changes nothing is done; but what could not be written
-//! is tried again.
+//! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the rows of `baton sessions --json` (without
+//! subagents) in the same order, as of a position in the log. Readable by its owner only; replaced atomically. Written
+//! when the daemon starts, after a change of the table or the configuration but at most every ten seconds (less often
+//! if writing takes long), and at the end. A failed write is retried.
 //!
 //! # Decisions
 //!
-//! - It holds the rows of `sessions --json`, so no subagents; the first after a start may lag by ten seconds.
+//! - It holds the rows of `sessions --json`, so no subagents; the first write after a start may lag by ten seconds.
 
 use std::cell::Cell;
 use std::io;
@@ -24,22 +23,22 @@ use crate::{Services, listing};
 use baton_base::latest::Latest;
 use baton_base::{durable, limits};
 
-/// The file, below the home.
+/// File name, in the home.
 pub const FILE: &str = "session_states.json";
 
-/// What it is called when it cannot be written.
+/// The condition reported while it cannot be written.
 pub const TROUBLE: &str = "session_states.json cannot be written";
 
-/// Version of its shape.
+/// Version of the format.
 const VERSION: u32 = 1;
 
-/// Smallest distance of two writings: whoever reads it wants to know, not to follow.
+/// Least time between two writes.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// How many times as long as the last writing it is waited for the next: it takes 2 % of the time at most.
+/// Pause between writes as a multiple of the last write's duration: writing takes 2 % of the time at most.
 const SHARE: u32 = 50;
 
-/// How long after it could not be written it is tried again.
+/// Delay before a failed write is retried.
 const AGAIN: Duration = Duration::from_secs(30);
 
 #[derive(Serialize)]
@@ -51,19 +50,19 @@ struct Export<I: Iterator<Item = Row>> {
     sessions: Cell<Option<I>>,
 }
 
-/// Each row is made when it is written: all together they may take hundreds of megabytes.
+/// Serialises rows as they are made: all of them together may take hundreds of megabytes.
 fn one_after_another<I: Iterator<Item = Row>, S: Serializer>(rows: &Cell<Option<I>>, to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(rows.take().into_iter().flatten())
 }
 
-/// What keeps the file; ends by [`Exporter::finish`].
+/// Keeps the file up to date; stopped by [`Exporter::finish`].
 pub struct Exporter {
     finish: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl Exporter {
-    /// Starts to keep the file up to date.
+    /// Starts the task.
     pub fn start(services: Arc<Services>) -> Self {
         let (finish, finished) = watch::channel(false);
         let task = services.tasks.clone().spawn("session_states", move || {
@@ -81,7 +80,7 @@ impl Exporter {
         Self { finish, task }
     }
 
-    /// Writes what has changed since, and ends.
+    /// Writes pending changes, and ends.
     pub async fn finish(self) {
         self.finish.send_replace(true);
         if tokio::time::timeout(limits::DRAIN, self.task).await.is_err() {
@@ -90,8 +89,8 @@ impl Exporter {
     }
 }
 
-/// Writes at once, then when one of the two has changed, at most every [`PAUSE`], and at the end if they have. `write` says
-/// whether it is done; what is not counts as changed.
+/// Writes at once, then after a change of either value, at most every [`PAUSE`], and at the end if something changed.
+/// `write` returns false on failure, which counts as a change.
 async fn keep<A, B>(
     mut table: Latest<A>,
     mut settings: Latest<B>,
@@ -127,10 +126,10 @@ async fn keep<A, B>(
     }
 }
 
-/// One writes at a time, so that the last one has the newest table.
+/// Serialises writes, so that the last one has the newest table.
 static WRITING: Mutex<()> = Mutex::new(());
 
-/// Writes it as things are now, whenever it was last written: what was forgotten must not stay there. Blocks for disk writes.
+/// Writes the current state now, because what was forgotten must not stay in the file. Blocks for disk writes.
 pub(crate) fn write(services: &Services) -> io::Result<()> {
     let _turn = WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let table = services.table.now();
@@ -177,7 +176,7 @@ mod tests {
     }
 
     impl World {
-        /// Lets time pass; how often it was written by then.
+        /// Lets time pass; returns how often the file was written by then.
         async fn after(&self, seconds: u64) -> u32 {
             tokio::time::sleep(Duration::from_secs(seconds)).await;
             self.written.load(Ordering::Relaxed)

@@ -1,5 +1,5 @@
-//! Tombstones that a repair has cut off with the end of the log: they are kept beside it, and the next daemon sets them again.
-//! Until it has, nothing of these sessions that is read stays.
+//! Tombstones that a repair cut off with the end of the log. They are kept in a file beside it until the next daemon
+//! records them again; until then nothing that is read of these sessions stays.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,9 +15,9 @@ use baton_base::durable;
 use baton_base::limits;
 use baton_tracking::session::{Switch, Switched};
 
-/// The file, in the folder of the log; there only between a repair and the next daemon.
+/// The file, in the folder of the log; exists only between a repair and the next daemon.
 const FILE: &str = "forgotten.json";
-/// Largest that is read: more than a million sessions.
+/// Largest file that is read, in bytes: more than a million sessions.
 const FILE_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The format of the file.
 const FORMAT: u32 = 1;
@@ -28,7 +28,7 @@ struct TombstonesV1 {
     sessions: BTreeSet<String>,
 }
 
-/// The sessions that are to be forgotten again.
+/// The sessions that must be forgotten again.
 pub fn read(log: &Path) -> io::Result<BTreeSet<SessionId>> {
     let Some(shape) = durable::read_json::<TombstonesV1>(&log.join(FILE), FILE_MAX_BYTES)? else {
         return Ok(BTreeSet::new());
@@ -39,7 +39,7 @@ pub fn read(log: &Path) -> io::Result<BTreeSet<SessionId>> {
     Ok(shape.sessions.iter().filter_map(|id| SessionId::new(id)).collect())
 }
 
-/// Adds sessions to them, durably.
+/// Adds sessions to the file, durably.
 pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()> {
     if sessions.is_empty() {
         return Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()>
     durable::sync_folder(log)
 }
 
-/// Sets those again that a repair has cut off, and deletes what was stored of them meanwhile.
+/// Records the cut tombstones again, and deletes what was stored of these sessions meanwhile.
 pub async fn set_again(services: Arc<Services>) {
     let log = services.home.join("log");
     let reading = log.clone();

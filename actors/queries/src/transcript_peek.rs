@@ -1,4 +1,4 @@
-//! A look into a transcript of which nothing is to be recorded: what a query would find there, for previews and lists.
+//! Reads a transcript without recording anything, for previews and lists.
 
 use baton_conversation::item::{Body, Item, Meta};
 use baton_conversation::record::{SessionId, Timestamp};
@@ -13,25 +13,26 @@ use baton_base::transcript_file::FileSeen;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::{Done, Pass, Start};
 
-/// Bytes at the head of a transcript within which it says where it was made.
+/// Bytes at the head of a transcript that are searched for its directory.
 const HEAD_BYTES: u64 = 256 * 1024;
 
-/// What a look has shown.
+/// What was seen in a transcript.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Glance {
     /// Typed prompts and assistant messages that carry text.
     pub(super) messages: u64,
-    /// Records of the conversation.
+    /// Records that belong to the conversation.
     pub(super) conversation: u64,
-    /// When the last of them was written.
+    /// Time of the last of these.
     pub(super) last_at: Option<Timestamp>,
     /// Where the session works.
     pub(super) place: Option<Place>,
-    /// Whose subagent it says it is.
+    /// The parent, if the transcript says that it is a subagent's.
     pub(super) parent: Option<SessionId>,
 }
 
-/// What the file has beyond what the session has read. Blocks for disk reads. `None`: it cannot be read.
+/// Summarises what the file holds beyond what the session has read. Returns `None` if it cannot be read. Blocks for
+/// disk reads.
 pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
     let known = state.filter(|state| {
         let transcript = state.transcript.as_ref();
@@ -44,17 +45,17 @@ pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
     glance(start, file, u64::MAX, &mut NullSink)
 }
 
-/// What the head of the file says, above all where the session works. Blocks for disk reads.
+/// Summarises the head of the file, mainly for the session's directory. Blocks for disk reads.
 pub(super) fn head(file: &FileSeen) -> Option<Glance> {
     glance(beginning(file), file, HEAD_BYTES, &mut NullSink)
 }
 
-/// All of the file, its items one by one into a sink. Blocks for disk reads.
+/// Summarises the whole file, and passes its items to a sink. Blocks for disk reads.
 pub(super) fn whole(file: &FileSeen, sink: &mut impl Sink) -> Option<Glance> {
     glance(beginning(file), file, u64::MAX, sink)
 }
 
-/// Whether the agent compacted the conversation somewhere in the head of the file. Blocks for disk reads.
+/// Returns true if the head of the file contains a compaction. Blocks for disk reads.
 pub(super) fn is_compacted(file: &FileSeen) -> bool {
     #[derive(Default)]
     struct Compactions(bool);
@@ -69,7 +70,7 @@ pub(super) fn is_compacted(file: &FileSeen) -> bool {
     glance(beginning(file), file, limits::READ_PASS_BYTES, &mut seen).is_some() && seen.0
 }
 
-/// The file that a session is read from, as it lies there now. Looks at the disk.
+/// The current file of a session. Looks at the disk.
 pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
     let transcript = state.transcript.as_ref()?;
     let metadata = std::fs::metadata(&transcript.path).ok()?;
@@ -83,7 +84,7 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
     })
 }
 
-/// Where reading a file begins.
+/// The start of a file.
 pub(super) fn beginning(file: &FileSeen) -> Start {
     Start {
         source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },
@@ -114,24 +115,24 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
                     return Some(glance);
                 }
             }
-            // It was rewritten: all of it is new.
+            // The file was rewritten, so all of it is new.
             Pass::Rewritten { .. } if start.cursor.offset > 0 && read == 0 => start = beginning(file),
             Pass::Rewritten { .. } | Pass::Gone | Pass::Unreadable { .. } => return None,
         }
     }
 }
 
-/// The state of a session of which nothing is known but what a look has shown, for the rules to judge.
+/// A state that holds only what was seen, to be checked against the settings.
 pub(super) fn as_state(glance: &Glance) -> State {
     State { place: glance.place.clone(), ..State::default() }
 }
 
-/// Counts tokens of items, and keeps of them what an episode is made of.
+/// Counts tokens of items, and keeps what an episode is made of.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
-    /// Tokens of all.
+    /// Tokens of all items.
     pub(super) tokens: u64,
-    /// The items, as many as are held at once.
+    /// The items, abridged.
     pub(super) items: Abridged,
 }
 

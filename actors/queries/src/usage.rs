@@ -1,4 +1,4 @@
-//! What a session took of its models, and what that cost: its own, what it has copied of the total, its subagents'.
+//! Token usage and cost of a session: its own, the part copied from other sessions, and its subagents'.
 
 use baton_conversation::record::SessionId;
 use baton_conversation::usage;
@@ -12,16 +12,16 @@ use super::Services;
 use super::conversation_summary::CHILDREN_MAX;
 use super::family::Family;
 
-/// Elder sessions whose requests are compared with those of a fork, the nearest first.
+/// Most older sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;
-/// Models that are named as having no price.
+/// Most models that are named as unpriced.
 const UNPRICED_MAX: usize = 16;
 
 const NOTE: &str = "tokens as the transcript tells them, each request once; costs are estimates by llm.prices and built-in \
                     list prices of November 2026";
 
-/// The usage of a session that took `own` itself, and `inside` for subagents in its own transcript. Blocks for reading the
-/// conversations of its elders and subagents.
+/// The usage of a session with the requests `own`, and `inside` of subagents in its own transcript. Blocks for reads of
+/// the conversations of older sessions and of subagents.
 pub(super) fn of(
     services: &Services,
     table: &SessionTable,
@@ -98,7 +98,7 @@ fn one(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
     ModelUsage { model: redact(&usage.model).into_owned(), tokens: tokens(usage, cost_usd) }
 }
 
-/// All models together; what they cost as far as it is known.
+/// The sum over all models; the cost covers the priced ones.
 fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
     let mut all = usage::ModelUsage::default();
     models.iter().for_each(|model| all.add(model));
@@ -107,7 +107,7 @@ fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
     tokens(&all, known.then(|| dollars(&costs)))
 }
 
-/// The sum of costs, rounded. Never `-0.0`, as the sum of none is by itself.
+/// The rounded sum of costs. Never `-0.0`, which is the sum of none.
 fn dollars(costs: &[f64]) -> f64 {
     let sum = costs.iter().fold(0.0, |sum, cost| sum + cost);
     (sum * 1e6).round() / 1e6

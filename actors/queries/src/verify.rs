@@ -1,15 +1,15 @@
-//! Verifying a whole home: its log, the table, the conversations and the memory, each against what it was made of.
+//! Verifies a whole home: the log, the session table, the conversations and the memory, each against its source.
 //!
 //! | what | against |
 //! |---|---|
-//! | segments | the chain, places, streams |
-//! | the index of the log | the segments, both ways |
-//! | the session table | a fold of the events |
+//! | segments | chain, positions, streams |
+//! | index of the log | segments, in both directions |
+//! | session table | a fold of the events |
 //! | conversations and notes that the current state names | their hashes |
-//! | the memory | one that is built anew in `BATON_HOME/verify.tmp/` |
+//! | memory | one that is built anew in `BATON_HOME/verify.tmp/` |
 //!
-//! Nothing is changed. [`of_daemon`] looks at what a daemon has open while it works on; [`of_home`] at the files of a home that
-//! nobody has open, of which it opens copies.
+//! Changes nothing. [`of_daemon`] checks what a running daemon has open; [`of_home`] checks copies of the files of a
+//! home that no daemon has open.
 
 mod conversations;
 mod home;
@@ -42,26 +42,27 @@ use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
 pub(crate) use home::index_beyond;
 pub use home::of_home;
 
-/// Findings that are told one by one.
+/// Most findings that are listed one by one.
 const FINDINGS: usize = 100;
 
-/// Which notes the current state names, by the id that their folder has.
+/// Notes that the current state names, by the id of their folder.
 type Notes = BTreeMap<SessionId, BTreeSet<ContentHash>>;
 
-/// Told how far it is: what is done, how much of how much (0: not known). `false`: nobody waits for it any more.
+/// Called with the current step, what is done, and the total (0 if unknown). `false` stops the verification.
 pub type GoOn<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 
 /// What a running daemon has open.
 pub struct Open {
     /// Its home.
     pub home: PathBuf,
-    /// What the memory is made of.
+    /// What the memory is built from.
     pub made_of: indexer::Options,
     /// The memory in use.
     pub indexer: indexer::Handle,
 }
 
-/// Verifies what a daemon has open. `quick` leaves the memory out. Blocks: not for an async worker, but within a runtime.
+/// Verifies what a daemon has open. `quick` leaves the memory out. Blocks; must be called within a runtime, but not on
+/// an async worker.
 pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Verify {
     let mut report = Report::begin(true);
     let journal = &*open.made_of.journal;
@@ -104,7 +105,7 @@ fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> b
     }
 }
 
-/// That folder in use. It goes when this does; one that was left by a crash goes first.
+/// The scratch folder. It is removed on drop; one that a crash left is removed first.
 struct Scratch(PathBuf);
 
 fn scratch(home: &Path) -> std::io::Result<Scratch> {
@@ -129,7 +130,7 @@ impl Drop for Scratch {
     }
 }
 
-/// What is found, while it is looked for.
+/// Collects findings.
 struct Report {
     answer: answer::Verify,
     left_out: Vec<String>,
@@ -150,7 +151,7 @@ impl Report {
     fn find(&mut self, what: String, place: String, fix: String) {
         self.answer.found += 1;
         if self.answer.findings.len() < FINDINGS {
-            // What it names may look like a secret.
+            // A name may look like a secret.
             let [what, place, fix] = [what, place, fix].map(|text| redact(&text).into_owned());
             self.answer.findings.push(answer::Finding { what, place, fix });
         }
@@ -182,7 +183,7 @@ impl Report {
         let answer = &mut self.answer;
         answer.state_hash = folded.state_hash().to_string();
         answer.complete = self.left_out.is_empty();
-        // Who asks for less knows what is left out.
+        // A quick verification is clean without the memory, which `left_out` names.
         answer.clean = answer.found == 0 && self.is_going_on;
         answer.seconds = (seconds * 1e3).round() / 1e3;
         let bytes = answer.checked.segment_bytes + answer.checked.conversation_bytes;
@@ -192,7 +193,7 @@ impl Report {
     }
 }
 
-/// Folds the table from the events as they are read, and compares it with the one in use when it has come as far.
+/// Folds the table from the events as they are read, and compares it with the one in use at the same position.
 struct Folding<'a, 'g> {
     fold: TableFold,
     folded: TableReader,
@@ -200,10 +201,10 @@ struct Folding<'a, 'g> {
     in_use: Option<&'a SessionTable>,
     notes: Notes,
     differing: Option<Vec<String>>,
-    /// Rows of the checkpoint that the fold has not come to yet, as they are stored.
+    /// Rows of the checkpoint that the fold has not reached yet, as stored.
     stored: BTreeMap<StreamId, (SequenceNumber, String)>,
     stored_at: Position,
-    /// Sessions whose stored row is not what the fold comes to, or is missing.
+    /// Sessions whose stored row is missing or differs from the fold.
     wrong_rows: BTreeSet<String>,
     compared: u64,
     go_on: &'a mut GoOn<'g>,
@@ -217,14 +218,14 @@ impl<'a, 'g> Folding<'a, 'g> {
         Self { fold, folded, tail, in_use, notes, differing: None, stored, stored_at, wrong_rows, compared: 0, go_on }
     }
 
-    /// `is_measure`: the fold has come to the end of the log, and the index has nothing that it has not. Only then is the
-    /// checkpoint judged: its way out is to delete the index.
+    /// `is_measure`: the fold has reached the end of the log, and the index has no more than that. Only then the
+    /// checkpoint is judged, because the remedy is to delete the index.
     fn end(mut self, is_measure: bool, report: &mut Report) -> (SessionTable, Notes) {
         self.fold.publish(self.tail);
         let table = self.folded.now();
         report.checked().sessions = self.compared;
         if is_measure {
-            // They are beyond the end of the log.
+            // These rows lie beyond the end of the log.
             self.wrong_rows.extend(self.stored.keys().map(ToString::to_string));
         } else {
             self.wrong_rows.clear();
@@ -253,7 +254,7 @@ impl<'a, 'g> Folding<'a, 'g> {
 }
 
 impl Folding<'_, '_> {
-    /// Compares a row of the checkpoint when the fold has come as far as it.
+    /// Compares a row of the checkpoint once the fold has reached it.
     fn compare_row(&mut self, record: &StoredRecord) {
         let name = || record.stream.to_string();
         match self.stored.get(&record.stream) {
@@ -275,7 +276,7 @@ impl Folding<'_, '_> {
     }
 }
 
-/// Takes the rows of the checkpoint.
+/// Reads the rows of the checkpoint.
 impl Rows for Folding<'_, '_> {
     fn form(&self) -> u32 {
         self.fold.form()
@@ -327,7 +328,7 @@ impl Auditor for Folding<'_, '_> {
     }
 }
 
-/// Sessions that two tables do not agree about, the first few; none when their hashes are the same.
+/// The first few sessions in which two tables differ; none if their hashes are equal.
 fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
     if one.state_hash() == other.state_hash() {
         return Vec::new();
@@ -340,7 +341,7 @@ fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
     sessions.chain(memos.map(|uuid| memo::key(uuid).to_string())).chain(home).take(FINDINGS).collect()
 }
 
-/// What a journal that was opened for this is made of, for the memory.
+/// Options for an index over a journal that was opened for verification.
 fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: baton_store::chunks::ChunkStore) -> indexer::Options {
     let settings = tokio::sync::watch::channel(Arc::default()).1.into();
     indexer::Options {
