@@ -1,4 +1,4 @@
-//! Which sessions had to do with a file.
+//! `blame`: the sessions that changed or read a file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use baton_memory::Selector;
 const SESSIONS: usize = 400;
 /// Most renames that are followed back.
 const RENAMES: usize = 8;
-/// Sessions that are listed unless others are asked for.
+/// Sessions listed by default.
 const LISTED: usize = 10;
 
 fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure> {
@@ -24,7 +24,7 @@ fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure
     court.hear(keys.as_deref().map_or(Selector::All, Selector::Keys), court.project.as_deref(), SESSIONS)
 }
 
-/// A path that lies in the caller's directory is meant as it is there, if any session knows it so.
+/// A path relative to the caller's directory is resolved there, if any session knows it.
 pub(crate) async fn blame(
     asked: BlameParams,
     services: &Arc<Services>,
@@ -44,7 +44,7 @@ pub(crate) async fn blame(
             let keys = outcomes::blame_keys(asked).filter(|_| own != Some(asked.as_str()));
             let mut keys: Option<BTreeSet<String>> = keys.map(|keys| keys.into_iter().collect());
             let mut heard = hear(court, keys.as_ref())?;
-            // Whoever renamed it knows what it was called before, and of that others know.
+            // The session that renamed the file knows its former name, under which other sessions know it.
             for _ in 0..RENAMES {
                 let Some(known) = &mut keys else { break };
                 let before = known.len();

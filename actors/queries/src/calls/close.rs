@@ -1,4 +1,4 @@
-//! Explicit close.
+//! `close`: an explicit close.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
     let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
     let nothing = match &unread {
-        // Its hook was called, and nobody has said anything in it.
+        // Only its hook was called; its transcript is empty.
         Ok(None) if is_new => {
             Some(("success", format!("nothing is written in session {id} yet, so there is nothing to index")))
         }
@@ -59,7 +59,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         None => Uuid::new_v4().to_string(),
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
-    // An agent that closes its own session still writes the answer of this call and its last words.
+    // An agent that closes its own session has yet to write the answer to this call and its last words.
     let by_self = resolve::own(&services.table.now(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
@@ -74,7 +74,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
             Ok::<(Closed, Option<String>), CallError>((closed, None))
         }
     };
-    // A task of its own: whoever no longer waits for the close has asked for it all the same.
+    // A task of its own: the close continues if the client stops waiting.
     let closed = match tokio::time::timeout(deadline, tokio::spawn(closing)).await {
         Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
         Err(_) => Err(CallError::TimedOut),
@@ -99,13 +99,13 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     Ok(answer)
 }
 
-/// The episode of a session that may be told.
+/// The uuid of a session's episode, if it may be shown.
 fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
     services.table.now().shown(row).map(|episode| episode.uuid)
 }
 
-/// Waits until searches find what was recorded up to `position`, as long as it takes; or says why they do not, if the memory
-/// cannot take it in for the time being.
+/// Waits without a deadline until searches cover `position`. Returns the reason if the memory cannot index it for the
+/// time being.
 async fn not_findable(services: &Services, position: Position) -> Result<Option<String>, CallError> {
     loop {
         let troubled = services.indexer.memory().1;
@@ -118,7 +118,7 @@ async fn not_findable(services: &Services, position: Position) -> Result<Option<
     }
 }
 
-/// Free text: redacted, one line, bounded.
+/// Redacts a text, and makes it one line of bounded length.
 fn bounded_note(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     redact(&line.join(" ")).chars().take(limits::NOTE_CHARS).collect()

@@ -1,4 +1,4 @@
-//! Room that nothing needs, given back.
+//! `compact`: frees disk space that is not needed.
 
 use std::sync::Arc;
 

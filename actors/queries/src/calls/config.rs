@@ -1,4 +1,4 @@
-//! The configuration with the origin of each value, and the import of the original's.
+//! `config`: the configuration with the origin of each value, and the import of settings from the original.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Res
     })
 }
 
-/// Why nothing was written, as the caller is told.
+/// The failure if nothing was written.
 pub(super) fn refused(error: WriteError) -> QueryError {
     let code = match &error {
         WriteError::Io(_) => code::INTERNAL,
@@ -57,7 +57,7 @@ pub(super) fn refused(error: WriteError) -> QueryError {
     failure(code, error.to_string()).into()
 }
 
-/// Texts without what looks like a secret: somebody may have put a key where its name belongs.
+/// Redacts the texts in a value: a key may have been put where its name belongs.
 fn clean(value: &serde_json::Value) -> serde_json::Value {
     use serde_json::Value;
     match value {

@@ -1,4 +1,4 @@
-//! What calls of models have cost, added up.
+//! `costs`: the cost of model calls, summed up.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::QueryError;
 use crate::Services;
 use crate::client::failure;
 
-/// Most rows of an answer; the total counts all.
+/// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;
 
 pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Result<answer::Costs, QueryError> {

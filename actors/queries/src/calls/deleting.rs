@@ -1,4 +1,4 @@
-//! Taking away from the memory: an episode, or whole groups.
+//! Deletes an episode, or clears groups.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::session::{Switch, Switched};
 
-/// Groups that an answer names.
+/// Most groups that an answer names.
 const NAMED: usize = 8;
 
-/// Has an episode found no more: a session's until its content changes, what was added for good, with its words.
+/// Deletes an episode: a session's until its content changes, a memo for good, with its words.
 pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
@@ -71,13 +71,13 @@ fn unknown(services: &Services, uuid: Uuid) -> Failure {
     failure(code::NOT_FOUND, message)
 }
 
-/// Has everything that groups hold by now found no more; without `confirm` tells what that is.
+/// Clears what the groups hold now. Without `confirm`, only reports what that is.
 pub(crate) async fn clear(
     asked: ClearGraphParams,
     services: &Arc<Services>,
     out: &Out,
 ) -> Result<(answer::ClearGraph, bool), QueryError> {
-    // What was written by now is meant, read or not.
+    // What has been written by now is cleared too, indexed or not.
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };
     let Ready { freshness, .. } = ready(services, out, ask).await?;
@@ -115,7 +115,7 @@ pub(crate) async fn clear(
     Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: true }, true))
 }
 
-/// What may come back because it was still being read.
+/// A note on sessions that were still being read and may come back.
 fn unread(freshness: &answer::Freshness) -> String {
     let failed = freshness.failed.len() as u64;
     match freshness.pending + failed {
@@ -129,7 +129,7 @@ fn unread(freshness: &answer::Freshness) -> String {
     }
 }
 
-/// How many episodes and memos these groups hold that are shown; no groups: all.
+/// Visible episodes and memos in these groups; without groups in all.
 fn held(table: &SessionTable, groups: &[String]) -> (u64, u64) {
     let is_meant = |group: Option<&str>| groups.is_empty() || group.is_some_and(|it| groups.iter().any(|g| g == it));
     let sessions = table.iter().filter(|(_, row)| is_meant(row.state.group_id()) && table.shown(row).is_some()).count();

@@ -1,19 +1,19 @@
-//! Directories that a call names, looked at before it is answered. Resolving one blocks until its file system answers; these
-//! looks do not, and what they find hung nobody waits for afterwards.
+//! Probes the directories that a call names before it is answered. Resolving a directory blocks until its file system
+//! answers; these probes do not, and a directory found to hang is not waited for afterwards.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use baton_base::project;
 
-/// Fields in which calls and tools name directories, groups among them.
+/// Fields in which calls and tools name directories, including groups.
 const FIELDS: [&str; 7] = ["project", "project_namespace", "directory", "groups", "group_ids", "group_id", "group"];
-/// Fields that hold others.
+/// Fields that contain such fields.
 const WITHIN: [&str; 2] = ["caller", "arguments"];
-/// Most directories of one call that are looked at.
+/// Most directories that are probed per call.
 const MOST: usize = 16;
 
-/// Returns when every directory that the call names was looked at or counts as hung.
+/// Returns once every named directory was probed or counts as hung.
 pub(super) async fn look(raw: Option<&RawValue>) {
     let Some(params) = raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else { return };
     let mut looks = tokio::task::JoinSet::new();

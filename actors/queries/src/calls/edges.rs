@@ -1,4 +1,4 @@
-//! Single facts: stated, read, deleted; and what single episodes are about.
+//! Single facts (add, get, delete), and the entities of single episodes.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{SESSIONS_NAMED, Services, graph as told, page};
 use baton_memory::{Fact, Searcher};
 use baton_memos::{Done, Wanted};
 
-/// Most nodes, and most edges, of one answer.
+/// Most nodes, and most edges, in one answer.
 const MOST: usize = 100;
 
-/// Remembers a fact. When this returns it is durable, and the next search finds it.
+/// Adds a fact. It is durable when this returns, and the next search finds it.
 pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Result<answer::AddTriplet, QueryError> {
     let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
@@ -32,7 +32,8 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     };
     let wanted = Wanted { uuid: None, source: Source::Triplet, group, reference_time: None, words };
     let cause = cause(asked.command_id.as_deref());
-    // Whoever states it anew wants it found: first that, so that a crash in between loses nothing that was answered.
+    // Stating a deleted fact again restores it. The restoration comes first, so that a crash in between loses nothing
+    // acknowledged.
     let lifted = services.memos.restore_fact(said.uuid, cause.clone()).await.map_err(|error| refused(&error))?;
     let kept = services.memos.keep(wanted, cause).await.map_err(|error| refused(&error))?;
     let after = findable(services, kept.position.max(lifted)).await.unwrap_or_default();
@@ -58,7 +59,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     })
 }
 
-/// One fact.
+/// Returns one fact.
 pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let looking = services.clone();
@@ -66,7 +67,7 @@ pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<a
     fact.map(told::fact).ok_or_else(|| unknown(uuid).into())
 }
 
-/// Has a fact found no more, and the triplets that state nothing else with it.
+/// Deletes a fact, and the triplets that state only this fact.
 pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
@@ -82,7 +83,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
     }
     let mut notes = Vec::new();
     let mut after = String::new();
-    // What is supported by none is told from the sessions that there are.
+    // A fact without supporters is derived from the current sessions.
     let mut lasting = by.is_empty() || by.iter().any(|id| memo::uuid_of_key(id.as_str()).is_none());
     for memo in by.iter().filter_map(|id| memo::uuid_of_key(id.as_str())) {
         let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
@@ -98,7 +99,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
             None => {}
         }
     }
-    // Last: until it is recorded a call finds by whom it is supported.
+    // The last step: until it is recorded, a repeated call still finds the supporters.
     services.memos.delete_fact(uuid, cause).await.map_err(|error| refused(&error))?;
     let still = match notes.as_slice() {
         [] => String::new(),
@@ -107,7 +108,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
             notes[..notes.len().min(SESSIONS_NAMED)].join(", ")
         ),
     };
-    // A triplet went with its words.
+    // A triplet is deleted with its words.
     let back = match lasting {
         true => format!(", and a person's `baton forget --undo {uuid}` has it found again"),
         false => String::new(),
@@ -119,7 +120,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
     })
 }
 
-/// What these episodes support.
+/// Returns the entities and facts that these episodes support.
 pub(crate) async fn of_episodes(
     asked: EpisodeEntitiesParams,
     services: &Arc<Services>,
@@ -154,7 +155,7 @@ pub(crate) async fn of_episodes(
     Ok(answer::EpisodeEntities { message, nodes, edges, truncated: said.more || cut })
 }
 
-/// Under which id the memory has what an episode says.
+/// The id under which the memory stores an episode.
 fn owner(services: &Services, uuid: Uuid) -> Result<SessionId, Failure> {
     let table = services.table.now();
     let owner = match table.memo(uuid) {
@@ -190,7 +191,7 @@ fn edge(fact: Fact) -> answer::Edge {
     answer::Edge { uuid, name, fact, source_node_uuid, target_node_uuid, group_id, created_at, valid_at, invalid_at }
 }
 
-/// Looks into the memory as far as it has come, without what was deleted.
+/// Queries the memory in its present state, without deleted entries.
 async fn look<T: Send + 'static>(
     services: &Arc<Services>,
     ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,

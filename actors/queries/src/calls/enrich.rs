@@ -1,4 +1,4 @@
-//! Sessions enriched now, because a person wants it.
+//! `enrich`: enriches sessions now, on request of a person.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
 use baton_tracking::enricher::{Allowance, By, Done, Outcome};
 
-/// After so many failures in a row that are the endpoint's, the others are not tried.
+/// Consecutive failures of the endpoint after which the rest is not tried.
 const FAILURES: u64 = 3;
 
 pub(crate) async fn enrich(
@@ -52,9 +52,9 @@ pub(crate) async fn enrich(
     };
     let working = async {
         let (mut waiting, mut failures) = (VecDeque::from(chosen), 0);
-        // Dropped with the call: nothing more is begun.
+        // Dropped with the call: nothing more begins.
         let mut at_work = JoinSet::new();
-        // Another one has found no room beside those at work.
+        // True if the budget has no room for another one beside those in progress.
         let mut is_crowded = false;
         loop {
             let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
@@ -64,7 +64,7 @@ pub(crate) async fn enrich(
                 && let Some(id) = waiting.pop_front()
             {
                 let (services, by) = (services.clone(), by.clone());
-                // One that has begun is finished, whoever waits for it.
+                // One that has begun is finished, even if the client disconnects.
                 let work = tokio::spawn(async move {
                     let done = one(&services, &id, &by).await;
                     (id, done)
@@ -77,7 +77,7 @@ pub(crate) async fn enrich(
                 && matches!(done.outcome, Outcome::OverBudget { is_of_session: false, .. })
                 && (done.calls, at_work.is_empty()) == (0, false)
             {
-                // Calls take their estimates out and give back what they do not cost.
+                // Calls reserve their estimated cost, and release what they do not use.
                 waiting.push_front(id.clone());
                 is_crowded = true;
                 continue;
@@ -106,12 +106,13 @@ pub(crate) async fn enrich(
     Ok(sum)
 }
 
-/// All that have an episode which no model has made, those last at work first. Subagents' work is told in their parents'.
+/// All sessions with an episode that no model has enriched, the last active first. Subagents are covered by their
+/// parents.
 fn all(services: &Services) -> Vec<SessionId> {
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
-        // Who is at work in it would have it paid for twice: it has ended, or nothing has come for as long as ends one.
+        // A session in use would be paid for twice, so it must have ended or be idle.
         let is_left = state.end.is_some() || is_idle(state, &settings, now);
         is_left
             && table.shown(row).is_some()
@@ -124,14 +125,14 @@ fn all(services: &Services) -> Vec<SessionId> {
     rows.into_iter().map(|(id, _)| id.clone()).collect()
 }
 
-/// Whether nothing was said for as long as ends a session, or leaves it where no time does.
+/// Returns true if the session was idle for as long as ends or abandons one.
 fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
     let policy = settings.policy_for(state);
     let idle_ms = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
     last_sign(state, &policy).plus_ms(idle_ms) <= now
 }
 
-/// What was said since its last index is indexed first.
+/// Indexes new content first, then enriches.
 async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
     let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
     if !matches!(state, Some((Phase::Indexed, 0))) {
@@ -177,7 +178,7 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
     }
 }
 
-/// What is so of a session with which nothing came about, beside what was told.
+/// A note on the state of a session that was not enriched, in addition to `told`.
 fn what_stays(services: &Services, id: &SessionId, told: &str) -> String {
     let table = services.table.now();
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
@@ -188,7 +189,7 @@ fn what_stays(services: &Services, id: &SessionId, told: &str) -> String {
     format!("{kept}{}", owed.map_or("", |_| stays))
 }
 
-/// Counts what of a session its model was not sent.
+/// Counts the parts of a session that were not sent to the model.
 fn unseen(sum: &mut answer::Enrich, services: &Services, id: &SessionId) {
     let table = services.table.now();
     if let Some(by) = table.get(id).and_then(|row| row.state.enriched_by()) {
@@ -206,7 +207,7 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
     ];
     let mut message = match sum.sessions {
         0 => "nothing to do: every session that has ended and has an episode is enriched".to_owned(),
-        // Of one nobody needs a number.
+        // For a single session no number is needed.
         1 => {
             let what = counts.iter().find(|(count, _)| *count > 0).map_or("not enriched", |(_, what)| what);
             format!("the session is {what}")

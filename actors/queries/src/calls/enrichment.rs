@@ -1,4 +1,4 @@
-//! How enrichment stands: for `status`, and in a word for whoever closes a session.
+//! State of enrichment, for `status` and for the answer to a close.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::Services;
 use baton_config::endpoint::KeySource;
 use baton_tracking::enricher::{Enricher, Shown};
 
-/// How long the file of a key may keep the answer waiting.
+/// Longest wait for the file of the key.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// `1 call`, `3 calls`.
@@ -21,12 +21,12 @@ pub(super) fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// US dollars, of thousandths of a millionth of one.
+/// Converts billionths of a US dollar to dollars.
 pub(super) fn dollars(nanos: u64) -> f64 {
     nanos as f64 / 1e9
 }
 
-/// Without a word to the endpoint: what is known by now, and what of it is wrong.
+/// The current state and its problem, without a call to the endpoint.
 pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment, Vec<answer::Problem>) {
     let shown = services.enricher.shown();
     let settings = services.settings.now();
@@ -65,7 +65,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
     (told, problems)
 }
 
-/// What `status` lists of it among what is wrong.
+/// The problems that `status` lists.
 fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
     let mut tell = |what: String, fix: String| problems.push(answer::Problem { what, fix });
@@ -112,7 +112,7 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable
     problems
 }
 
-/// What the message of a close says of it: `; a model enriches it …`.
+/// The suffix of a close's message: `; a model enriches it …`.
 pub(super) fn of_closed(services: &Services, id: &SessionId) -> String {
     let settings = services.settings.now();
     if settings.llm.is_none() {

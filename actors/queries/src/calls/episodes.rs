@@ -1,4 +1,4 @@
-//! Episodes of sessions, and what was added, newest first.
+//! `episodes`: episodes of sessions, and memos, newest first.
 
 mod budget;
 
@@ -22,22 +22,22 @@ use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, answers, graph, lazy, memo as added, page, resolve};
 
-/// What stands at the end of an episode that is too long for an answer.
+/// Ends an episode that is too long for one answer.
 const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
 
-/// Unreadable episodes after which an answer looks no further: then it is the disk.
+/// Unreadable episodes after which the answer stops: then the disk is at fault.
 const UNREADABLE_MOST: u64 = 10;
-/// Characters of what was asked for that a refusal repeats.
+/// Most characters of a request that a refusal repeats.
 const SHOWN_CHARS: usize = 60;
-/// Least characters of a session's id that name it: as many as answers show to people.
+/// Fewest characters of a session's id that name it: as many as people are shown.
 const SHORT_ID_CHARS: usize = 8;
-/// How often a waiting client is told how far things are.
+/// Interval of progress reports to a waiting client.
 const TELL: Duration = Duration::from_millis(100);
 
-/// The order of episodes: end of the session, then its id. The key of the last one given is the cursor.
+/// Sort key: end of the session, then its id. A cursor holds the key of the last episode of its page.
 type Key = (Reverse<i64>, SessionId);
 
-/// The episodes of the wanted groups, those of the latest sessions first; those of subagents are only counted.
+/// The episodes of the wanted groups, those of the latest sessions first. Subagents' episodes are only counted.
 pub(crate) async fn episodes(
     asked: EpisodesParams,
     services: &Arc<Services>,
@@ -147,11 +147,11 @@ pub(crate) async fn episodes(
     })
 }
 
-/// Episodes that are asked for by name; none: all.
+/// Episodes requested by name; empty: all.
 struct Named(Vec<String>);
 
 impl Named {
-    /// Whether one is asked for: by its uuid, its session's id, or the beginning of that.
+    /// Returns true if an episode is requested, by its uuid, its session's id, or a prefix of that.
     fn holds(&self, id: &SessionId, uuid: Option<Uuid>) -> bool {
         let uuid = uuid.map(|uuid| uuid.to_string());
         let is = |name: &String| {
@@ -162,17 +162,17 @@ impl Named {
     }
 }
 
-/// What an answer is made of.
+/// The entries of one answer.
 #[derive(Default)]
 struct Found {
     episodes: Vec<answer::EpisodeEntry>,
-    /// Theirs, in the same order.
+    /// Sort keys of the episodes, in the same order.
     keys: Vec<Key>,
     unreadable: u64,
     subagents: u64,
-    /// The last one that was looked at.
+    /// The last one that was examined.
     last: Option<Key>,
-    /// Whether there are others behind it.
+    /// True if more follow.
     more: bool,
 }
 
@@ -181,8 +181,8 @@ impl Found {
         Self { more: true, ..self }
     }
 
-    /// Shortens what takes more than so many tokens; how many episodes that cuts. What has no room at all is left for the
-    /// next page.
+    /// Shortens the episodes to a token budget. Returns how many were cut. Those without any room are left for the next
+    /// page.
     fn fit(&mut self, tokens: u64) -> usize {
         let cut = budget::fit(&mut self.episodes, tokens, CUT);
         if self.episodes.len() < self.keys.len() {
@@ -207,7 +207,7 @@ fn key_of(id: &SessionId, row: &Row) -> Key {
     (Reverse(row.state.last_conversation_at.map_or(i64::MIN, |at| at.0)), id.clone())
 }
 
-/// The key that a cursor names.
+/// Parses the key in a cursor.
 fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
     let parts = question.position(cursor)?.strip_prefix('e').and_then(|rest| rest.split_once('.'));
     let read = parts.and_then(|(end, id)| Some((Reverse(end.parse().ok()?), SessionId::new(id)?)));
@@ -220,20 +220,20 @@ enum Listed {
     Memo(Uuid, Memo),
 }
 
-/// What came of reading one.
+/// The result of reading one.
 enum Entry {
     Read(Box<answer::EpisodeEntry>),
-    /// Its conversation is there and cannot be read.
+    /// The conversation exists but cannot be read.
     Unreadable,
-    /// It was forgotten since the table was taken.
+    /// It was forgotten since the table was read.
     Gone,
 }
 
-/// What was added, with its text.
+/// A memo with its text.
 fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
     match added::entry(services, uuid, memo) {
         Ok(entry) => Entry::Read(Box::new(answer::EpisodeEntry { content: bounded(entry.content), ..entry })),
-        // Deleted or told anew meanwhile.
+        // It was deleted or replaced meanwhile.
         Err(_) if services.table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
         Err(error) => {
             tracing::warn!(memo = %uuid, %error, "words not readable, left out of the list");
@@ -272,7 +272,7 @@ fn written(id: &SessionId, row: &Row, current: &EpisodeRef, content: &str) -> an
     }
 }
 
-/// The text within what one answer may hold, its quotes and line ends escaped included.
+/// Limits a text to what one answer holds, with its escaped quotes and line ends.
 fn bounded(content: String) -> String {
     const MOST: usize = page::PAGE_BYTES / 2;
     if content.len() <= MOST {

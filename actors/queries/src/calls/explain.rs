@@ -1,4 +1,5 @@
-//! Why a session is as it is: its events with what each did, by the same core as a replay, and what bears on it besides.
+//! Explains the state of a session: its events with the effect of each, computed by the core as in a replay, and
+//! further notes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +18,9 @@ use crate::{Services, answers, memo, resolve};
 use baton_journal::ReadError;
 use baton_tracking::watcher::Overview;
 
-/// Most events of one answer; a day's session has some dozen.
+/// Most events of one answer; the session of a day has a few dozen.
 const EVENTS: usize = 500;
-/// Records that are read at once.
+/// Records per read.
 const STEP: usize = 512;
 
 pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> Result<answer::Explain, QueryError> {
@@ -32,7 +33,7 @@ pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> 
     };
     let overview = services.watcher.overview().await.unwrap_or_default();
     let (services, after) = (services.clone(), SequenceNumber(asked.after));
-    // Events, a note and the transcript are files.
+    // Events, notes and the transcript are files.
     let read = tokio::task::spawn_blocking(move || {
         let policy = services.settings.now().policy_for(&row.state);
         let is_forgotten = row.state.phase == Phase::Forgotten;
@@ -49,7 +50,7 @@ pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> 
     Ok(read.map_err(|error| internal("the history cannot be read", error))?)
 }
 
-/// The events of what somebody added. Nothing is owed for it: what is recorded is searched.
+/// Explains a memo. It has no owed work: what is recorded is searched.
 async fn of_memo(
     services: &Arc<Services>,
     uuid: Uuid,
@@ -68,7 +69,7 @@ async fn of_memo(
     Ok(read.map_err(|error| internal("the history cannot be read", error))?)
 }
 
-/// The events after a sequence, at most so many, and after which to go on.
+/// The events after a sequence, up to [`EVENTS`], and the sequence to continue after.
 fn events(
     services: &Services,
     stream: &StreamId,
@@ -98,7 +99,7 @@ fn events(
     }
 }
 
-/// What no event says.
+/// Notes on what no event says.
 fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State) -> Vec<String> {
     let mut notes = Vec::new();
     let stop = services.settings.now().stop_of(state);

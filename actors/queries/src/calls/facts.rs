@@ -1,4 +1,4 @@
-//! Facts of the memory.
+//! `facts`: facts of the memory.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::family::facts::Sight;
 use crate::{Services, graph};
 use baton_memory::Window;
 
-/// Longest name of a relation that somebody may have given, in characters.
+/// Longest name of a relation that a caller may use, in characters.
 const NAME_CHARS: usize = 100;
 
-/// Facts that fit the words, best first; without words all, the most supported first.
+/// Facts that fit the words, best first; without words all of them, the best supported first.
 pub(crate) async fn facts(
     asked: FactsParams,
     services: &Arc<Services>,
@@ -26,7 +26,7 @@ pub(crate) async fn facts(
     let wanted = wanted(&asked, services.clock.now())?;
     let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
-    // As texts they bind a cursor to its question.
+    // The texts bind a cursor to its query.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
     let found = found(method::FACTS, asked, wanted, services, out, Sight::facts, graph::fact).await?;
     let Found { entries: facts, freshness, next_cursor } = found;
@@ -42,7 +42,7 @@ pub(crate) async fn facts(
     Ok(answer::Facts { message, facts, freshness, next_cursor })
 }
 
-/// What the filters leave.
+/// Parses the filters.
 fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
     let mut wanted = Wanted {
         valid: window("valid_at", &asked.valid, now)?,
@@ -50,7 +50,7 @@ fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
         ..Wanted::default()
     };
     for name in asked.relations.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
-        // An agent may have given facts names of its own, and one of ours too.
+        // An agent may have named its facts freely, even like one of our relations.
         wanted.relations.extend(Relation::parse(name));
         match Relation::parse(name) {
             Some(relation) => wanted.names.push(relation.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! What made an error go away.
+//! `fix`: what resolved an error.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::Services;
 use crate::client::Out;
 use baton_memory::Selector;
 
-/// Most sessions that are read: those with the rarest words of the error.
+/// Most sessions that are read: those that contain the rarest words of the error.
 const SESSIONS: usize = 200;
-/// Failures that are listed unless others are asked for.
+/// Failures listed by default.
 const MATCHES: usize = 3;
 
-/// Looks for the line that tells what went wrong; only if nothing is like it for all that was given.
+/// Searches for the line that states the error; if nothing resembles it, for the whole text.
 pub(crate) async fn fix(asked: FixParams, services: &Arc<Services>, out: &Out) -> Result<answer::Fix, QueryError> {
-    // What is stored is redacted: so must be what is compared with it.
+    // Stored text is redacted, so the query must be redacted as well.
     let text = redact(needed(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
     let judge = move |court: &super::outcome_query::Court| {

@@ -1,8 +1,8 @@
-//! Sessions forgotten, and remembered again: tombstones first, then everything that is stored of them. A person's call; no
-//! tool of an agent comes here.
+//! Forgets and restores sessions: records tombstones, then deletes everything stored. For people only; no tool of an
+//! agent calls it.
 //!
-//! Once begun it goes on without whoever asked. A daemon that is killed over it goes on at its next start, for what is owed is
-//! told by the table: a forgotten session has neither files nor documents.
+//! Once begun it continues without the client. After a kill the next start continues: the table shows what is owed,
+//! because a forgotten session has neither files nor documents.
 //!
 //! # Hazards
 //!
@@ -43,7 +43,7 @@ use earlier::Earlier;
 use hidden::Hidden;
 use targets::{Chosen, Target};
 
-/// Transcripts that an answer names.
+/// Most transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
 
 const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export`) and backups that were made before: they are \
@@ -78,7 +78,7 @@ pub(crate) async fn forget(
     };
     notes.extend(notes::of_project(services, &asked));
     if !asked.undo {
-        // What was taken away and not yet wiped is wiped before it is said again that it is gone.
+        // What was deleted but not yet wiped is wiped before the call answers again.
         notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
         let more = earlier.sessions.iter().filter(|id| !chosen.has(id)).cloned();
         let more: Vec<Target> =
@@ -107,7 +107,7 @@ pub(crate) async fn forget(
     let work = Arc::new(Work::default());
     let (working, services_then, before) = (work.clone(), services.clone(), earlier.clone());
     let targets: Vec<Target> = chosen.sessions.into_iter().chain(chosen.also).collect();
-    // On its own: whoever goes away does not stop it half-way.
+    // A task of its own, so that it does not stop half-way when the client disconnects.
     let carried_out = tokio::spawn(async move {
         match asked.undo {
             true => {
@@ -136,7 +136,7 @@ pub(crate) async fn forget(
     Ok(told)
 }
 
-/// How far it is.
+/// Progress of the call.
 #[derive(Default)]
 struct Work {
     done: AtomicU64,
@@ -160,21 +160,21 @@ impl Work {
     }
 }
 
-/// What came of it.
+/// The result of the work.
 #[derive(Default)]
 struct Done {
     removed: Removed,
-    /// Sessions that were so already.
+    /// Sessions that were already in the wanted state.
     already: u64,
-    /// Restored ones of which no transcript is there any more.
+    /// Restored sessions whose transcript no longer exists.
     gone: u64,
-    /// What was not done, and why.
+    /// What failed, and why.
     problems: Vec<String>,
-    /// Notes that keep what people wrote in them.
+    /// Notes that keep text that people wrote.
     theirs: Vec<String>,
 }
 
-/// Tombstones for all, then one purge of them together.
+/// Records all tombstones, then purges the sessions together.
 async fn carry_out(
     services: &Arc<Services>,
     targets: Vec<Target>,
@@ -204,7 +204,7 @@ async fn carry_out(
         match next {
             Ok((id, Ok(Switched::Done { already }))) => {
                 done.already += u64::from(already);
-                // This call had forgotten it before, and another one may have remembered it since.
+                // This call had forgotten it before; another one may have restored it since.
                 forgotten.extend(is_forgotten(&services.table.now(), &id).then_some(id));
             }
             Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
@@ -212,7 +212,7 @@ async fn carry_out(
         }
     }
     forgotten.extend(notes::delete(services, notes, earlier, &mut done.problems).await);
-    // The table is published before anybody hears of an event.
+    // The table is published before an event is announced.
     let position = services.table.now().position();
     services.handoffs.clear();
     match services.indexer.purge(&forgotten, position, || work.step()).await {
@@ -227,7 +227,7 @@ async fn carry_out(
         Ok(removed) => done.removed += removed,
         Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),
     }
-    // A look that had begun may have kept what it read.
+    // Preparing a handoff that had begun may have stored what it read.
     services.handoffs.clear();
     if let Err(problem) = export_again(services).await {
         done.problems.push(format!("session_states.json was not written again: {problem}"));
@@ -241,8 +241,8 @@ async fn carry_out(
     done
 }
 
-/// Wipes the words of a note that was deleted up to a position in the log: when it returns, no file of the home has them. The
-/// error says what may still have them; that is done when the memory has nothing else to do.
+/// Wipes the words of a note that was deleted at or before a position: when this returns, no file of the home contains
+/// them. The error names what may still contain them; the memory removes that once it is idle.
 pub(super) async fn wipe_note(services: &Arc<Services>, note: Uuid, position: Position) -> Result<(), String> {
     let note = [memo::key(note)];
     services.indexer.purge(&note, position, || {}).await?;
@@ -256,7 +256,7 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, ea
         return done;
     }
     let mut restored = Vec::with_capacity(targets.len());
-    // Parents before their subagents, which would be forgotten with them again.
+    // Parents before subagents, which would otherwise be forgotten with them again.
     for target in targets {
         done.gone += u64::from(target.file.is_none());
         let switch = Switch::Restore { seen: target.file, cause: earlier.cause.clone() };
@@ -277,7 +277,7 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, ea
     done
 }
 
-/// A memory that is being compared is gone when whoever compares it is done.
+/// Waits for a running verification, whose copy of the memory is removed at its end.
 async fn wipe_aside(services: &Arc<Services>, sessions: &[SessionId]) -> Result<Removed, String> {
     let turn = tokio::time::timeout(limits::PURGE, services.verifying.clone().acquire_owned()).await;
     let turn = turn.map_err(|_| "the home is being verified".to_owned())?.map_err(|error| error.to_string())?;
@@ -310,7 +310,7 @@ fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address
     format!("session {id}: {why}")
 }
 
-/// What goes or comes back, in the words of the answer.
+/// The sessions that go or come back, as wire types.
 async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
     let table = services.table.now();
     let unknown = State::default();
@@ -360,7 +360,7 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
     }
 }
 
-/// What is said of sessions that a project will have; nothing where none of it is read any more.
+/// The note on future sessions of a project; empty if none of it is read any more.
 fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> String {
     let (table, settings) = (services.table.now(), services.settings.now());
     let is_read = |row: &&answer::ForgetRow| {
@@ -378,7 +378,7 @@ fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> St
     )
 }
 
-/// What there is to be deleted of conversations and notes.
+/// What is stored in conversations and notes.
 async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, QueryError> {
     let ids: Vec<SessionId> = chosen.sessions.iter().chain(&chosen.also).map(|target| target.id.clone()).collect();
     let chunks = services.chunks.clone();
@@ -410,7 +410,7 @@ fn would(told: &answer::Forget) -> String {
     )
 }
 
-/// What an undo would do. `back`: of the sessions, those that are forgotten.
+/// Message of an undo's dry run. `back`: number of forgotten sessions among them.
 fn would_restore(told: &answer::Forget, back: usize) -> String {
     match parts(back, told.found_again, "would be no longer forgotten", "would be found again") {
         told if told.is_empty() => "nothing fits: nothing such is forgotten, deleted or cleared".to_owned(),
@@ -464,7 +464,7 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
     )
 }
 
-/// What came of an undo. `back`: of the sessions, those that were forgotten.
+/// Message of an undo. `back`: number of sessions that were forgotten.
 fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &Earlier) -> String {
     if !done.problems.is_empty() {
         return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
@@ -488,7 +488,7 @@ fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &E
     parts(back, told.found_again, &gone, again)
 }
 
-/// The first of many.
+/// Joins the first problems, with the number of the others.
 fn listed(problems: &[String]) -> String {
     let more = problems.len().saturating_sub(SESSIONS_NAMED);
     let mut named = problems.iter().take(SESSIONS_NAMED).cloned().collect::<Vec<_>>().join("; ");

@@ -1,4 +1,4 @@
-//! What a search for entities or for facts has in common: everything but what is looked up and how it is told.
+//! The common part of searches for entities and for facts.
 
 use std::slice;
 use std::sync::Arc;
@@ -13,39 +13,39 @@ use crate::family::facts::Sight;
 use crate::{Services, graph, lazy, page, resolve};
 use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
 
-/// What is asked for beside words.
+/// Filters besides the words.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wanted {
-    /// Of entities: these kinds; none: all.
+    /// Entities with these labels; empty: all.
     pub(super) labels: Vec<Label>,
-    /// Of facts: these relations, or those called by one of `names`; neither: all.
+    /// Facts with these relations or names; both empty: all.
     pub(super) relations: Vec<Relation>,
     pub(super) names: Vec<String>,
-    /// When they began to hold …
+    /// Time when the facts became valid.
     pub(super) valid: Window,
-    /// … and ceased to.
+    /// Time when they became invalid.
     pub(super) invalid: Window,
 }
 
 impl Wanted {
-    /// As texts, to bind a cursor to them.
+    /// The times as texts that a cursor is bound to.
     fn times(&self) -> Vec<String> {
         let ends = [self.valid.after, self.valid.before, self.invalid.after, self.invalid.before];
         ends.iter().map(|end| end.map(|at| at.to_string()).unwrap_or_default()).collect()
     }
 }
 
-/// One page of what was found.
+/// One page of results.
 pub(super) struct Found<T> {
     /// Best first.
     pub(super) entries: Vec<T>,
-    /// How fresh the page is.
+    /// Freshness of the page.
     pub(super) freshness: answer::Freshness,
-    /// Where to go on, if there is more.
+    /// Cursor of the next page, if there is one.
     pub(super) next_cursor: Option<String>,
 }
 
-/// The lazy step, then what `look` finds, as `tell` tells it. `method` binds cursors to the kind of question.
+/// Runs the lazy step, then `look`, and converts each result with `tell`. `method` binds cursors to the kind of query.
 pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'static>(
     method: &'static str,
     asked: NodesParams,

@@ -1,4 +1,4 @@
-//! What the next agent of a project is told, for whoever asks.
+//! `handoff`: the handoff of a project, for any caller.
 
 use baton_views::visibility;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::search::asking;
 use crate::client::{Out, failure};
 use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
 
-/// How long a session that is just being indexed is waited for.
+/// Longest wait for a session that is being indexed.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// The lazy step, but for the asking session, then the handoff of the project that is meant, or why there is none. Recorded
-/// nowhere.
+/// Runs the lazy step without the asking session, then returns the handoff of the requested project, or why there is
+/// none. Not recorded.
 pub(crate) async fn handoff(
     asked: HandoffParams,
     services: &Arc<Services>,
@@ -47,7 +47,7 @@ pub(crate) async fn handoff(
     let asking = asking(services, &asked.caller, "");
     let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
     lazy::step(services, out, ask).await?;
-    // A project whose first session began a moment ago is known only after the step.
+    // A project whose first session has just begun is known only after the step.
     let project = match own {
         Some(own) => own,
         None => known().transpose()?.unwrap_or_default(),
@@ -56,7 +56,7 @@ pub(crate) async fn handoff(
     Ok(found.unwrap_or_else(|| none(services, &project, asking.as_ref())))
 }
 
-/// Why there is nothing, and what to do.
+/// The answer without a handoff: the reason and what to do.
 fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
     let (table, settings) = (services.table.now(), services.settings.now());
     let of_it = || {

@@ -1,4 +1,4 @@
-//! What hooks of agents say, and what they are told.
+//! Hooks of agents, and the text that they return.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,15 +13,15 @@ use crate::client::failure;
 use crate::{Services, handoff};
 use baton_tracking::hooks::{Taken, Told};
 
-/// Longest that a hook is kept waiting for what it may tell its agent, whatever it says.
+/// Longest wait of a hook for its text, whatever it requests.
 const WAIT: Duration = Duration::from_secs(10);
-/// What of the time that a hook waits is left for the answer's way.
+/// Share of the wait reserved for delivering the answer.
 const WAY_PERCENT: u32 = 20;
 
 pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, QueryError> {
     let wait = Duration::from_millis(asked.wait_ms).min(WAIT);
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
-    // What an earlier hook has left comes first, as far as there is time: the end of the session before, above all.
+    // Earlier spooled hooks come first, as far as time permits, above all the end of the previous session.
     let _ = tokio::time::timeout_at(until, services.hooks.drain()).await;
     let (status, told) = match services.hooks.take(&asked).await {
         Taken::Recorded(told) => ("recorded", told),
@@ -37,7 +37,7 @@ pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<
     Ok(Hook { status: status.to_owned(), why: None, context })
 }
 
-/// What the agent is to be told, as far as that is found out in time.
+/// The text for the agent, if it is available in time.
 async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
     match told.kind {
         SignalKind::SessionStart => handoff::for_start(services, told, until).await,

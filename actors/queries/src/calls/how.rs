@@ -1,4 +1,4 @@
-//! How a command is run, and how that ends.
+//! `how`: how a command is run, and with which outcome.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::Services;
 use crate::client::Out;
 use baton_memory::Selector;
 
-/// Most sessions that are read: with as many runs every rate is known.
+/// Most sessions that are read: enough runs to know every rate.
 const SESSIONS: usize = 400;
-/// Lines that are listed unless others are asked for.
+/// Command lines listed by default.
 const LINES: usize = 5;
 
-/// The caller's own project answers if the command was ever run there, beside what the others have; else all do.
+/// Answers from the caller's own project if the command was ever run there, next to the others; else from all.
 pub(crate) async fn how(asked: HowParams, services: &Arc<Services>, out: &Out) -> Result<answer::How, QueryError> {
     let command = needed(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);

@@ -1,4 +1,4 @@
-//! The log itself: sizes and hashes, and records as they are stored.
+//! The log itself: sizes, hashes, and stored records.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use baton_journal::{Exact, Journal, ReadError};
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
-/// Records of others that are read along between two of a session's.
+/// Most foreign records that are read along between two records of a session.
 const NEAR: u64 = 16;
-/// Longest wait for a record: a client that has gone is noticed after that.
+/// Longest wait for a record; then a disconnected client is noticed.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryError> {
     let services = services.clone();
     let told = tokio::task::spawn_blocking(move || {
-        // Everything is told as of one moment: the table's.
+        // All values are as of the table's position.
         let table = services.table.now();
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
@@ -75,13 +75,13 @@ pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Resu
     Ok(read.await.map_err(|error| internal("reading the log broke", error))??)
 }
 
-/// The forgotten sessions that were put in a group.
+/// The forgotten sessions that were in a group of their own.
 fn forgotten(table: &SessionTable) -> Vec<String> {
     let is_meant = |state: &State| state.phase == Phase::Forgotten && state.group.is_some();
     table.iter().filter(|(_, row)| is_meant(&row.state)).map(|(id, _)| id.to_string()).collect()
 }
 
-/// The place of the last record, in the log or in a session's history.
+/// Position of the last record in the log, or sequence of a session's last event.
 fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
     let table = services.table.now();
     match session {
@@ -90,7 +90,7 @@ fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
     }
 }
 
-/// Waits until there is a record at `from`, so long, or until the daemon stops.
+/// Waits for a record at `from`, until the timeout or until the daemon stops.
 async fn wait(services: &Arc<Services>, session: Option<&SessionId>, from: u64, so_long: Duration) {
     let (mut table, mut stop) = (services.table.clone(), services.stop.subscribe());
     let comes = async {
@@ -121,7 +121,7 @@ fn of_session(
         while let Some(next) = positions.next_if(|next| next.0 <= run.last().map_or(0, |last| last.0) + NEAR) {
             run.push(next);
         }
-        // One read for those that lie close together: without an index each reads a whole segment.
+        // Records close together are read at once: without an index each read scans a whole segment.
         while let (Some(from), Some(to)) = (run.first().copied(), run.last().copied()) {
             let span = usize::try_from(to.0 - from.0 + 1).unwrap_or(RECORDS_MAX);
             let read = journal.read_exact(from, span)?;
@@ -138,7 +138,7 @@ fn told(exact: Exact) -> Result<LogRecord, Failure> {
         |what: &dyn std::fmt::Display| internal(&format!("position {} cannot be told", exact.position), what);
     let (format, json) = exact.bytes.split_first().ok_or_else(|| unreadable(&"it is empty"))?;
     let json = std::str::from_utf8(json).map_err(|error| unreadable(&error))?;
-    // A valid record is one JSON object, and has no line break outside of it.
+    // A valid record is one JSON object without line breaks.
     let record = RawValue::from_string(json.to_owned()).map_err(|error| unreadable(&error))?;
     Ok(LogRecord { chain: exact.chain.to_string(), format: *format, record })
 }

@@ -1,4 +1,5 @@
-//! Looking at many transcripts for one answer: one such call at a time, told how far it is, and given up with its client.
+//! Reads many transcripts for one answer: one such call at a time, with progress reports, cancelled when its client
+//! disconnects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,10 +10,10 @@ use super::{QueryError, internal};
 use crate::Services;
 use crate::client::{Out, failure};
 
-/// How often a waiting client is told how far things are, and looked for.
+/// Interval of progress reports and of checks for the client.
 const TELL: std::time::Duration = std::time::Duration::from_millis(100);
 
-/// How far such a call is, and whether anybody still waits for it.
+/// Progress of such a call, and whether a client still waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Looking {
     done: AtomicU64,
@@ -20,14 +21,14 @@ pub(super) struct Looking {
 }
 
 impl Looking {
-    /// Counts one that is looked at next. `false`: nobody waits for it any more.
+    /// Counts the next transcript. Returns false if no client waits any more.
     pub(super) fn next(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
         !self.given_up.load(Ordering::Relaxed)
     }
 }
 
-/// Gives a call up when it goes, however that comes.
+/// Cancels the call on drop.
 struct GivenUpWith(Arc<Looking>);
 
 impl Drop for GivenUpWith {
@@ -36,7 +37,7 @@ impl Drop for GivenUpWith {
     }
 }
 
-/// Does work that blocks for disk reads, of so many parts, before each of which it asks [`Looking::next`].
+/// Runs blocking work of `total` parts, which calls [`Looking::next`] before each part.
 pub(super) async fn look<T: Send + 'static>(
     services: &Services,
     out: &Out,
@@ -60,7 +61,7 @@ pub(super) async fn look<T: Send + 'static>(
     Ok(looked?.map_err(|error| internal("looking at transcripts broke", error))?)
 }
 
-/// Tells a client how far things are until they are done. A client that has gone stops them.
+/// Reports progress to the client until the work is done. Cancels it if the client disconnects.
 pub(super) async fn told<T>(
     services: &Services,
     out: &Out,
@@ -75,7 +76,7 @@ pub(super) async fn told<T>(
     told_of(services, out, progress, work).await
 }
 
-/// The same for work of several kinds, one after another.
+/// Like [`told`], for work of several kinds in a row.
 pub(super) async fn told_of<T>(
     services: &Services,
     out: &Out,

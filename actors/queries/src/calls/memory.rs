@@ -1,4 +1,4 @@
-//! What agents add to the memory themselves, and how the memory is.
+//! Adds notes to the memory, and reports its status.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::client::failure;
 use baton_base::io_remedy::Obstacle;
 use baton_memos::{Done, Wanted};
 
-/// How long an answer waits until what was recorded can be found, if nothing is wrong with the memory.
+/// Longest wait until a recorded note can be found.
 const FINDABLE: Duration = Duration::from_secs(10);
-/// The group of who says none and works nowhere, as other servers call it.
+/// Group of a note without a group or a directory, as in Graphiti.
 const NO_GROUP: &str = "main";
-/// Longest directory of a caller: no system takes a longer path.
+/// Longest directory of a caller, in bytes: no system allows a longer path.
 const DIRECTORY_MAX_BYTES: usize = 4_096;
 
-/// Remembers a note. When this returns it is durable, and the next search finds it.
+/// Adds a note. It is durable when this returns, and the next search finds it.
 pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Result<answer::AddMemory, QueryError> {
     let source = match asked.source.as_deref().map(str::to_ascii_lowercase).as_deref() {
         None | Some("text") => Source::Text,
@@ -78,7 +78,7 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
     })
 }
 
-/// How the memory is, in Graphiti's words.
+/// The status of the memory in the format of Graphiti.
 pub(crate) fn status(services: &Services) -> answer::MemoryStatus {
     let table = services.table.now();
     let (position, problem) = services.indexer.memory();
@@ -100,13 +100,13 @@ pub(crate) fn status(services: &Services) -> answer::MemoryStatus {
     answer::MemoryStatus { status, message, episodes, notes, documents, lag }
 }
 
-/// The group that is meant: the one that is named, else the caller's project.
+/// The named group, else the caller's project.
 pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &Caller) -> Result<String, Failure> {
     if let Some(text) = named {
         return track::group(&services.table.now(), &services.settings.now(), text);
     }
     let Some(directory) = caller.directory.clone() else { return Ok(NO_GROUP.to_owned()) };
-    // Any string of a peer: it becomes a name in the log.
+    // The caller may send any string, and it becomes a name in the log.
     if !std::path::Path::new(&directory).is_absolute() || directory.len() > DIRECTORY_MAX_BYTES {
         let message = format!(
             "a caller's directory is an absolute path of at most {DIRECTORY_MAX_BYTES} bytes; give group_id to name another group"
@@ -115,12 +115,12 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
     }
     let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
     let place = place.map_err(|error| internal("looking at the directory broke", error))?;
-    // It would be kept under another group than all else of its project.
+    // The note would be in another group than the rest of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
     Ok(place.ok_or_else(|| failure(code::INTERNAL, hung.to_owned()))?.project)
 }
 
-/// Waits until searches cover a position. If they do not in time: what to tell of that.
+/// Waits until searches cover a position. Returns a note for the answer if that takes too long.
 pub(super) async fn findable(services: &Services, position: Position) -> Option<String> {
     if services.indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
@@ -133,7 +133,7 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
     )
 }
 
-/// Waits until the words of a deleted note are in no file any more. If they still are in time: what to tell of that.
+/// Waits until no file contains the words of a deleted note. Returns a note for the answer if that takes too long.
 pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
     let wiped = tokio::time::timeout(FINDABLE, wipe_note(services, note, position)).await;
     let why = match wiped {
@@ -144,28 +144,28 @@ pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Positi
     Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
 }
 
-/// The session whose current episode has a uuid, shown or not.
+/// The session whose current episode has this uuid, visible or not.
 pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conversation::record::SessionId> {
     let table = services.table.now();
     let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
     table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())
 }
 
-/// A uuid that somebody wrote.
+/// Parses a uuid.
 pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
     let shown = || text.chars().take(60).collect::<String>();
     Uuid::try_parse(text.trim())
         .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is no uuid", redact(&shown()))))
 }
 
-/// A moment that somebody wrote, in the one grammar of times.
+/// Parses a time, in the grammar of queries.
 fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
     let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
     query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
 }
 
-/// Why something was not recorded, and what to do.
+/// Why a note was not recorded, and what to do.
 pub(super) fn refused(error: &baton_memos::Error) -> Failure {
     match error {
         baton_memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),

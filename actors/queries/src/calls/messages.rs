@@ -1,4 +1,4 @@
-//! What was said in a session, message by message, a page at a time.
+//! `messages`: the messages of a session, in pages.
 
 mod stretch;
 
@@ -21,11 +21,11 @@ use super::{QueryError, internal};
 use crate::{Services, memo, page, resolve};
 use baton_tracking::indexer;
 
-/// Most messages of an answer.
+/// Most messages of one answer.
 const MESSAGES_MAX: usize = 500;
-/// Most parts of a message that are listed.
+/// Most parts listed of one message.
 const PARTS_MAX: usize = 200;
-/// Of one text, in characters: a log that somebody pasted need not be read whole to know what it is.
+/// Longest text of one part, in characters: a pasted log need not be complete.
 const TEXT_CHARS: usize = 20_000;
 /// Most messages on either side of a line.
 const CONTEXT_MAX: u32 = 50;
@@ -73,7 +73,7 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
     Ok(read.await.map_err(|error| internal("reading the conversation broke", error))??)
 }
 
-/// What was added, as a conversation of whoever says something in it. Blocks for a disk read.
+/// A memo as a conversation. Blocks for a disk read.
 fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
     let words = memo::words(services, uuid, added);
     let words = words.map_err(|error| internal("what was added cannot be read", error))?;
@@ -90,8 +90,8 @@ fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Mess
     })
 }
 
-/// The messages of a stretch, as many as are wanted and fit, and the line of the next one. Messages of one line stay together,
-/// because a line is where the next page begins.
+/// As many messages of a stretch as are wanted and fit, and the line of the next one. Messages of one line stay
+/// together, because a page begins with a line.
 fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
     let all = stretch.messages();
     let mut told: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
@@ -113,18 +113,18 @@ fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) 
     (told, line(end))
 }
 
-/// A message with those around it.
+/// A message with its neighbours.
 #[derive(Default)]
 struct Placed {
     messages: Vec<answer::Message>,
-    /// Lines of the message before the first one, and of the one behind the last.
+    /// Lines of the messages before the first and after the last one.
     before: Option<u64>,
     next: Option<u64>,
-    /// Which of them it is.
+    /// Index of the requested message.
     focus: Option<usize>,
 }
 
-/// The message that holds a line with those on either side, as many of these as fit, the nearest first.
+/// The message at a line with as many neighbours on either side as fit, the nearest first.
 fn place(stretch: &Stretch) -> Placed {
     let all = stretch.messages();
     let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Placed::default() };
@@ -148,7 +148,7 @@ fn place(stretch: &Stretch) -> Placed {
     Placed { messages: told, before, next, focus: Some(at - start) }
 }
 
-/// What is said of a line that lies outside of the conversation.
+/// The note for a line outside of the conversation.
 fn elsewhere(stretch: &Stretch, line: u64) -> Option<String> {
     let (first, last) = stretch.lines?;
     match line {
@@ -177,7 +177,7 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
     match &part.content {
         Content::Text { kind, text } => {
             told.kind = (*kind).to_owned();
-            // Redacted whole: a secret may lie across the cut.
+            // Redacted before the cut, because a secret may cross it.
             let mut text = out(text);
             if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
                 told.chars_left_out = Some(text[end..].chars().count() as u64);
@@ -196,7 +196,7 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
                 (Some(before), None) => format!("{before} tokens before"),
                 (None, _) => String::new(),
             };
-            // Not every agent says who asked for it.
+            // Some agents do not record the trigger.
             let known: Vec<&str> = [&*compaction.trigger, &tokens].into_iter().filter(|it| !it.is_empty()).collect();
             let about = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
             told.text = Some(out(&format!("conversation compacted{about}")));
@@ -243,7 +243,7 @@ fn out(text: &str) -> String {
     redact(text).into_owned()
 }
 
-/// A value with every text in it redacted. As deep as the filter lets a value be.
+/// Redacts every text in a value, whose depth the filter has bounded.
 fn redacted(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(out(text)),

@@ -1,4 +1,4 @@
-//! Entities of the memory.
+//! `nodes`: entities of the memory.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::family::facts::Sight;
 use crate::{Services, graph, lazy, resolve};
 use baton_memory::GraphQuery;
 
-/// Entities that fit the words, best first; without words all, the most supported first.
+/// Entities that fit the words, best first; without words all of them, the best supported first.
 pub(crate) async fn nodes(
     asked: NodesParams,
     services: &Arc<Services>,
@@ -30,7 +30,7 @@ pub(crate) async fn nodes(
             format!("; no entity is a {}, there are {}", names.join(" or "), known())
         }
     };
-    // Where none of the types is one of ours nothing fits.
+    // If all requested types are unknown, nothing fits.
     if labels.is_empty() && !unknown.is_empty() {
         let known = resolve::only_group(services, &asked.groups);
         let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: None };
@@ -48,16 +48,17 @@ pub(crate) async fn nodes(
     Ok(answer::Nodes { message: format!("{message}{unknown}"), nodes, freshness, next_cursor })
 }
 
-/// Names that callers of other servers give to what we call otherwise.
+/// Names that other memory servers use for our labels.
 const ALIASES: [(&str, &[Label]); 3] = [
     ("Document", &[Label::File, Label::Url]),
     ("Requirement", &[Label::Preference, Label::Topic]),
     ("Procedure", &[Label::Command, Label::Preference]),
 ];
-/// Longest name of a type that is told again, in characters.
+/// Longest name of an unknown type that is repeated, in characters.
 const NAME_CHARS: usize = 40;
 
-/// The labels of names, and the names that are none; neither when there are no names, or when all are wanted: `Entity`.
+/// Parses label names; returns the labels and the unknown names. Both are empty if all are wanted (no names, or
+/// `Entity`).
 fn labels(names: &[String]) -> (Vec<Label>, Vec<String>) {
     let (mut labels, mut unknown) = (Vec::new(), Vec::new());
     if names.iter().any(|name| name.eq_ignore_ascii_case("Entity")) {

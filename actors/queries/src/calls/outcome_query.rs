@@ -1,5 +1,4 @@
-//! What the questions about what was tried have in common: the lazy step, which sessions may be asked, and that nothing
-//! secret is answered.
+//! The common part of queries about outcomes: runs the lazy step, selects the sessions, and redacts the answer.
 
 use baton_views::conversation::given_title;
 use baton_views::visibility;
@@ -22,35 +21,35 @@ use crate::{Services, family, lazy, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, Selector, WitnessQuery};
 
-/// Most entries of a list that can be asked for.
+/// Most entries of a list.
 const MOST: u32 = 100;
-/// Fields that are ids, and no text.
+/// Fields that hold ids, and are not redacted.
 const IDS: [&str; 1] = ["session_id"];
 
-/// Sessions that may be asked, as a question sees them. Blocks when it reads.
+/// The sessions that a query may use. Blocks when it reads.
 pub(super) struct Court {
     searcher: Searcher,
     table: SessionTable,
     settings: Arc<Settings>,
-    /// The project that was asked for.
+    /// The requested project.
     pub(super) project: Option<String>,
-    /// The project that the caller works in.
+    /// The caller's project.
     pub(super) own: Option<String>,
 }
 
-/// Who said what.
+/// The outcomes recorded by sessions.
 #[derive(Default)]
 pub(super) struct Heard {
-    /// The newest first.
+    /// Newest first.
     pub(super) witnesses: Vec<Witness>,
-    /// How many sessions were read.
+    /// Number of sessions that were read.
     pub(super) read: u32,
-    /// Older sessions that were not.
+    /// Number of older sessions that were not.
     pub(super) more: u32,
 }
 
 impl Court {
-    /// What sessions tried, of at most `limit` of them; what a fork has copied is heard once, from its elder.
+    /// Reads the outcomes of at most `limit` sessions. What a fork has copied is counted once, for the older session.
     pub(super) fn hear(&self, by: Selector<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
         let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
@@ -63,7 +62,7 @@ impl Court {
 }
 
 impl Court {
-    /// With the titles that other sessions give.
+    /// Replaces the titles by those that other sessions have given.
     pub(super) fn entitled(&self, mut told: answer::Blame) -> answer::Blame {
         for session in &mut told.sessions {
             let id = SessionId::new(&session.session_id);
@@ -74,7 +73,7 @@ impl Court {
     }
 }
 
-/// The lazy step, then what `judge` makes of what sessions tried, with everything redacted.
+/// Runs the lazy step, then `judge` on the outcomes, and redacts the result.
 pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     (question, project, wait): (&str, Option<&str>, bool),
     caller: &Caller,
@@ -86,7 +85,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
         let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))
     };
-    // A project whose first session began a moment ago is known only after the step.
+    // A project whose first session has just begun is known only after the step.
     let known = named().and_then(Result::ok);
     let asking = asking(services, caller, question);
     let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
@@ -103,12 +102,12 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     Ok((answer, freshness))
 }
 
-/// How many entries an answer lists that was asked for so many; 0 asks for the usual number.
+/// Number of entries to list; 0 means the default.
 pub(super) fn entries(asked: u32, usual: usize) -> usize {
     if asked == 0 { usual } else { usize::try_from(asked.min(MOST)).unwrap_or(usual) }
 }
 
-/// What has to be said, or why nothing can be answered.
+/// Returns a required argument, or fails if it is empty.
 pub(super) fn needed<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
     match text.trim() {
         "" => Err(failure(code::INVALID_PARAMS, format!("{what} is missing"))),

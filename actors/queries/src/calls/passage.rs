@@ -1,4 +1,5 @@
-//! What stands around a line of a session, within a budget of tokens: for an agent that has no shell to open the place with.
+//! `passage`: the surroundings of a line of a session within a token budget, for an agent without a shell to open the
+//! file.
 
 use baton_views::visibility;
 use std::sync::Arc;
@@ -12,11 +13,11 @@ use super::{QueryError, messages};
 use crate::client::failure;
 use crate::{Services, resolve};
 
-/// Tokens that go with every answer: that it is quoted, and what it is of.
+/// Tokens for the notice and the fields of every answer.
 const AROUND_TOKENS: u64 = 120;
-/// Of what a tool was given and of what came of it, in characters each.
+/// Longest input and longest result of a tool, in characters each.
 const TOOL_CHARS: usize = 1_500;
-/// Parameters that say what a tool was used for.
+/// Parameters that state the purpose of a tool call.
 const TELLING: [&str; 9] =
     ["command", "file_path", "notebook_path", "path", "pattern", "query", "url", "prompt", "description"];
 
@@ -50,8 +51,8 @@ fn named(services: &Services, text: &str) -> Option<SessionId> {
     table.iter().find(|(_, row)| of_it(row)).map(|(id, _)| id.clone())
 }
 
-/// The part that holds a line with those on either side, the nearest first, as many as the budget has room for. Of the first
-/// one a part is told where all of it does not fit.
+/// The part at a line with as many parts on either side as fit, the nearest first. The first one is cut if it does not
+/// fit.
 fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
     let parts: Vec<answer::PassagePart> = found.messages.iter().flat_map(said).collect();
     let mut left = budget.saturating_sub(AROUND_TOKENS);
@@ -78,7 +79,7 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
     let (mut start, mut end) = (focus, focus + 1);
     let (mut back, mut on) = (true, true);
     while back || on {
-        // What follows is told before what went before: it is what came of it.
+        // The following part comes before the preceding one, because it shows the result.
         on = on && parts.get(end).is_some_and(&mut take);
         end += usize::from(on);
         back = back && start.checked_sub(1).and_then(|before| parts.get(before)).is_some_and(&mut take);
@@ -93,7 +94,7 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
     passage
 }
 
-/// As much of the beginning of a part as has room.
+/// Cuts a part at its end until it fits.
 fn cut(mut part: answer::PassagePart, budget: u64) -> answer::PassagePart {
     let mut most = part.text.chars().count();
     let whole = part.text.clone();
@@ -109,7 +110,7 @@ fn cut(mut part: answer::PassagePart, budget: u64) -> answer::PassagePart {
     part
 }
 
-/// The parts of a message.
+/// Converts the parts of a message.
 fn said(message: &answer::Message) -> Vec<answer::PassagePart> {
     let told = |part: &answer::MessagePart| {
         let role = match (part.kind.as_str(), &part.tool) {
@@ -144,7 +145,7 @@ fn tool(tool: &answer::ToolUse) -> String {
     if let Some(code) = tool.exit_code.filter(|code| *code != 0) {
         told.push_str(&format!(", exit {code}"));
     }
-    // A result mostly begins with what it is of.
+    // A result often begins with the command itself.
     let result = tool.result.as_deref().map(|result| result.strip_prefix(&head).unwrap_or(result));
     let result = result.map(|result| result.trim_start_matches([':', ' ']));
     if let Some(result) = result.filter(|result| !result.is_empty()) {

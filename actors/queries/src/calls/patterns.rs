@@ -1,4 +1,4 @@
-//! What is done again and again.
+//! `patterns`: what is done repeatedly.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::Services;
 use crate::client::{Out, failure};
 use baton_memory::Selector;
 
-/// Most sessions that are read, the newest.
+/// Most sessions that are read, the newest first.
 const SESSIONS: usize = 2_000;
-/// Entries of each kind that are listed unless others are asked for.
+/// Entries of each kind listed by default.
 const ENTRIES: usize = 8;
 
-/// The caller's own project answers if anything is known of it, else all do.
+/// Answers from the caller's own project if anything is known of it, else from all.
 pub(crate) async fn patterns(
     asked: PatternsParams,
     services: &Arc<Services>,

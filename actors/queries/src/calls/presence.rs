@@ -1,4 +1,4 @@
-//! An MCP server of an agent says that it is there. Not asked again: its connection says the rest.
+//! `presence`: the MCP server of an agent registers. It is sent once; the end of the connection ends it.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub fn presence(
         let message = "too many MCP servers hold a connection; the end of this one will not be noticed";
         return Err(failure(code::TOO_MUCH, message).into());
     }
-    // Whoever says it anew is somebody else from now on; the one before has gone.
+    // A new registration replaces the previous one.
     let arrived = services.hooks.arrive(caller);
     *present = Some(arrived);
     result(&serde_json::json!({"present": true}))

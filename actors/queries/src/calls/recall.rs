@@ -1,4 +1,4 @@
-//! What is known of a question, in one answer within a budget of tokens.
+//! `recall`: what is known about a question, in one answer within a token budget.
 
 mod facts;
 mod fitting;
@@ -26,21 +26,21 @@ use baton_config::settings::Settings;
 use baton_memory::Searcher;
 use baton_memory::vectors::Meaning;
 
-/// Most sessions that one answer looks into: each is read and digested.
+/// Most sessions that one answer reads and digests.
 const MOST_SESSIONS: u32 = 20;
-/// How many times as many sessions are looked into where one mostly has nothing to say, as of what failed.
+/// Factor on the number of sessions for questions about something that most sessions lack, such as failures.
 const FURTHER: usize = 4;
 /// Least and most tokens of an answer.
 const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
-/// Passages of each session.
+/// Passages per session.
 const PASSAGES: usize = 3;
-/// What a passage counts: where it is all that is asked for, and beside what is.
+/// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
-/// What a line of a tool counts of that beside what people said.
+/// Factor on the worth of a passage from a tool.
 const OF_A_TOOL: f32 = 0.6;
 
-/// Characters of what nothing speaks of that a note repeats.
+/// Most characters of an unknown subject that a note repeats.
 const UNSAID_CHARS: usize = 60;
 
 pub(crate) async fn recall(
@@ -79,12 +79,12 @@ pub(crate) async fn recall(
     Ok(told)
 }
 
-/// One question under way.
+/// State of one question.
 #[derive(Clone)]
 struct Looking {
     project: Option<String>,
     question: Question,
-    /// What is meant, if that is known.
+    /// Vector of the question, if available.
     meaning: Option<Meaning>,
     now: Timestamp,
     directory: Option<String>,
@@ -100,10 +100,10 @@ struct Looking {
     client: Out,
 }
 
-/// What a question gets.
+/// The result of one question.
 struct Answer {
     entries: Vec<Entry>,
-    /// What was asked for and is not known.
+    /// Requested kinds that nothing is known of.
     unknown: Vec<Kind>,
     notes: Vec<String>,
 }
@@ -129,7 +129,7 @@ impl Looking {
         }
         let (looking, asked) = told_by;
         if let Some(note) = looking.no_such_place(&asked, &found) {
-            // That nothing is open there would be no comfort.
+            // Without entries the notes are dropped: "nothing is open" would mislead.
             if found.entries.is_empty() {
                 found.notes.clear();
             }
@@ -142,8 +142,8 @@ impl Looking {
         Ok(looking.within_budget(&asked, found))
     }
 
-    /// Everything that is known of it, and of that what answers. What the asking session itself said, as far as it was read
-    /// before, comes below everything else: after a compaction the agent does not know it any more.
+    /// Selects what answers the question. What was indexed earlier of the asking session ranks below everything else:
+    /// after a compaction the agent no longer knows it.
     fn look(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let (mut notes, mut told) = self.told(asked)?;
         if self.own_parts() {
@@ -159,14 +159,14 @@ impl Looking {
         Ok(Answer { entries, unknown, notes })
     }
 
-    /// Whether something of the asking session was read before and may be shown.
+    /// Returns true if something of the asking session was indexed before and may be shown.
     fn own_parts(&self) -> bool {
         let row = self.asking.as_ref().and_then(|id| Some((id, self.table.get(id)?)));
         let is_asked = |state: &State| self.project.as_deref().is_none_or(|project| visibility::is_in(state, project));
         row.is_some_and(|(id, row)| row.state.episode.is_some() && is_asked(&row.state) && !self.is_hidden(id.as_str()))
     }
 
-    /// What answers, of the sessions that are looked into, and notes on how the question was taken.
+    /// The answer from the sessions that are searched, and notes on how the question was understood.
     fn told(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
         let mut found = self.sessions(asked)?;
         self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
@@ -184,11 +184,11 @@ impl Looking {
             };
             let mut told = session_entries(&session.episode, &place, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
-                // Whose helper it was says nothing of what somebody was at.
+                // That a session was somebody's subagent does not tell what the person did.
                 told.retain(|entry| entry.sort != Sort::Session);
             }
             entries.append(&mut told);
-            // Ranks follow time only where sessions are listed; elsewhere nothing is known of what came later.
+            // Only a list of sessions is in order of time; elsewhere it is unknown what came later.
             let after = later.entry(project.unwrap_or_default().to_owned()).or_default();
             entries.append(&mut still_open(&session.episode, &place, asked, after));
             if asked.is_general() {
@@ -206,7 +206,7 @@ impl Looking {
         Ok((found.notes, recall::select(asked, entries)))
     }
 
-    /// What there is to say of what is not known. Nothing while there is more to read: then it may be there.
+    /// A note on what is unknown. None while sessions are pending, because they may contain it.
     fn what_is_unknown(&self, entries: &[Entry], unknown: &[Kind]) -> Option<String> {
         if self.freshness.pending > 0 || self.freshness.note.is_some() {
             return None;
@@ -232,7 +232,7 @@ impl Looking {
         }
     }
 
-    /// What a person typed that sounds like a preference, where none is known as a fact.
+    /// Typed text that reads like a preference, used if no preference is known as a fact.
     fn wishes(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
         let words = ["prefer always never please instead", &asked.about.join(" ")].join(" ");
         let question = Question { words, ..self.question.clone() };
@@ -265,7 +265,7 @@ impl Looking {
     }
 }
 
-/// A passage, which counts by how well it fits: what fits in none of its words was found by others like them.
+/// Converts a passage, weighted by its fit: one that shares no words was found by similarity.
 fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> Entry {
     let fit = asked.fit(&hit.snippet);
     let spoken = matches!(hit.role.as_deref(), Some("user" | "assistant"));
@@ -274,7 +274,7 @@ fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> 
     Entry { fit, answers: spoken, ..place.line(Sort::Passage, &hit.snippet, hit.line, None, worth) }
 }
 
-/// Whether a session counts among those in which something is looked for.
+/// Returns true if more sessions must be read, because most of them lack what is asked for.
 fn reads_further(asked: &Intent) -> bool {
     asked.is_general() && !asked.is(Kind::Latest) && !asked.is(Kind::Files)
 }

@@ -1,5 +1,4 @@
-//! What is stored, made anew: by today's filter and rules of redaction. It costs no call of a model, and nothing is closed
-//! by it.
+//! Rebuilds what is stored with the current filter and redaction rules. Calls no model, and closes no session.
 
 use baton_views::visibility;
 use std::path::Path;
@@ -31,7 +30,7 @@ pub(crate) async fn reindex(
     let mut position = Position(0);
     let working = async {
         let mut waiting = chosen.into_iter();
-        // Dropped with the call: what has begun is finished by its session, nothing more is begun.
+        // Dropped with the call: sessions finish what has begun, and nothing more begins.
         let mut at_work = JoinSet::new();
         loop {
             while at_work.len() < limits::LAZY_AT_ONCE
@@ -60,8 +59,8 @@ pub(crate) async fn reindex(
     Ok(sum)
 }
 
-/// The sessions that are meant, those last at work first: named ones, those of a project, all; else those whose episode
-/// another filter made, or lacks lines that could not be read.
+/// The requested sessions, the last active first: those that are named, of a project, or all; by default those whose
+/// episode another filter made, or lacks lines that could not be read.
 async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, QueryError> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
@@ -86,7 +85,7 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
     Ok(rows.into_iter().map(|(id, _)| id.clone()).collect())
 }
 
-/// A job that runs already is not anew: it is waited for first.
+/// A job that already runs began before this call, so it is awaited first.
 async fn anew(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
     let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
     let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
@@ -131,11 +130,11 @@ fn message(sum: &answer::Reindex) -> String {
     message
 }
 
-/// How many episodes were made by another filter, and could be made anew: of those whose transcript is gone there is nothing
-/// that another filter could be applied to. Looks at files.
+/// Number of episodes made by another filter whose transcript still exists; without it there is nothing to filter
+/// again. Looks at files.
 pub(super) fn of_older_filter(services: &Services) -> u64 {
     let (table, settings) = (services.table.now(), services.settings.now());
-    // Where a file system hangs, each look would keep its thread.
+    // On a file system that hangs, each look would block a thread.
     let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();
     let is_older = |state: &State| {
         state.episode.is_some()

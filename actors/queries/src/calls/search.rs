@@ -1,10 +1,10 @@
-//! Lazy index, then search.
+//! `search`: the lazy step, then the search.
 //!
 //! # Decisions
 //!
-//! - A query that does not wait lets the memory catch up with what others have indexed for one budget; if it
-//!   has not, `freshness` counts one more pending session, which is not named. What it could not wait for is
-//!   indexed by the backlog, before everything else there.
+//! - A query that does not wait gives the memory one budget to catch up with what others have indexed; if that is not
+//!   enough, `freshness` counts one more pending session, without a name. The backlog indexes what the query could not
+//!   wait for, before everything else.
 
 use baton_views::conversation::given_title;
 use baton_views::visibility;
@@ -32,22 +32,22 @@ use baton_config::settings::Settings;
 use baton_memory::vectors::Meaning;
 use baton_memory::{Query, Requirements, Searcher};
 
-/// Most sessions that a search answers with.
+/// Most sessions in one answer.
 const SEARCH_LIMIT: u32 = 100;
 
-/// Turns of each session in an answer, unless it is said.
+/// Turns per session by default.
 const TURNS_EACH: usize = 3;
 
-/// How long an answer waits that has nothing else to wait for.
+/// Least wait for what others have just indexed.
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// A memory that covers what was asked for, and how fresh it is.
+/// A memory that covers the request, and its freshness.
 pub(crate) struct Ready {
     pub(crate) searcher: Searcher,
     pub(crate) freshness: answer::Freshness,
 }
 
-/// The lazy step and all that follows before a search of any kind. With `all` all history is read before.
+/// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
 pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_>) -> Result<Ready, QueryError> {
     if ask.all {
         lazy::wait_for_history(services, out).await?;
@@ -58,7 +58,7 @@ pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_
     let position: Position = lazy::covered(services, out, &step, ask.all).await?;
     let mut but_large = services.indexer.covered().but_large;
     if but_large < tail {
-        // What others have indexed a moment ago is not the answer's to wait for, but for a moment.
+        // What others have just indexed is awaited only briefly.
         let budget = services.settings.now().lazy_budget;
         let budget = match step.is_backfill || lazy::holds_up(services, ask.all) {
             true => (step.until - tokio::time::Instant::now()).max(GLANCE),
@@ -70,7 +70,7 @@ pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_
     let table = services.table.now();
     let searcher = searcher.without_facts(table.deleted_facts());
     let settings = services.settings.now();
-    // What was not asked for is not missing; where a session works that could never be read is not known.
+    // Sessions of other projects are not missing; the project of one that could never be read is unknown, so it counts.
     let is_meant = |state: &State| {
         let is_in = ask.project.is_none_or(|project| state.place.is_none() || visibility::is_in(state, project));
         is_in && !settings.excludes(state)
@@ -91,7 +91,7 @@ pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_
     Ok(Ready { searcher, freshness })
 }
 
-/// What to tell whoever expects more than there is, when something that is new cannot be taken in.
+/// A note for the answer if something new cannot be indexed.
 fn behind(services: &Services, pending: u64) -> Option<String> {
     let told = |what: &str, why: &str| {
         let told = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
@@ -103,15 +103,15 @@ fn behind(services: &Services, pending: u64) -> Option<String> {
     }
 }
 
-/// The session that asks, unless the question names it.
+/// The asking session, unless the question names it.
 pub(crate) fn asking(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
     let table = services.table.now();
     let id = resolve::own(&table, caller)?;
     (!question.contains(table.short_id(&id))).then_some(id)
 }
 
-/// Whether a session was compacted before anything of it was indexed: then its agent does not know any more what it said, and
-/// nobody else does yet.
+/// Returns true if a session was compacted before anything of it was indexed: its agent no longer knows what it said,
+/// and the memory does not know it yet.
 async fn is_compacted(services: &Services, id: &SessionId) -> bool {
     let table = services.table.now();
     let row = table.get(id).filter(|row| row.state.episode.is_none() && services.settings.now().reads(&row.state));
@@ -125,22 +125,22 @@ async fn is_compacted(services: &Services, id: &SessionId) -> bool {
     matches!(tokio::time::timeout(limits::ROOT, looking).await, Ok(Ok(true)))
 }
 
-/// A question in words, read, with the memory that it is asked of.
+/// A parsed question in words, and the memory to search.
 pub(super) struct Prepared {
     pub(super) searcher: Searcher,
     pub(super) freshness: answer::Freshness,
     pub(super) question: Question,
-    /// What is meant, if that is known.
+    /// Vector of the question, if available.
     pub(super) meaning: Option<Meaning>,
-    /// Only sessions of this project.
+    /// Limits the search to sessions of this project.
     pub(super) project: Option<String>,
-    /// The session that asks.
+    /// The asking session.
     pub(super) asking: Option<SessionId>,
-    /// When it was asked.
+    /// Time of the question.
     pub(super) now: Timestamp,
 }
 
-/// Reads a question, and has everything read that it may be about.
+/// Parses a question, and runs the lazy step for it.
 pub(super) async fn prepared(
     services: &Arc<Services>,
     out: &Out,
@@ -153,7 +153,7 @@ pub(super) async fn prepared(
         let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))
     };
-    // A project whose first session began a moment ago is known only after the step.
+    // A project whose first session has just begun is known only after the step.
     let known = resolved().and_then(Result::ok);
     let asking = asking(services, caller, query);
     let left_out = match &asking {
@@ -163,7 +163,7 @@ pub(super) async fn prepared(
     let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: left_out };
     let now = services.clock.now();
     let question = query::parse(query, now);
-    // Both at once: neither waits for the other.
+    // Both run at once.
     let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
     let Ready { searcher, freshness } = ready?;
     let freshness = answer::Freshness { vectors: meant.told, ..freshness };
@@ -200,46 +200,46 @@ pub(crate) async fn search(
     Ok(answer::Search { hits, freshness, notes })
 }
 
-/// A question, with all that bears on its answer.
+/// A question with everything its answer depends on.
 pub(super) struct Wanted {
     pub(super) question: Question,
-    /// What is meant, if that is known.
+    /// Vector of the question, if available.
     pub(super) meaning: Option<Meaning>,
-    /// Only sessions of this project.
+    /// Limits the search to sessions of this project.
     pub(super) project: Option<String>,
-    /// Where the caller works: what `.` stands for, and what is favoured where no project is named.
+    /// The caller's directory: replaces `.`, and is favoured if no project is named.
     pub(super) directory: Option<String>,
     /// The asking session.
     pub(super) asking: Option<SessionId>,
     pub(super) whose: Whose,
     pub(super) sessions: usize,
-    /// Of each session.
+    /// Turns per session.
     pub(super) turns: usize,
 }
 
-/// In which sessions something is looked for.
+/// Which sessions are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// In all, the asking one last.
+    /// All, the asking one last.
     #[default]
     All,
-    /// In all but the asking one.
+    /// All but the asking one.
     Others,
-    /// In the asking one alone.
+    /// Only the asking one.
     Own,
 }
 
-/// What was found.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) hits: Vec<answer::Hit>,
     pub(super) notes: Vec<String>,
 }
 
-/// In place of what would be noted of a question with a secret in it.
+/// Replaces the notes on a question that contains a secret.
 const SECRETS: &str =
     "some of it was taken in another way than it was written; there is a secret in it, so nothing of it is said again";
 
-/// Searches the memory; where no words are looked for, lists the sessions that the filters leave, the latest first. Blocks.
+/// Searches the memory; without words, lists the sessions that the filters admit, the latest first. Blocks.
 pub(super) fn find(
     wanted: &Wanted,
     table: &SessionTable,
@@ -321,12 +321,12 @@ pub(super) fn find(
         (false, false) => {}
     }
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(called).collect();
-    // The first place of what was added is the best one, and stands for all of it.
+    // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
     Ok(Found { hits, notes: told(notes) })
 }
 
-/// What is said where more has the words of a phrase than one question reads.
+/// The note if more passages contain the words of a phrase than one query reads.
 fn unread(phrases: &str) -> String {
     let what = if phrases.is_empty() { "what is asked".to_owned() } else { phrases.to_owned() };
     format!("too many passages have the words of {what} for all to be read; project:, file: or after: leaves fewer")

@@ -1,4 +1,4 @@
-//! The session table.
+//! `sessions`: the session table.
 
 use baton_views::visibility;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::{QueryError, internal};
 use crate::client::failure;
 use crate::{Services, lazy, listing, resolve};
 
-/// What may be asked for: a state, or why a session is not indexed.
+/// Accepted filters: states, and reasons why a session is not indexed.
 const STATES: [&str; 11] = [
     "active",
     "inactive",
@@ -41,7 +41,7 @@ pub(crate) async fn sessions(asked: &SessionsParams, services: &Arc<Services>) -
     let done = table.iter().filter(|(_, row)| is_read(&row.state)).count() as u64;
     let reading = (unread > 0).then_some(answer::Reading { done, total: done + unread });
     let (services, asked) = (services.clone(), asked.clone());
-    // Rows have notes, and notes are files.
+    // The rows read notes from files.
     let rows = tokio::task::spawn_blocking(move || {
         listing::rows(&services, &table, |state| {
             (asked.subagents || !state.is_subagent())
@@ -58,6 +58,6 @@ fn is_so(state: &State, name: &str) -> bool {
         Phase::Unindexed(why) => Some(why.to_string()),
         _ => None,
     };
-    // Indexed or not: a search indexes what somebody still works in.
+    // Indexed or not: a search indexes an open session first.
     state.phase.as_str() == name || why.as_deref() == Some(name) || name == "active" && state.is_open()
 }

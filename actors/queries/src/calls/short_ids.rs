@@ -1,4 +1,4 @@
-//! How short ids may be shown: as short as they still name one session or note alone.
+//! `short_ids`: the shortest forms of ids that are still unique.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One session and its episode.
+//! `show`: one session and its episode.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result
         return Err(resolve::unknown(&table, id.as_str()).into());
     };
     let services = services.clone();
-    // A row has a note, an episode its conversation: both are files.
+    // The row reads a note, the episode reads its conversation: both are files.
     let read = tokio::task::spawn_blocking(move || {
         let mut shown = answers::row(&services, &id, &row.state);
         let (current, mut account) = match table.shown(&row).cloned() {
@@ -35,7 +35,7 @@ pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result
             }
             None => (None, Account::default()),
         };
-        // Without the memory a session is shown all the same, without its family.
+        // Without the memory the session is shown without its relatives.
         let settings = services.settings.now();
         let searcher = services.indexer.searcher().ok();
         let links = std::mem::take(&mut account.links);

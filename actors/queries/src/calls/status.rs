@@ -1,8 +1,8 @@
-//! Daemon, log, memory, roots, counts, problems.
+//! `status`: daemon, log, memory, roots, counts, problems.
 //!
 //! # Decisions
 //!
-//! - `sessions` counts sessions without subagents, which stand in `subagents`.
+//! - `sessions` counts sessions without subagents, which are counted in `subagents`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use baton_base::limits;
 use baton_tracking::watcher::Overview;
 use baton_vault::{several, waiting};
 
-/// How long the watcher may keep the answer waiting: it may be looking at everything for the first time.
+/// Longest wait for the watcher, which may be in its first full scan.
 const LOOK: Duration = Duration::from_millis(300);
-/// Problems that are told one by one.
+/// Most problems that are listed one by one.
 const PROBLEMS: usize = 50;
 
-/// What was deleted or cleared, and can be found again.
+/// Number of deleted or cleared entries that can be restored.
 fn hidden(table: &SessionTable) -> u64 {
     let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten && table.is_deleted(row)).count();
     let memos = table.memos().filter(|(uuid, row)| row.state.memo.is_some() && table.memo(*uuid).is_none()).count();
@@ -38,7 +38,7 @@ fn hidden(table: &SessionTable) -> u64 {
 pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, QueryError> {
     let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
     let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
-    // What was found by then is in the backlog by then.
+    // After this, what the watcher has found is in the backlog.
     let _ = services.supervisor.settle().await;
     let overview = overview.unwrap_or_default();
     let table = services.table.now();
@@ -66,7 +66,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     }));
     problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
         what: mistake.to_string(),
-        // With no good copy it is another one.
+        // Without a good copy the fix differs.
         fix: services.configuration.fix().to_owned(),
     }));
     let vectors = vectors::vectors(services);
@@ -212,7 +212,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     })
 }
 
-/// What is wrong with how hooks reach the daemon.
+/// Problems with how hooks reach the daemon.
 fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
     let configured = services.settings.now().hooks.socket_path.clone();
@@ -236,10 +236,10 @@ fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Probl
     problems
 }
 
-/// Where transcripts are looked for, whether that is there, and whether changes are announced.
+/// The transcript folders: path, whether it exists, whether changes are announced.
 async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
     match overview.roots.is_empty() {
-        // The watcher has had no time to tell.
+        // The watcher could not answer in time.
         true => {
             let there = services.roots.now().into_iter().map(|root| {
                 let path = root.projects.clone();
@@ -248,7 +248,7 @@ async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, 
             });
             let mut roots = Vec::new();
             for (path, looked) in there {
-                // One whose file system does not answer is not there.
+                // A folder whose file system does not answer counts as missing.
                 let is_there = looked.await.is_ok_and(|is_there| is_there.unwrap_or(false));
                 roots.push((path, is_there, false));
             }
@@ -262,13 +262,13 @@ async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, 
     }
 }
 
-/// Something that the system keeps us from, with what helps.
+/// A problem caused by the system, with its remedy.
 fn lasting(what: String) -> answer::Problem {
     let fix = format!("{}; it is tried again every few seconds", Obstacle::in_message(&what).remedy());
     answer::Problem { what, fix }
 }
 
-/// The first of many, and how many more there are. What they name may look like a secret.
+/// Lists the first problems, with the number of the others. Redacted, because names may look like secrets.
 fn bounded(mut problems: Vec<answer::Problem>) -> Vec<answer::Problem> {
     if problems.len() > PROBLEMS {
         let more = problems.len() - PROBLEMS;

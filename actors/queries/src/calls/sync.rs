@@ -1,12 +1,12 @@
-//! A range of history, indexed now or counted.
+//! `sync`: indexes a range of history, or previews it.
 //!
-//! The range is of main sessions, newest first. The sessions of their subagents are worked on with them; so are subagents
-//! whose parent nobody knows, when the range is not cut by number. Whatever is done stays done, whoever goes away.
+//! The range consists of main sessions, newest first. Their subagents' sessions are included, and subagents without a
+//! known parent if the range is not limited by number. Finished work stays if the client disconnects.
 //!
 //! # Decisions
 //!
-//! - A range counts main sessions; subagents are worked on with their parents and counted apart. Tokens and
-//!   price include them.
+//! - A range counts main sessions; subagents are processed with their parents and counted separately. Tokens and price
+//!   include them.
 
 use baton_views::visibility;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Llm, Settings};
 use baton_tracking::session::{Closed, Outcome};
 
-/// The model that is configured where nothing is said, and what it takes and gives.
+/// The model assumed if none is configured, and its limits.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
 const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_tokens: 2_000 };
 
@@ -51,20 +51,20 @@ pub(crate) async fn sync(asked: SyncParams, services: &Arc<Services>, out: &Out)
     }
 }
 
-/// What was chosen.
+/// The selected sessions.
 struct Range {
-    /// Main sessions.
+    /// Number of main sessions.
     sessions: u64,
-    /// What of them, and of their subagents, is not indexed, newest first.
+    /// Main sessions and subagents that are not indexed, newest first.
     work: Vec<Work>,
-    /// Main sessions that are.
+    /// Main sessions that are indexed.
     indexed: Vec<SessionId>,
 }
 
-/// A session to be indexed.
+/// A session to index.
 struct Work {
     wanted: Wanted,
-    /// Where it is read from, for a look at all of it.
+    /// The file to read for a preview.
     file: Option<FileSeen>,
     subagent: bool,
 }
@@ -92,7 +92,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
 
     let mut candidates = Vec::new();
     let mut wanted = wanted::all(&table, &settings, now, grown);
-    // To ask for everything is to ask for what has failed too.
+    // A full sync includes what has failed.
     let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
     let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
     for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
@@ -114,7 +114,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
             wanted.remove(id);
             continue;
         }
-        // One that was found a moment ago has no place yet: the head of its file says where it works.
+        // A session without a known directory is judged by the head of its file.
         if state.place.is_none() && wanted.get(id).is_some_and(|wanted| wanted.file.is_some()) {
             continue;
         }
@@ -127,7 +127,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
         let (subagent, parent) = (state.is_subagent(), state.parent().cloned());
         candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
     }
-    // What is left are files of which nothing is known.
+    // The rest are files of unknown sessions.
     let new: Vec<Wanted> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
@@ -149,7 +149,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     Ok(choose(candidates, asked, now))
 }
 
-/// Files of which nothing is known, by what their heads say: those of the project that may be read. Blocks for disk reads.
+/// Files of unknown sessions, judged by their heads: those of the project that may be read. Blocks for disk reads.
 fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: &Looking) -> Vec<Candidate> {
     let judge = |wanted: Wanted| {
         let file = wanted.file.clone().filter(|file| wanted::may_look(settings, None, file))?;
@@ -208,7 +208,7 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
     let table = services.table.now();
     let settings = services.settings.now();
-    // With no model switched on nobody asks what is read already to be read again.
+    // Without a model, indexed sessions need not be read again.
     let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
     let total = (range.work.len() + indexed.len()) as u64;
     let asking = services.clone();
@@ -226,7 +226,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
             let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = Abridged::default();
-            // What cannot be read is not sent either.
+            // What cannot be read is not sent to a model either.
             if baton_store::conversation::for_each_item(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
                 enriching.add(kept);
             }
@@ -237,7 +237,7 @@ async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<an
     looked.await
 }
 
-/// What it would cost to have a model enrich sessions: the configured one, or the one that would be by default.
+/// Estimates the cost of enriching sessions with the configured or the default model.
 struct Pricing {
     model: String,
     is_local: bool,
@@ -258,7 +258,7 @@ impl Pricing {
         Self { price, model, is_local, limits, show, sessions: 0, nanos: 0 }
     }
 
-    /// One more session: what all requests for it take at most, those that join the answers to its parts included.
+    /// Adds the maximum for one session: all requests, including those that join partial answers.
     fn add(&mut self, kept: Abridged) {
         let (plan, _) = plan_of(kept, &self.limits, &self.show);
         if plan.requests.is_empty() {
@@ -272,19 +272,19 @@ impl Pricing {
     fn tell(self, sum: &mut answer::Sync) {
         sum.would_enrich = self.sessions;
         sum.enrich_model = redact(&self.model).into_owned();
-        // Who has no price on this machine asks for none.
+        // Without a known price there is no estimate, unless the model runs on this machine.
         let costs = self.price.is_some() || self.is_local;
         sum.enrich_cost_estimate = costs.then_some(self.nanos as f64 / 1e9);
     }
 }
 
-/// Adds one session to a preview, and answers what it would keep; none of one that would not be indexed.
+/// Adds one session to a preview, and returns what would be kept; `None` if it would not be indexed.
 fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Abridged> {
     let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
     if let (Some(file), false) = (&work.wanted.file, owed)
         && transcript_peek::beyond(state, file).is_some_and(|glance| glance.conversation == 0)
     {
-        // Nothing of the conversation has come.
+        // Only records outside of the conversation were added.
         return None;
     }
     let mut kept = Kept::default();
@@ -302,7 +302,7 @@ fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Ab
     Some(kept.items)
 }
 
-/// What one session was or would be.
+/// Tokens of one session.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tokens {
     raw: u64,
@@ -312,7 +312,7 @@ struct Tokens {
 fn add(sum: &mut answer::Sync, tokens: Tokens) {
     sum.tokens_raw += tokens.raw;
     sum.tokens_filtered += tokens.kept;
-    // To a millionth of a dollar: sums of such parts are not.
+    // Rounded to a millionth of a dollar, because sums of floats are not exact.
     sum.llm_cost_estimate = ((sum.llm_cost_estimate + tokens::summary_usd(tokens.kept)) * 1e6).round() / 1e6;
 }
 
@@ -327,7 +327,7 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
     }
 }
 
-/// Closes everything that is not indexed, some at a time, and waits until searches find it.
+/// Closes everything that is not indexed, several at a time, and waits until searches find it.
 async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
@@ -336,7 +336,7 @@ async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<
     let mut position = Position(0);
     let working = async {
         let mut waiting = range.work.into_iter();
-        // Dropped with the call: what has begun is finished by its session, nothing more is begun.
+        // Dropped with the call: sessions finish what has begun, and nothing more begins.
         let mut at_work = JoinSet::new();
         loop {
             while at_work.len() < limits::LAZY_AT_ONCE
@@ -367,7 +367,7 @@ async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<
                     }
                     add(&mut sum, tokens);
                 }
-                // There was nothing to index, or it may not be.
+                // There was nothing to index, or it may not be indexed.
                 Ok(Closed { outcome: Outcome::Unchanged | Outcome::Empty | Outcome::Refused(_), .. }) => {}
                 _ => {
                     sum.would_index += u64::from(!work.subagent);
@@ -393,7 +393,7 @@ async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
     services.supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
 }
 
-/// The tokens of a session that was indexed a moment ago.
+/// The tokens of a session that was just indexed.
 async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
     let Some(row) = services.table.now().get(id).cloned() else { return Tokens::default() };
     let (services, id) = (services.clone(), id.clone());
@@ -413,8 +413,8 @@ async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
 mod tests {
     use super::*;
 
-    /// Main sessions `m1` to `m3`, the first the newest, each a day older; `m1` and `m3` have a subagent, and one has no
-    /// parent that anybody knows.
+    /// Main sessions `m1` to `m3`, the first the newest, each a day older; `m1` and `m3` have a subagent, and one
+    /// subagent has no known parent.
     fn candidates() -> Vec<Candidate> {
         let id = |name: &str| SessionId::new(name).unwrap();
         let candidate = |name: &str, days_old: i64, parent: Option<&str>| Candidate {

@@ -1,4 +1,4 @@
-//! Sessions in the order of time, a line each, by day.
+//! `timeline`: sessions in order of time, one line each, by day.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use super::{QueryError, internal};
 use crate::client::{Out, failure};
 use crate::{Services, graph, lazy, page, resolve};
 
-/// Open ends of a session that are told.
+/// Most open ends per session.
 const OPEN_TOLD: usize = 2;
 /// Longest title and longest open end, in characters.
 const TITLE_CHARS: usize = 120;
 
-/// The order of sessions: last activity, then id. The key of the last one given is the cursor.
+/// Sort key: last activity, then id. A cursor holds the key of the last session of its page.
 type Key = (Reverse<i64>, SessionId);
 
-/// The sessions of a project, or of all, that were at work since a moment; the latest first. Subagents' are not listed.
+/// Sessions of a project, or all, that were active since a time, the latest first; without subagents.
 pub(crate) async fn timeline(
     asked: TimelineParams,
     services: &Arc<Services>,
@@ -82,20 +82,20 @@ fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     })
 }
 
-/// The key that a cursor names.
+/// Parses the key in a cursor.
 fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
     let parts = question.position(cursor)?.strip_prefix('t').and_then(|rest| rest.split_once('.'));
     let read = parts.and_then(|(at, id)| Some((Reverse(at.parse().ok()?), SessionId::new(id)?)));
     read.ok_or_else(|| page::unknown(cursor))
 }
 
-/// A session in a line. One whose conversation cannot be read is told by what the table knows.
+/// Converts a session. If its conversation cannot be read, only the table's fields are set.
 fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
     let state = &row.state;
     let show = services.settings.now().filtering;
     let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
     let episode = read.map(|(_, episode)| episode);
-    // As `show` has it; of one that cannot be read, as far as the table knows.
+    // The span as `show` reports it, else as far as the table knows it.
     let known = state.first_at.map(|first| (first, state.last_activity()));
     let span = episode.as_ref().and_then(|episode| episode.span).or(known);
     let mut past = answer::TimelineSession {
@@ -121,7 +121,7 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSessi
     past
 }
 
-/// `failed`, `open` or `done`. It has failed when the last failure was not mended, and the work did not go past it.
+/// `failed`, `open` or `done`. `failed` means that the last failure was not resolved and is still open.
 fn outcome(episode: &Episode) -> &'static str {
     let last = episode.errors.iter().max_by_key(|error| error.line).filter(|error| error.resolution.is_none());
     let last_failed = last.is_some_and(|error| episode.unresolved.iter().any(|open| open.line == error.line));
@@ -132,14 +132,14 @@ fn outcome(episode: &Episode) -> &'static str {
     }
 }
 
-/// How often `git commit` has succeeded.
+/// Number of successful `git commit` commands.
 fn commits(episode: &Episode) -> u64 {
     let is_commit =
         |text: &str| text.split(['&', ';', '|']).any(|part| part.split_whitespace().take(2).eq(["git", "commit"]));
     episode.commands.iter().filter(|command| is_commit(&command.text)).map(|command| u64::from(command.ok)).sum()
 }
 
-/// A text of an episode, with a mark behind it if only a model says it.
+/// A text of an episode, marked if only a model states it.
 fn said(episode: &Episode, line: u64, text: &str) -> String {
     let told = bounded(text);
     if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
@@ -154,12 +154,12 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// The day of a moment, in UTC.
+/// The UTC day of a time.
 fn day(at: Timestamp) -> String {
     at.to_string().chars().take(10).collect()
 }
 
-/// Sessions in their order, those of one day together.
+/// Groups sessions by day, in their order.
 fn by_day(past: impl Iterator<Item = (String, answer::TimelineSession)>) -> Vec<answer::Day> {
     let mut days: Vec<answer::Day> = Vec::new();
     for (day, session) in past {

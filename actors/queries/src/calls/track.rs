@@ -1,4 +1,4 @@
-//! One session tracked again, or no more.
+//! Tracks one session, or stops tracking it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use baton_base::transcript_file::FileSeen;
 use baton_config::settings::Settings;
 use baton_tracking::session::{Switch, Switched};
 
-/// Longest name of a group.
+/// Longest name of a group, in bytes.
 const GROUP_CHARS: usize = 64;
 
 pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Result<answer::Track, QueryError> {
@@ -63,7 +63,7 @@ pub(crate) async fn untrack(asked: UntrackParams, services: &Arc<Services>) -> R
     })
 }
 
-/// The session that is meant, with its transcript if it was never discovered.
+/// The requested session, with its transcript if it was never discovered.
 async fn meant(
     services: &Arc<Services>,
     named: Option<&str>,
@@ -73,7 +73,7 @@ async fn meant(
     let text = named.or(caller.agent_session.as_deref());
     match (found, text) {
         (Ok(id), _) => Ok((id, None)),
-        // It may be a session that a switch has kept from being read.
+        // A switch may keep it from being read.
         (Err(failure), Some(text)) if failure.code == code::NOT_FOUND => {
             match resolve::undiscovered(services, text).await? {
                 Some(file) if services.table.now().get(&file.session).is_none() => {
@@ -98,14 +98,14 @@ async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Swit
     })
 }
 
-/// The group that a text names: a project that is known, else a name of its own.
+/// The group that a text names: a known project, else a new name.
 pub(super) fn group(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     let refuse = |why: String| failure(code::INVALID_PARAMS, why);
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_name = !text.is_empty() && text.len() <= GROUP_CHARS && text.chars().all(fits);
     match resolve::project(table, settings, text) {
         Ok(project) => Ok(project),
-        // A bare name of several projects names none of them, and would be taken for one by the next query.
+        // A bare name that fits several projects is refused: the next query would take it for one of them.
         Err(several) if several.message.contains("give the directory") => Err(refuse(several.message)),
         Err(_) if is_name && redact(text) == text => Ok(text.to_owned()),
         Err(_) if is_name => Err(refuse("that group looks like a secret; give a name".to_owned())),
@@ -116,7 +116,7 @@ pub(super) fn group(table: &SessionTable, settings: &Settings, text: &str) -> Re
     }
 }
 
-/// Whether a session was stopped by itself and not by a switch.
+/// Returns true if the session itself was untracked, not its project.
 fn is_stopped(state: &State) -> bool {
     state.phase == Phase::Unindexed(UnindexedReason::Untracked)
 }

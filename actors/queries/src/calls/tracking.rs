@@ -1,4 +1,4 @@
-//! The tracking switch, shown or set.
+//! Shows or sets the tracking switches.
 
 use baton_views::visibility;
 use std::path::Path;
@@ -15,7 +15,7 @@ use baton_base::project;
 use baton_config::settings::Settings;
 use baton_config::settings::pattern::escaped;
 
-/// Open sessions that are listed; `active_sessions` counts them all.
+/// Most open sessions that are listed; `active_sessions` counts all.
 const LISTED: usize = 500;
 
 pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, QueryError> {
@@ -38,7 +38,7 @@ pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) ->
     lazy::look(services).await;
     let table = services.table.now();
     let settings = services.settings.now();
-    // Who has just switched a project off wants to know what is tracked still.
+    // A caller who has just switched a project off wants to see what is still tracked.
     let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
             switch_of(&table, &settings, text).map(|meant| match meant {
@@ -71,15 +71,15 @@ pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) ->
     })
 }
 
-/// What a text means whose switch is asked for.
+/// The meaning of a switch's text.
 enum Meant {
-    /// This directory, however it is named.
+    /// A directory, however it is written.
     Project(String),
-    /// A glob as it is written.
+    /// A glob as written.
     Glob(String),
 }
 
-/// A project that is known, a directory, or else a glob: a directory may have a name that looks like one.
+/// A known project, a directory, or else a glob: the name of a directory may look like a glob.
 fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Meant, Failure> {
     let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
     if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && project::is_directory(text))
@@ -88,7 +88,7 @@ fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Me
     }
     match resolve::project(table, settings, text) {
         Ok(project) => Ok(Meant::Project(project)),
-        // A directory in which nobody has worked yet.
+        // A directory in which no session has worked yet.
         Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::resolve_or_as_written(text).project)),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }

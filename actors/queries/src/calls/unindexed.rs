@@ -1,4 +1,4 @@
-//! What a query would index. Nothing is recorded for it: transcripts that have grown are looked at and left as they are.
+//! `unindexed`: what a query would index. Grown transcripts are read, but nothing is recorded.
 
 use baton_views::visibility;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::transcript_peek;
 use crate::transcript_peek::Glance;
 use crate::{Services, resolve};
 
-/// Bytes of transcripts that are looked at; of those beyond only the heads are, and their messages are not counted.
+/// Bytes of transcripts that are read in full; of the rest only the heads are read, and their messages are not counted.
 const LOOKED_AT_BYTES: u64 = 256 * 1024 * 1024;
 
 pub(crate) async fn unindexed(
@@ -28,12 +28,12 @@ pub(crate) async fn unindexed(
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let wanted = wanted::all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
-    // The first session of a project may be among those that nothing is known of yet.
+    // The first session of a project may not be known yet.
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
-    // The same table all the way: sessions go on reading meanwhile.
+    // One table for all, because sessions keep reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
     let total = wanted.len() as u64;
     let looked = looking::look(services, out, total, move |looking| {
@@ -60,7 +60,7 @@ pub(crate) async fn unindexed(
     let looked = looked.await?;
     let mut rows = Vec::new();
     for (wanted, looked) in looked {
-        // One that was found a moment ago has no place yet: what was looked at says where it works.
+        // A session without a known directory is judged by what was read of its file.
         let row = table.get(&wanted.id).filter(|row| row.state.place.is_some() || looked.is_none());
         let is_new = row.is_none();
         let unknown = looked.as_ref().map(|looked| transcript_peek::as_state(looked.glance())).unwrap_or_default();
@@ -77,7 +77,7 @@ pub(crate) async fn unindexed(
             None => u64::from(wanted.file.is_some() && is_new),
         };
         if grown == 0 && state.unindexed == 0 {
-            // Nothing of the conversation: a query would read it and index nothing.
+            // Only records outside of the conversation were added: a query would index nothing.
             continue;
         }
         let glance = looked.map(Looked::into_glance).unwrap_or_default();
@@ -112,7 +112,7 @@ pub(crate) async fn unindexed(
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 
-/// How much of a file was looked at.
+/// How much of a file was read.
 enum Looked {
     All(Glance),
     Head(Glance),
@@ -125,7 +125,7 @@ impl Looked {
         }
     }
 
-    /// Of a head no messages are told: they are not all.
+    /// The messages of a head are not reported, because they are incomplete.
     fn into_glance(self) -> Glance {
         match self {
             Self::All(glance) => glance,
@@ -134,7 +134,7 @@ impl Looked {
     }
 }
 
-/// The state that a session which has grown is in once it is read.
+/// The state that a grown session has once it is read.
 fn open_state(last: Timestamp, now: Timestamp, interval_ms: i64) -> &'static str {
     if now.since_ms(last) < interval_ms { "active" } else { "inactive" }
 }

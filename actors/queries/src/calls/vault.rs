@@ -1,5 +1,5 @@
-//! Notes for people: how they are, brought up to date, compacted, checked, read; and what was recalled elsewhere than where
-//! it belongs.
+//! Notes in the vault: status, sync, compaction, verification, reading; and records entities that were recalled outside
+//! of their project.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(crate) async fn sync(
     let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
     let progress = Arc::new(Progress::default());
     let asked = Asked { by_somebody: true, project, progress: progress.clone() };
-    // On its own: whoever goes away does not stop it half-way.
+    // A task of its own, so that it does not stop half-way when the client disconnects.
     let working = services.clone();
     let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
     let synced = told(services, out, "writing notes", || progress.now(), syncing).await?;
@@ -76,11 +76,11 @@ pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Re
     })?)
 }
 
-/// What an answer has told of entities.
+/// Entities that an answer contained.
 pub(super) enum Recalled {
-    /// These.
+    /// These entities.
     Nodes(Vec<Uuid>),
-    /// What words mean, as far as these sessions have it.
+    /// The entities that words mean, in these sessions.
     Words {
         /// The words.
         words: String,
@@ -89,10 +89,10 @@ pub(super) enum Recalled {
     },
 }
 
-/// Entities that the words of a question are taken to mean.
+/// Most entities that the words of a question are taken to mean.
 const MEANT: usize = 5;
 
-/// Remembers, after the answer, which entities were recalled where they do not belong: the first time is an event.
+/// Records, after the answer, which entities were recalled outside of their project. The first time is an event.
 pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Recalled) {
     let Some(directory) = caller.directory.clone().filter(|_| services.settings.now().vault.enabled) else { return };
     let services = services.clone();
@@ -111,8 +111,8 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
     });
 }
 
-/// The project that a directory is of: one in which a session worked, for any directory may be asked from. A folder of a project
-/// without a repository is of it.
+/// The project of a directory in which a session has worked. A folder inside a project without a repository belongs to
+/// that project.
 fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
     let project = baton_base::project::resolve_or_as_written(directory).project;
     let known = table.iter().filter_map(|(_, row)| row.state.place.as_ref()).map(|place| place.project.as_str());
@@ -120,8 +120,8 @@ fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
     known.filter(is_above).max_by_key(|known| known.len()).map(str::to_owned)
 }
 
-/// Whether a project is an entity's own: it is its group, or one of the sessions that have the entity worked there, for
-/// sessions may have a group of their own.
+/// Returns true if the project is the entity's own: its group, or the project of a session that has it, because
+/// sessions may be in a group of their own.
 fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
     let works_there = |id: &SessionId| {
         let place = table.get(id).and_then(|row| row.state.place.as_ref());
@@ -130,7 +130,7 @@ fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
     node.group_id == project || node.latest.iter().any(|(id, _)| works_there(id))
 }
 
-/// The entities that are meant. `None`: the memory cannot be asked now.
+/// The entities in question; `None` while the memory is not available.
 fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<Node>> {
     let searcher = services.indexer.searcher().ok()?;
     let hidden = graph::hider(services);

@@ -1,11 +1,11 @@
-//! What `status` says of vectors: what makes them, how far that is, and what keeps it.
+//! State of the vectors for `status`: model, progress, problem.
 
 use baton_protocol::answer;
 use baton_redaction::redact;
 
 use crate::Services;
 
-/// Without a word to the endpoint: what is known by now.
+/// Uses what is known, without a call to the endpoint.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
     let Some(embedding) = services.settings.now().embedding.clone() else {
         let lacking = services.configuration.lacking();

@@ -1,4 +1,4 @@
-//! Everything that is stored, read and compared, while the daemon works on.
+//! Verifies everything that is stored while the daemon keeps working.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::verify;
 use crate::verify::Open;
 use baton_tracking::indexer;
 
-/// How far long work is, and whether anybody still waits for it.
+/// Progress of long work, and whether a client still waits for it.
 #[derive(Debug, Default)]
 pub(super) struct Under {
     progress: Mutex<Progress>,
@@ -22,7 +22,7 @@ pub(super) struct Under {
 }
 
 impl Under {
-    /// Says how far it is. `false`: nobody waits for it any more.
+    /// Reports progress. Returns false if no client waits any more.
     pub(super) fn way(&self, what: &str, done: u64, total: u64) -> bool {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         *progress = Progress { what: what.to_owned(), done, total };
@@ -34,7 +34,7 @@ impl Under {
     }
 }
 
-/// Gives work up when it goes, however that comes.
+/// Cancels the work on drop.
 pub(super) struct GivenUpWith(pub(super) Arc<Under>);
 
 impl Drop for GivenUpWith {

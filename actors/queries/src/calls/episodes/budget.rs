@@ -1,18 +1,18 @@
-//! As much of each episode as an agent's context has room for: short ones whole, of the others equal parts.
+//! Divides a token budget among episodes: short ones are complete, the others get equal parts.
 
 use baton_conversation::tokens;
 use baton_protocol::answer::EpisodeEntry;
 use baton_protocol::tool::EPISODES_TOKENS_MOST;
 
-/// What a list takes unless something else is asked for.
+/// Default budget of a list, in tokens.
 const LIST_TOKENS: u64 = 6_000;
-/// And for each episode that was asked for.
+/// Additional budget per requested episode, in tokens.
 const ONE_TOKENS: u64 = 150;
-/// What is left of an episode at least; where that does not fit, fewer are told.
+/// Least tokens of an episode; if that does not fit, fewer episodes are returned.
 const LEAST_TOKENS: u64 = 80;
 
-/// About how many tokens an answer of so many episodes may take that was asked for so many; 0 asks for what is usual: what is
-/// named is told as far as one answer holds it.
+/// The token budget of an answer with so many episodes. `asked` 0 means the default: for named episodes as much as one
+/// answer holds.
 pub(super) fn tokens(asked: u32, episodes: usize, is_named: bool) -> u64 {
     let most = u64::from(EPISODES_TOKENS_MOST);
     match asked {
@@ -22,11 +22,11 @@ pub(super) fn tokens(asked: u32, episodes: usize, is_named: bool) -> u64 {
     }
 }
 
-/// Cuts the texts of episodes so that all fit into so many tokens, `mark` behind what is cut; those at the end for which
-/// nothing is left go, the first stays. How many were cut.
+/// Cuts the texts of episodes to a token budget and marks what is cut with `mark`. Episodes at the end without room are
+/// removed, but never the first. Returns how many were cut.
 pub(super) fn fit(episodes: &mut Vec<EpisodeEntry>, budget: u64, mark: &str) -> usize {
     let mut room = budget;
-    // What is kept free for the texts.
+    // Tokens reserved for the texts.
     let mut spare = 0;
     let mut sizes: Vec<u64> = Vec::new();
     for episode in episodes.iter() {
@@ -53,7 +53,7 @@ pub(super) fn fit(episodes: &mut Vec<EpisodeEntry>, budget: u64, mark: &str) -> 
     cut
 }
 
-/// What to say of that.
+/// The note on the cut.
 pub(super) fn told(cut: usize, budget: u64) -> String {
     match cut {
         0 => String::new(),
@@ -63,7 +63,7 @@ pub(super) fn told(cut: usize, budget: u64) -> String {
     }
 }
 
-/// How much each may take, so that all together take no more than there is room for: what short ones leave is for the long.
+/// The most that each may take so that all fit: what short ones leave goes to the long ones.
 fn share(mut sizes: Vec<u64>, mut room: u64) -> u64 {
     sizes.sort_unstable();
     let mut left = sizes.len() as u64;
@@ -77,9 +77,9 @@ fn share(mut sizes: Vec<u64>, mut room: u64) -> u64 {
     u64::MAX
 }
 
-/// The beginning of a text that takes so many tokens.
+/// The beginning of a text, up to so many tokens.
 fn head(text: &str, tokens: u64) -> &str {
-    // Quarters of a token: four of ASCII are one.
+    // Counts quarters of a token: four ASCII characters are one token.
     let mut room = tokens.saturating_mul(4);
     for (at, c) in text.char_indices() {
         let cost = if c.is_ascii() { 1 } else { 4 };
@@ -107,13 +107,13 @@ mod tests {
         }
     }
 
-    /// Sizes of what is left of episodes of these sizes, and how many were cut.
+    /// Checks how many episodes of these sizes stay, and how many are cut.
     fn check(sizes: &[usize], budget: u64, left: usize, cut: usize) {
         let mut episodes: Vec<EpisodeEntry> = sizes.iter().map(|size| entry(*size)).collect();
         let was_cut = fit(&mut episodes, budget, "… cut");
         assert_eq!((episodes.len(), was_cut), (left, cut), "{sizes:?} in {budget}");
         let all = serde_json::to_string(&episodes).unwrap();
-        // A frame too large for the budget is told all the same.
+        // A frame that exceeds the budget by itself is returned all the same.
         assert!(tokens::of_text(&all) <= budget.max(200) + 10 * left as u64, "{sizes:?}: {}", tokens::of_text(&all));
         for (episode, size) in episodes.iter().zip(sizes) {
             let whole = tokens::of_text(&episode.content) == *size as u64;

@@ -1,4 +1,4 @@
-//! Where text lies besides conversations and memory: what a repair has cut off, and a memory that was built to compare.
+//! Other places with text: what a repair cut off, and the memory that a verification built.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,8 @@ use baton_conversation::record::SessionId;
 use baton_base::durable;
 use baton_store::chunks::{ChunkStore, Removed};
 
-/// Deletes what was put aside of these sessions, and what a verification that was killed has left. Nobody verifies meanwhile.
-/// Blocks for the disk.
+/// Deletes what was put aside of these sessions, and what a killed verification left. No verification may run
+/// meanwhile. Blocks for the disk.
 pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, String> {
     let told = |error: io::Error| error.to_string();
     let mut removed = Removed::default();

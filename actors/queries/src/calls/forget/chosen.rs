@@ -1,4 +1,4 @@
-//! Which sessions are meant.
+//! Selects the sessions to forget or to restore.
 
 use baton_views::visibility;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +19,8 @@ use crate::{Services, resolve, transcript_peek};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::Settings;
 
-/// The sessions that a call wants forgotten, with their subagents, forks and copies; also what only lies there as a file. Those
-/// that are forgotten already are among them when they are named: what is left of them goes.
+/// The sessions to forget, with their subagents, forks and copies, including unknown ones that exist only as files.
+/// Named sessions that are forgotten already are included, so that what is left of them goes.
 pub(super) async fn to_be_forgotten(
     asked: &ForgetParams,
     services: &Arc<Services>,
@@ -51,7 +51,7 @@ pub(super) async fn to_be_forgotten(
     Ok(chosen)
 }
 
-/// The forgotten sessions that a call wants back, with their subagents.
+/// The forgotten sessions to restore, with their subagents.
 pub(super) async fn forgotten(
     asked: &ForgetParams,
     services: &Arc<Services>,
@@ -95,7 +95,7 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
             "an empty name is no project's; `baton sessions` lists those there are",
         ));
     }
-    // With notes of a project the date is theirs.
+    // With `notes_of` the date applies to the notes.
     let is_range =
         asked.project.is_some() || (asked.all && asked.undo) || (asked.before.is_some() && asked.notes_of.is_none());
     match (asked.sessions.is_empty(), is_range) {
@@ -108,7 +108,7 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
     }
 }
 
-/// The session that a text names, known or only there as a file; also one that the configuration keeps from being read or shown.
+/// The session that a text names, known or only a file; also one that the configuration excludes.
 async fn named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
     let known = resolve::session(services, text).await;
     let failure = match known {
@@ -120,7 +120,7 @@ async fn named(services: &Arc<Services>, text: &str) -> Result<Target, QueryErro
     {
         return Ok(Target::of(id));
     }
-    // Where the text fits several sessions, the refusal above tells more of each.
+    // If the text fits several sessions, the failure above describes them better.
     match resolve::undiscovered(services, text).await.unwrap_or_default() {
         Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
         Some(file) => Ok(Target::of_file(file)),
@@ -128,7 +128,7 @@ async fn named(services: &Arc<Services>, text: &str) -> Result<Target, QueryErro
     }
 }
 
-/// Sessions of a project, or whose last word is older than a date, or both.
+/// Sessions of a project, or whose last conversation is older than a date, or both.
 async fn fitting(
     asked: &ForgetParams,
     services: &Arc<Services>,
@@ -139,13 +139,13 @@ async fn fitting(
     let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.as_ref().map(|name| project(&table, &settings, name));
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
-    // The first session of a project may be among those of which nothing is known yet.
+    // The first session of a project may not be known yet.
     let place = project.as_ref().map(|project| {
         known(project).unwrap_or_else(|| {
             baton_base::project::resolve_or_as_written(asked.project.as_deref().unwrap_or_default()).project
         })
     });
-    // What is no known project names one only by all of its path: what lies below a directory is not meant by it.
+    // An unknown project must match as a whole: directories below it are not included.
     let is_known = project.as_ref().is_none_or(Result::is_ok);
     let is_in = |state: &State| {
         place.as_deref().is_none_or(|project| match is_known {
@@ -169,7 +169,7 @@ async fn fitting(
         });
         for (seen, file) in heads.await? {
             let state = transcript_peek::as_state(&seen);
-            // Where no record says when it was, the file does.
+            // Without a time in its records, the file's time counts.
             let last_at = seen.last_at.unwrap_or_else(|| file.stat.modified());
             if is_in(&state) && is_before(asked, last_at) && !found.iter().any(|target| target.id == file.session) {
                 let project = state.place.map(|place| place.project);
@@ -185,8 +185,8 @@ async fn fitting(
     }
 }
 
-/// The head of a transcript that nobody has read, which does not say when its last word was; all of it where that decides, and
-/// may be younger than `before`: the last word of what has lain unchanged since then cannot be. Blocks for disk reads.
+/// Reads the head of an unknown transcript, which does not give the last conversation; all of it if `before` depends on
+/// that. A file that was not modified since `before` cannot be younger. Blocks for disk reads.
 fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::Glance> {
     match before {
         Some(before) if file.stat.modified() >= before => transcript_peek::beyond(None, file),
@@ -194,7 +194,7 @@ fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_pe
     }
 }
 
-/// As [`resolve::project`], and those of which every session is forgotten.
+/// Like [`resolve::project`], but includes projects whose sessions are all forgotten.
 fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<String, Failure> {
     resolve::project(table, settings, name).or_else(|failure| {
         let mut projects: BTreeMap<&str, ()> = BTreeMap::new();
@@ -208,7 +208,7 @@ fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<Stri
     })
 }
 
-/// Whether a session's project or group is called this: all of it, or its last part.
+/// Returns true if the session's project or group has this name, as a whole or as its last part.
 fn is_called(state: &State, name: &str) -> bool {
     let name = if name.len() > 1 { name.trim_end_matches('/') } else { name };
     let last = |project: &str| project.rsplit(['/', '\\']).next() == Some(name);
@@ -245,11 +245,11 @@ mod tests {
         };
         let (said, written) = (Timestamp::parse("2026-03-14T09:26:53.589Z").unwrap(), file.stat.modified());
         for (before, expected) in [
-            // The file was written just now; what was said in it was said long ago.
+            // The file was written just now, but its conversation is old.
             (Some(said.plus_ms(DAY_MS)), Some(said)),
             (Some(said), Some(said)),
             (Some(written), Some(said)),
-            // It has lain there since before that day: there is nothing to be looked for.
+            // The file is older than that day, so its content is not read.
             (Some(written.plus_ms(DAY_MS)), None),
             (None, None),
         ] {

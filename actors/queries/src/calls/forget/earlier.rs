@@ -1,4 +1,5 @@
-//! What a call has done already: it comes again when the daemon ended over it, and gets the answer that it would have got then.
+//! What an earlier attempt of the same call has done. A client repeats a call over which the daemon ended, and gets the
+//! same answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,23 +14,23 @@ use crate::Services;
 use crate::calls::{cause, internal};
 use baton_journal::{READ_MAX_RECORDS, ReadError};
 
-/// Records at the end of the log that are looked through: a command asks again within seconds.
+/// Records at the end of the log that are searched: a command repeats a call within seconds.
 const LOOKED_THROUGH: u64 = 4 * READ_MAX_RECORDS as u64;
 
-/// The events that name the call as their cause.
+/// The effects of the events that name the call as their cause.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
-    /// The call's id, which its events will name.
+    /// The id of the call, which its events will name.
     pub(super) cause: Option<CommandId>,
-    /// Sessions that it has forgotten, or remembered again.
+    /// Sessions that it has forgotten or restored.
     pub(super) sessions: BTreeSet<SessionId>,
-    /// Sessions whose deleted episode it has had found again.
+    /// Sessions whose deleted episode it has restored.
     pub(super) episodes: BTreeSet<SessionId>,
-    /// Notes that it has deleted, or had found again.
+    /// Notes that it has deleted or restored.
     pub(super) notes: BTreeSet<Uuid>,
-    /// Facts that it has had found again.
+    /// Facts that it has restored.
     pub(super) facts: BTreeSet<Uuid>,
-    /// Whether it has had found again what was cleared of a group.
+    /// True if it has restored a cleared group.
     pub(super) group: bool,
 }
 

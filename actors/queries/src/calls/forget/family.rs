@@ -1,5 +1,5 @@
-//! Forks and copies: sessions whose transcripts hold the same records as one that is to be forgotten. What is indexed is known
-//! to the memory; transcripts that are not are looked into.
+//! Forks and copies: sessions whose transcripts share records with one that is to be forgotten. The memory knows the
+//! indexed ones; other transcripts are read.
 //!
 //! # Hazards
 //!
@@ -22,7 +22,7 @@ use crate::client::Out;
 use crate::{Services, lazy, transcript_peek};
 use baton_base::transcript_file::FileSeen;
 
-/// Adds those that share records with what is chosen, each once, with the one it shares most with.
+/// Adds the sessions that share records with the chosen ones, each with the one it shares most with.
 pub(super) async fn add(
     chosen: &mut Chosen,
     services: &Arc<Services>,
@@ -40,7 +40,7 @@ pub(super) async fn add(
         })
         .cloned()
         .collect();
-    // Those that were read and not indexed yet are as unknown to the memory, or that it has put off.
+    // Sessions that were read but not indexed, or were put off, are not in the memory yet.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
     let put_off = services.indexer.owed();
     let owed = table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !chosen.has(id));
@@ -69,7 +69,7 @@ pub(super) async fn add(
             }
             let row = rows.get(&source.id).map(|row| &row.state);
             let is_stored = row.is_some_and(|state| state.episode.is_some());
-            // What is stored is compared by the memory; all else by its records.
+            // A stored session is compared by the memory, any other by its records.
             if is_stored && unread.is_empty() {
                 continue;
             }
@@ -120,7 +120,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The ids of a session's records: of what is stored, else of its transcript. Blocks for disk reads.
+/// The record ids of a session: of the stored conversation, else of its transcript. Blocks for disk reads.
 fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
@@ -139,7 +139,7 @@ fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BT
     records.0
 }
 
-/// Keeps the ids of records and nothing else.
+/// Collects the ids of records.
 #[derive(Debug, Default)]
 struct Records(BTreeSet<String>);
 

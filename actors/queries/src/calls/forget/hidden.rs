@@ -1,4 +1,4 @@
-//! What was deleted or cleared and has not gone: episodes, notes and facts that a person can have found again.
+//! Deleted or cleared episodes, notes and facts that are still stored, so that a person can restore them.
 
 use baton_views::visibility;
 use std::collections::BTreeSet;
@@ -18,27 +18,27 @@ use crate::{Services, memo as notes, resolve};
 use baton_base::limits;
 use baton_tracking::session::{Switch, Switched};
 
-/// What is to be found again.
+/// What is to be restored.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hidden {
-    /// The group that was cleared; `Some(None)`: all.
+    /// The cleared group; `Some(None)`: all groups.
     group: Option<Option<String>>,
     /// Sessions whose episode was deleted, or cleared with its group.
     pub(super) sessions: Vec<SessionId>,
     /// Notes and triplets that were cleared with their group.
     memos: Vec<Uuid>,
-    /// Facts that were deleted.
+    /// Deleted facts.
     facts: Vec<Uuid>,
 }
 
 impl Hidden {
-    /// How many episodes, notes and facts there are.
+    /// Number of episodes, notes and facts.
     pub(super) fn count(&self) -> usize {
         self.sessions.len() + self.memos.len() + self.facts.len()
     }
 }
 
-/// What a call wants found again, and what of its names is something else.
+/// What a call wants restored, and the names that refer to something else.
 pub(super) fn chosen(
     asked: &ForgetParams,
     services: &Services,
@@ -74,7 +74,7 @@ pub(super) fn chosen(
         (None, false) if asked.before.is_some() => None,
         (None, false) => return Ok((hidden, others)),
     };
-    // Of all that was cleared only what is older than a date can come back one by one.
+    // With a date, the older ones are restored one by one instead of the group.
     hidden.group = asked.before.is_none().then(|| group.clone());
     let is_in_time = |at: i64| asked.before.is_none_or(|before| at < before);
     let was_forgotten =
@@ -95,7 +95,7 @@ pub(super) fn chosen(
     Ok((hidden, others))
 }
 
-/// Has it found again, but for what this call had found again before. The group first: most comes back with it.
+/// Restores it, except what this call restored before. The group first, which restores most of the rest.
 pub(super) async fn restore(services: &Arc<Services>, hidden: Hidden, earlier: &Earlier, work: &Work, done: &mut Done) {
     let problem = |what: String, error: &dyn std::fmt::Display| format!("{what}: {error}");
     if let Some(group) = hidden.group.as_ref().filter(|_| !earlier.group)
@@ -115,7 +115,7 @@ pub(super) async fn restore(services: &Arc<Services>, hidden: Hidden, earlier: &
                 Ok(Switched::Done { .. }) => {}
                 switched => done.problems.push(not_done(&id, switched)),
             }
-            // Deleted by itself and cleared with its group since: two hands took it away.
+            // It was deleted by itself and cleared with its group later: both must be undone.
             let table = services.table.now();
             if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
                 let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };

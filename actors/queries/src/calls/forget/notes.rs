@@ -1,4 +1,4 @@
-//! What was added to a project goes with it, and does not come back: nobody has its words but we.
+//! Memos are forgotten with their project, and cannot be restored: no other copy of their words exists.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::earlier::Earlier;
 use crate::{Services, memo, resolve};
 
-/// What was added to the project that is to be forgotten, in the time that is meant.
+/// Memos of the project to be forgotten, in the given time.
 pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
     let (table, settings) = (services.table.now(), services.settings.now());
     let named = asked.project.as_deref().or(asked.notes_of.as_deref());
@@ -24,7 +24,7 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
     table.memos().map(|(uuid, _)| uuid).filter(is_meant).collect()
 }
 
-/// What was added and is named by itself, and the names of something else.
+/// Memos that are named individually, and the names of other things.
 pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier) -> (Vec<Uuid>, Vec<String>) {
     let table = services.table.now();
     let mut notes = Vec::new();
@@ -41,15 +41,15 @@ pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier
     (notes, others)
 }
 
-/// A note that is not deleted yet, cleared or not, or deleted by this call.
+/// A memo that is not deleted yet, cleared or not, or was deleted by this call.
 fn memo_of(table: &SessionTable, text: &str, earlier: &Earlier) -> Option<Uuid> {
     let uuid = memo::named(table, text)?;
     let is_there = table.memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
     (is_there || earlier.notes.contains(&uuid)).then_some(uuid)
 }
 
-/// Deletes them: the ids under which the memory's files may still have them. What this call had deleted before and somebody has
-/// told again since stays.
+/// Deletes the memos. Returns the ids under which the files of the memory may still have them. One that this call
+/// deleted before and that was added again since stays.
 pub(super) async fn delete(
     services: &Arc<Services>,
     notes: Vec<Uuid>,

@@ -1,4 +1,4 @@
-//! What is kept of sessions that are about to be forgotten, so that a copy that is made later is known as one.
+//! Fingerprints of sessions that are about to be forgotten, which recognise later copies.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use baton_store::forgotten;
 use baton_store::forgotten::Marks;
 use baton_store::transcript_reader;
 
-/// Keeps fingerprints of their records, durably: from the memory, or where that does not know them, from the transcript.
+/// Stores fingerprints of their records, durably: from the memory, or else from the transcript.
 pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result<(), String> {
     let (services, targets) = (services.clone(), targets.to_vec());
     let keeping = tokio::task::spawn_blocking(move || {
@@ -21,7 +21,7 @@ pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result
     keeping.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
-/// Forgets what was kept of sessions that are no longer forgotten.
+/// Removes the fingerprints of sessions that are no longer forgotten.
 pub(super) async fn lift(services: &Arc<Services>, sessions: Vec<SessionId>) -> Result<(), String> {
     let services = services.clone();
     let lifting = tokio::task::spawn_blocking(move || services.remains.lift(&sessions));

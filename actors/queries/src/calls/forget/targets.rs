@@ -8,21 +8,21 @@ use baton_events::session::{Kind, Phase};
 
 use baton_base::transcript_file::FileSeen;
 
-/// One session that goes, or comes back.
+/// One session to forget or to restore.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) id: SessionId,
-    /// Its transcript, where nothing is known of it yet, or where it is to be read again.
+    /// Its transcript, if the session is unknown or is to be read again.
     pub(super) file: Option<FileSeen>,
-    /// Where it works, if only its transcript says so.
+    /// Its project, if only the transcript states it.
     pub(super) project: Option<String>,
-    /// Whose subagent it is, if only its file says so.
+    /// Its parent, if only the file states it.
     pub(super) parent: Option<SessionId>,
-    /// When something was last said in it, if only its transcript says so.
+    /// Time of its last conversation, if only the transcript states it.
     pub(super) last_at: Option<Timestamp>,
-    /// Why it goes with another.
+    /// Why it is included.
     pub(super) why: String,
-    /// How many records it has in common with that.
+    /// Number of records shared with the session that it is a copy of.
     pub(super) shared: u64,
 }
 
@@ -40,14 +40,14 @@ impl Target {
     }
 }
 
-/// What is meant by a call.
+/// The sessions that a call refers to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chosen {
-    /// Named, or of the project and time that were named; parents before their subagents.
+    /// Those that were requested; parents before their subagents.
     pub(super) sessions: Vec<Target>,
     /// Forks and copies of these, and their subagents.
     pub(super) also: Vec<Target>,
-    /// The same, where only what was named is to go.
+    /// Like `also`, if only the requested sessions are to go.
     pub(super) left: Vec<Target>,
 }
 
@@ -57,7 +57,7 @@ impl Chosen {
     }
 }
 
-/// Adds the subagents of those that are there, and theirs, known or only lying there as files.
+/// Adds the subagents of the targets, and theirs, from the table and from files of unknown sessions.
 pub(super) fn with_subagents(
     targets: &mut Vec<Target>,
     table: &SessionTable,

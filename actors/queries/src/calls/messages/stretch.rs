@@ -1,5 +1,5 @@
-//! A stretch of the messages of a conversation of any length: the conversation is gone through, and of its items only those of
-//! the stretch are held.
+//! A stretch of the messages of a conversation. The conversation is streamed, and only the items of the stretch are
+//! held.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +11,35 @@ use baton_conversation::queued_prompts::Withdrawn;
 use baton_store::conversation::Conversation;
 use baton_store::conversation::Error as EpisodeError;
 
-/// Items of a stretch that are held, by [`Item::weight`]: a hundred answers' worth. A stretch of more is shorter than asked for.
+/// Most bytes of items that are held, by [`Item::weight`]: about a hundred answers. A larger stretch is shortened.
 const HELD_BYTES: usize = 16 * 1024 * 1024;
 
-/// Which messages are wanted.
+/// The wanted messages.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
-    /// So many from a line on, and those that begin in the same line as the last of them.
+    /// A number of messages from a line on, and those that begin in the same line as the last of them.
     From(u64, usize),
-    /// The one that holds a line, with so many on either side.
+    /// The message at a line, with a number of messages on either side.
     Around(u64, usize),
 }
 
-/// Messages that follow each other.
+/// Consecutive messages.
 #[derive(Debug, Default)]
 pub(super) struct Stretch {
-    /// How many the conversation has.
+    /// Number of messages in the conversation.
     pub(super) total: usize,
-    /// The first line of a message, and the last line of a part of one.
+    /// The line where the first message begins, and the last line of the conversation's parts.
     pub(super) lines: Option<(u64, u64)>,
-    /// Which of these messages holds the line that was asked for, or is the last one before it, or else the first.
+    /// Index of the message at the wanted line, else of the last one before it, else of the first.
     pub(super) focus: Option<usize>,
-    /// Where the message begins that goes before.
+    /// Line where the previous message begins.
     pub(super) ahead: Option<u64>,
-    /// Where the message begins that follows.
+    /// Line where the next message begins.
     pub(super) behind: Option<u64>,
-    /// From which message to which, of the whole conversation.
+    /// Range of the messages in the conversation.
     first: usize,
     end: usize,
-    /// Where those of them begin that have come.
+    /// First lines of the messages that were read so far.
     begins: BTreeMap<usize, u64>,
     placed: Vec<(MessagePlace, Item)>,
     bytes: usize,
@@ -47,7 +47,7 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
-    /// Takes it out of a conversation. Blocks for disk reads, three times of all of it if it is long.
+    /// Reads a stretch of a conversation. Blocks for disk reads: up to three times all of a long conversation.
     pub(super) fn of(conversation: &Conversation, wanted: Wanted) -> Result<Self, EpisodeError> {
         Self::within(conversation, wanted, HELD_BYTES)
     }
@@ -96,7 +96,7 @@ impl Stretch {
         while self.bytes > most && self.give_way() {}
     }
 
-    /// Lets go of the message that is wanted least; false if nothing more can go.
+    /// Drops the least wanted message; returns false if none can be dropped.
     fn give_way(&mut self) -> bool {
         let before = (self.first, self.end);
         match self.focus {
@@ -104,7 +104,7 @@ impl Stretch {
             Some(focus) if self.end - 1 > focus => self.end -= 1,
             Some(_) => {}
             None => {
-                // A page begins with a line, so it ends before one.
+                // A page begins with a line, so it must end before one.
                 let line = |message: usize| self.begins.get(&message);
                 let last = self.begins.keys().next_back().copied().unwrap_or(self.first);
                 let ends = (self.first + 1..=last.min(self.end)).rev();
@@ -127,16 +127,16 @@ impl Stretch {
     }
 }
 
-/// Where the messages lie.
+/// Locates the messages.
 #[derive(Default)]
 struct Survey {
     total: usize,
     lines: Option<(u64, u64)>,
-    /// The first message from a line on, and the one behind those that are wanted.
+    /// The first message from a line on, and the one after the last wanted.
     page: Option<(usize, usize)>,
-    /// Where the last message begins.
+    /// Line where the last message begins.
     last: Option<u64>,
-    /// The first message in which a line stands, and the last one before it.
+    /// The first message that contains a line, and the last one before it.
     holder: Option<usize>,
     before: Option<usize>,
 }
@@ -232,7 +232,7 @@ mod tests {
         item(line, Body::Result(result))
     }
 
-    /// Messages whose parts lie among those of others, results far behind their calls, and one that answers nothing.
+    /// Messages with interleaved parts, results long after their calls, and a result without a call.
     fn tangled() -> Vec<Item> {
         let mut items = Vec::new();
         for round in 0..20 {

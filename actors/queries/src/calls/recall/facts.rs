@@ -14,12 +14,12 @@ use crate::filters::Narrowing;
 use crate::graph;
 use baton_memory::{GraphQuery, Sieve, Window};
 
-/// Facts that are looked at.
+/// Most facts that are examined.
 const LOOKED_AT: usize = 40;
-/// Facts that are told where the question asks for their kind, and where it does not.
+/// Most facts in an answer that asks for their kind, and in one that does not.
 const TOLD: usize = 12;
 const TOLD_BESIDE: usize = 3;
-/// Facts that tell something of a session beside what its episode says.
+/// Relations that add something to what the episode says.
 const TELLING: [Relation; 6] = [
     Relation::Decided,
     Relation::Prefers,
@@ -29,13 +29,12 @@ const TELLING: [Relation; 6] = [
     Relation::Told,
 ];
 
-/// Sessions and lines that say what does not hold any more, and since when it does not.
+/// Sessions and lines that state something that no longer holds, and since when.
 pub(super) type Reversed = BTreeMap<(SessionId, u64), Timestamp>;
 
 impl Looking {
-    /// Facts of the kind that is asked for, of a question of no kind those that fit the words best: those that hold, below
-    /// them those that held once. And the places that say nothing but what does not hold any more. All the question's
-    /// filters hold for them.
+    /// Facts of the requested kind, or without a kind those that fit the words best: current ones first, then former
+    /// ones. Also the places that only state what no longer holds. All filters of the question apply.
     pub(super) fn facts(&self, asked: &Intent) -> Result<(Vec<Entry>, Reversed), QueryError> {
         let of_a_kind = [
             (Kind::Preferences, Relation::Prefers),

@@ -1,4 +1,4 @@
-//! An answer within its budget.
+//! Fits an answer into its budget.
 
 use baton_ask::recall::{Entry, Intent, chosen};
 use baton_conversation::record::Timestamp;
@@ -8,17 +8,17 @@ use baton_redaction::redact;
 
 use super::{Answer, Looking};
 
-/// Tokens that go with every answer: that it is quoted.
+/// Tokens for the notice in every answer.
 const AROUND_TOKENS: u64 = 40;
 
 impl Looking {
-    /// The best entries that fit, each whole.
+    /// Selects the best entries that fit, each of them whole.
     pub(super) fn within_budget(&self, asked: &Intent, found: Answer) -> answer::Recall {
         let mut answer = answer::Recall {
             took: asked.kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
             project: self.project.as_deref().map(|project| redact(project).into_owned()),
             notes: found.notes.iter().map(|note| redact(note).into_owned()).collect(),
-            // As wide as they may become.
+            // Placeholders of the largest width.
             left_out: 9_999,
             tokens: 99_999,
             freshness: self.freshness.clone(),
@@ -30,7 +30,7 @@ impl Looking {
         answer.entries = entries.iter().map(written).collect();
         answer.left_out = left_out as u64;
         if left_out > 0 {
-            // Its room was counted as digits of the numbers above only where there is some left.
+            // The digits of the numbers above were reserved, but not this note.
             answer.notes.push(format!("{left_out} more entries did not fit; a larger budget has them"));
             if tokens_of(&answer) + AROUND_TOKENS > self.budget {
                 answer.notes.pop();
@@ -55,7 +55,7 @@ fn written(entry: &Entry) -> answer::RecallEntry {
     }
 }
 
-/// The day of a moment, in UTC.
+/// The UTC day of a time.
 fn day(at: Timestamp) -> String {
     at.to_string().chars().take(10).collect()
 }

@@ -1,4 +1,4 @@
-//! What the words of a question say of where and when, as filters.
+//! Derives filters of place and time from the words of a question.
 
 use baton_ask::query::{Field, Filter};
 use baton_ask::recall;
@@ -10,21 +10,21 @@ use baton_views::visibility;
 use super::{Answer, Looking};
 use crate::resolve;
 
-/// Letters in which a name may differ that is only mistyped, and how many of it are compared.
+/// Most edits between a mistyped name and the real one, and most characters that are compared.
 const MISTYPED: usize = 2;
 const MISTYPED_CHARS: usize = 100;
 
 /// How a question was narrowed.
 #[derive(Default)]
 pub(super) struct Narrowed {
-    /// Its words did, by the name of a project that may be a word as well.
+    /// True if the name of a project narrowed it, which may have been meant as a word.
     pub(super) by_a_word: bool,
-    /// What is to be said of it.
+    /// A note for the answer.
     pub(super) note: Option<String>,
 }
 
 impl Looking {
-    /// The question as it is meant, with the filters that its words say.
+    /// The question's meaning, with the filters that its words state.
     pub(super) fn narrowed(mut self) -> (Self, Intent, Narrowed) {
         let is_said = self.project.is_some() || self.question.values(Field::Project, false).next().is_some();
         let projects: Vec<String> =
@@ -36,7 +36,7 @@ impl Looking {
         let mut narrowed = Narrowed::default();
         match asked.named.clone() {
             Named::Called { names: called, .. } if is_said => {
-                // What is said outright holds; another name than that is a word.
+                // An explicit filter takes precedence; another project's name is then a word.
                 let meant = self.project.as_deref().map(resolve::last_part);
                 if !called.iter().any(|name| Some(name.as_str()) == meant) {
                     asked = self.read(&[]);
@@ -66,7 +66,7 @@ impl Looking {
             Named::Here | Named::None => {}
         }
         if asked.is_general() && !is_said && asked.named == Named::None {
-            // What "we" worked on is what was worked on here, where anything was.
+            // "We" means the caller's project, if anything was done there.
             self.project = self.own_project();
             let own = self.project.as_deref().map(resolve::last_part);
             narrowed.note = own.map(|own| format!("only of {own}, where you are; another project can be named"));
@@ -74,7 +74,8 @@ impl Looking {
         (self.within(&asked), asked, narrowed)
     }
 
-    /// That what a question names as if it were a project is none, where nothing is known of it, or it is nearly called so.
+    /// A note if the question names a place that is no known project: nothing is known of it, or a project has a
+    /// similar name.
     pub(super) fn no_such_place(&self, asked: &Intent, found: &Answer) -> Option<String> {
         let place = asked.place.as_deref().filter(|_| self.project.is_none() && !self.question.has_secret)?;
         let is_answered = !found.entries.is_empty() && found.unknown.is_empty();
@@ -93,7 +94,7 @@ impl Looking {
         resolve::project(&self.table, &self.settings, place).err().map(|refusal| refusal.message)
     }
 
-    /// The question as it is where no project is known.
+    /// The question without a known project.
     pub(super) fn unnarrowed(self) -> (Self, Intent) {
         let asked = self.read(&[]);
         (self.within(&asked), asked)
@@ -103,7 +104,7 @@ impl Looking {
         recall::read(&self.question.words, &Context { projects, now: self.now })
     }
 
-    /// Within the time that it names.
+    /// Applies the time that the question names.
     fn within(mut self, asked: &Intent) -> Self {
         if let Some(span) = asked.span {
             let (after, before) = (self.question.after, self.question.before);
@@ -113,7 +114,7 @@ impl Looking {
         self
     }
 
-    /// The project of the caller's directory, if any session of it can be told of.
+    /// The project of the caller's directory, if one of its sessions may be shown.
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
         let own = baton_base::project::resolve_or_as_written(directory).project;
@@ -124,10 +125,10 @@ impl Looking {
     }
 }
 
-/// That a question was taken for one of a time.
+/// The note that a question was limited to a time.
 pub(super) fn time(span: Span) -> String {
     let day = |at: Timestamp| at.to_string().chars().take(10).collect::<String>();
-    // What lies before a day ends with the one before it.
+    // The end is exclusive, so the last day is the one before it.
     let last = |before: Timestamp| day(before.plus_ms(-1));
     let when = match (span.after, span.before) {
         (Some(after), Some(before)) if day(after) == last(before) => day(after),

@@ -1,4 +1,4 @@
-//! The sessions and notes that have to do with a question.
+//! Sessions and memos relevant to a question.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
 use crate::calls::QueryError;
 use crate::memo as added;
 
-/// Notes that a question about nothing in particular lists.
+/// Memos listed for a general question.
 const NOTES: usize = 10;
-/// The share of the best session's score from which on a session fits as well as its words do.
+/// From this share of the best score on, a session's fit is not reduced.
 const NEAR: f32 = 0.6;
 
-/// A session that has to do with the question.
+/// A session relevant to the question.
 pub(super) struct Session {
     pub(super) id: SessionId,
     pub(super) row: Arc<Row>,
@@ -29,7 +29,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// How well it fits as a whole: by what it was for, and by the passages that were found in it.
+    /// The fit of the whole session: of its goal and of the passages found in it.
     pub(super) fn fit(&self, asked: &Intent) -> f32 {
         let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
         let fit = passages.fold(whole_fit(&self.episode, asked), f32::max);
@@ -37,21 +37,21 @@ impl Session {
     }
 }
 
-/// What was found.
+/// The result of the search.
 pub(super) struct Found {
-    /// Best first; those of a question about nothing in particular the latest first.
+    /// Best first; for a general question the latest first.
     pub(super) sessions: Vec<Session>,
-    /// What was added and fits.
+    /// Memos that fit.
     pub(super) notes_told: Vec<Entry>,
-    /// What there is to say of it.
+    /// Remarks on the search.
     pub(super) notes: Vec<String>,
 }
 
 impl Looking {
-    /// The sessions that fit. Each is read, and digested unless it was lately.
+    /// The sessions that fit. Each is read, and digested unless that was done recently.
     pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, QueryError> {
         let mut question = self.question.clone();
-        // A prefix is no word of the question, and says what it is about all the same.
+        // A prefix is no word of the question, but still states its subject.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
         let most =
             if reads_further(asked) { self.sessions * FURTHER } else { self.sessions }.min(MOST_SESSIONS as usize);
@@ -89,7 +89,7 @@ impl Looking {
                 continue;
             }
             let Some(current) = row.state.episode.clone() else { continue };
-            // One that cannot be read is told of by whoever lists episodes.
+            // An unreadable one is reported where episodes are listed.
             let read = self.services.conversations.digest(&id, current, &self.settings.filtering);
             let Ok((_, episode)) = read else { continue };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
@@ -105,7 +105,7 @@ impl Looking {
         Ok(found)
     }
 
-    /// A note as it is told: of one that was found the place that fits, of one that is listed all of it.
+    /// Converts a memo: the fitting passage of a found one, all of a listed one.
     fn note(&self, uuid: uuid::Uuid, hit: &answer::Hit, asked: &Intent, is_listed: bool) -> Option<Entry> {
         let (_, memo) = self.table.memo(uuid)?;
         let at = Some(memo.time());

@@ -1,19 +1,19 @@
-//! Answers that fit an agent's context: lists are cut at whole entries, and say so. Searches come in pages already.
+//! Fits answers into an agent's context: lists are cut at whole entries, and say so. Searches are paged already.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Most bytes of an answer's text: agents cut what is longer at any place, about 25,000 tokens.
+/// Longest text of an answer, in bytes: about 25,000 tokens. Agents cut longer ones at any place.
 pub(super) const ANSWER_BYTES: usize = 80_000;
-/// What everything but the list takes at most.
+/// Most bytes of an answer besides its list.
 const FRAME_BYTES: usize = 2_000;
-/// What is left of a string where a single entry is too long, in bytes.
+/// Initial bound of a string in an entry that is too long by itself, in bytes.
 const STRING_BYTES: usize = 8_000;
-/// And of a list.
+/// Initial bound of a list in such an entry.
 const LIST_ENTRIES: usize = 50;
 
-/// The answer with as many entries of its list as fit. With fewer than all it says how many were left out, in `left_out`
-/// and, with what to do about it, in `truncated`.
+/// Keeps as many entries of the list as fit. If some are left out, `left_out` counts them and `truncated` says what to
+/// do.
 pub(super) fn cut(mut answer: Value, list: &str, more: &str) -> Value {
     if length(&answer) <= ANSWER_BYTES {
         return answer;
@@ -38,10 +38,10 @@ pub(super) fn cut(mut answer: Value, list: &str, more: &str) -> Value {
     answer
 }
 
-/// The answer, in which no single text or list is so long that it does not fit. Where it had to be cut it says so.
+/// Shortens texts and lists until the answer fits; `truncated` says so.
 pub(super) fn whole(mut answer: Value) -> Value {
     let (mut bytes, mut entries) = (STRING_BYTES, LIST_ENTRIES);
-    // Halves what may stay until it fits; a dozen rounds leave nothing.
+    // Halves the bounds until it fits; a dozen rounds leave nothing.
     while length(&answer) > ANSWER_BYTES && bytes > 0 {
         shorten(&mut answer, bytes, entries);
         if let Value::Object(fields) = &mut answer {
@@ -89,7 +89,7 @@ fn length(value: &impl Serialize) -> usize {
         }
     }
     let mut count = Count(0);
-    // What cannot be written takes no room, and is refused where it is written.
+    // A value that cannot be serialised counts as empty; the error is reported when it is written.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_list_is_cut_at_whole_entries_and_says_so() {
-        // Entries, bytes of each, how many stay at least and at most.
+        // Number of entries, bytes of each, least and most entries that stay.
         for (count, bytes, least, most) in [(0, 0, 0, 0), (10, 100, 10, 10), (1000, 1000, 70, 80), (3, 70_000, 1, 1)] {
             let answer = json!({"status": "success", "count": count, "sessions": entries(count, bytes)});
             let cut = cut(answer, "sessions", "ask for fewer");
