@@ -1,15 +1,15 @@
-//! Writing a home out as one file: every record to the byte, the conversations that the current episodes name, and what copies
-//! of forgotten sessions are known by.
+//! Exports a home to one file: the exact records, the conversations of the current episodes, and the fingerprints of
+//! forgotten sessions.
 //!
-//! The header says whether something was redacted, so everything is read before the first line is written: conversations,
-//! as they may be replaced while a daemon writes on, go to a [`Spool`] then; records are read again, they stay what they
-//! are. Where a conversation was replaced before it could be read, the export is of a later end of the log, at which
-//! it stands.
+//! The header states whether something was redacted, so everything is read before the first line is written.
+//! Conversations go to a [`Spool`], because a daemon may replace them meanwhile; records are read again, because they
+//! do not change. If a conversation was replaced before it could be read, the export moves on to a later end of the
+//! log.
 //!
 //! # Decisions
 //!
-//! - An export that redaction changes is not whole. Only a whole one can be imported; roots that clients of the
-//!   other home named stay in the log for the chain's sake and are not read, which `log/imported.json` says.
+//! - An export that redaction changes is not whole, and only a whole one can be imported. Transcript roots that clients
+//!   of the other home named stay in the log, for the chain's sake, but are not read; `log/imported.json` records that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -37,32 +37,32 @@ use baton_journal::{Exact, Fold};
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
-/// How often the export moves on to a later end of the log because a conversation was replaced under it.
+/// Most times that the export moves on to a later end of the log because a conversation was replaced.
 const ROUNDS_MAX: usize = 8;
-/// Losses that are named; more are only counted.
+/// Most losses that are named.
 const NAMED_MAX: usize = 10;
 
-/// What is to be exported.
+/// What to export.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Only this session: an id or the beginning of one.
+    /// Only this session: an id or a prefix.
     pub session: Option<String>,
     /// Only from this position on.
     pub since: Option<Position>,
-    /// Only up to this position, included.
+    /// Only up to this position, inclusive.
     pub until: Option<Position>,
-    /// Whether conversations and notes come too.
+    /// True to include conversations and notes.
     pub conversations: bool,
-    /// Whether everything stays to the byte, although today's rules would redact it.
+    /// True to keep everything as stored, without redaction.
     pub unredacted: bool,
 }
 
-/// What was exported.
+/// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// Up to which end of the log.
+    /// The end of the log that was exported.
     pub tail: Tail,
-    /// Whether the file can be imported.
+    /// True if the file can be imported.
     pub whole: bool,
     /// Records written.
     pub records: u64,
@@ -72,13 +72,13 @@ pub struct Exported {
     pub items: u64,
     /// Records, items and notes in which something was redacted.
     pub redacted: u64,
-    /// Conversations and notes that are named and could not be read.
+    /// Conversations and notes that are named but could not be read.
     pub missing: u64,
-    /// The first of them, with the reason.
+    /// The first of these, with the reason.
     pub lost: Vec<String>,
 }
 
-/// Writes an export to `out`. `spool` is an empty file that holds the conversations meanwhile.
+/// Writes an export to `out`. `spool` is an empty file that buffers the conversations.
 pub fn export(
     source: &mut dyn Source,
     chunks: &ChunkStore,
@@ -90,7 +90,7 @@ pub fn export(
 ) -> Result<Exported, Error> {
     let session = wanted.session.as_deref().map(|text| source.session(text)).transpose()?;
     let mut spool = Spool::new(spool, wanted.unredacted);
-    // One set for both readings, whoever is forgotten between them.
+    // Both readings use the same set, even if a session is forgotten in between.
     let forgotten = if wanted.unredacted { BTreeSet::new() } else { source.forgotten()? };
     let mut survey = Survey::new(Hiding { forgotten, unredacted: wanted.unredacted });
     let from = wanted.since.unwrap_or(Position(1)).max(Position(1));
@@ -159,7 +159,7 @@ pub fn export(
     Ok(written)
 }
 
-/// Of those that are forgotten at the end that is exported.
+/// Writes the fingerprints of sessions that are forgotten at the exported end.
 fn write_remains(
     out: &mut dyn Write,
     all: BTreeMap<SessionId, ForgottenSession>,
@@ -193,15 +193,15 @@ fn json_of(exact: &Exact) -> Result<&str, Error> {
     json.filter(|json| !json.contains('\n')).ok_or(Error::NoLine { position: exact.position })
 }
 
-/// What is not told of records.
+/// What is removed from records.
 struct Hiding {
-    /// Sessions of which no group is told.
+    /// Sessions whose group is removed.
     forgotten: BTreeSet<SessionId>,
     unredacted: bool,
 }
 
 impl Hiding {
-    /// What is told in a record's place; `None` where it is told as it is stored.
+    /// The replacement of a record; `None` if it is written as stored.
     fn json(&self, exact: &Exact) -> Result<Option<String>, Error> {
         let stored = json_of(exact)?;
         if self.unredacted {
@@ -223,11 +223,11 @@ impl Hiding {
     }
 }
 
-/// What the records of the file come to.
+/// What the exported records amount to.
 struct Survey {
     fold: TableFold,
     table: TableReader,
-    /// The notes that closes were given, of sessions that were not forgotten, and the words of memos that stand.
+    /// Notes of closes in sessions that are not forgotten, and the words of existing memos.
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
     hiding: Hiding,
     records: u64,
@@ -261,7 +261,7 @@ impl Survey {
         self.records += 1;
         self.redacted += u64::from(redacted.is_some());
         let decoded = match redacted {
-            // What is folded is what the file says.
+            // The fold uses what the file says.
             Some(json) => envelope::decode(&[&exact.bytes[..1], json.as_bytes()].concat()),
             None => envelope::decode(&exact.bytes),
         };
@@ -276,7 +276,7 @@ impl Survey {
     }
 }
 
-/// Keeps which notes events name: those of closes, answers of models, and the words of memos, each under the id that its folder has.
+/// Tracks the notes that events name (of closes, answers of models, and memos), by the id of their folder.
 pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
     if let Some(uuid) = record.stream.memo_uuid() {
         match schema::memo::decode(&record.kind, record.v, &record.data) {

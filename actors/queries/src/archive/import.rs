@@ -1,9 +1,9 @@
-//! Building a home of an export: the same records at the same places, so the same positions, chain and states, and the
-//! conversations beside them.
+//! Builds a home from an export: the same records at the same positions, with the same chain and states, and their
+//! conversations.
 //!
-//! Everything is built aside, in `import/` of the home, checked, made durable and only then moved to its place: conversations
-//! first, the log last. Until that last rename the home has no events, and whatever an import that was interrupted left there
-//! is removed by the next import or daemon.
+//! Everything is built in `import/` of the home, checked, made durable, and then moved into place: conversations first,
+//! the log last. Until that last rename the home has no events, and the next import or daemon removes what an
+//! interrupted import left.
 
 mod building;
 
@@ -24,27 +24,27 @@ use baton_journal::Fold;
 use baton_journal::offline::{End as LogEnd, OfflineReader};
 use baton_journal::session_table::TableFold;
 
-/// Where an import is built, below the home.
+/// Folder in the home where an import is built.
 const ASIDE: &str = "import";
 
-/// What was imported.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Built {
-    /// The end of the log.
+    /// The end of the imported log.
     pub tail: Tail,
-    /// Its sessions.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Sessions whose conversation came with it.
+    /// Sessions that came with their conversation.
     pub conversations: u64,
-    /// Their items.
+    /// Items of these conversations.
     pub items: u64,
-    /// Conversations and notes that were missing in the file already.
+    /// Conversations and notes that the file lacks.
     pub missing: u64,
-    /// Lines of kinds that this version does not know; they were passed over.
+    /// Lines of kinds unknown to this version; they were skipped.
     pub unknown: u64,
 }
 
-/// Removes what an interrupted import left behind. The caller holds the lock of the home.
+/// Removes what an interrupted import left. The caller holds the lock of the home.
 pub fn clear(home: &Path) -> io::Result<()> {
     match fs::remove_dir_all(home.join(ASIDE)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -52,7 +52,7 @@ pub fn clear(home: &Path) -> io::Result<()> {
     }
 }
 
-/// Builds the home of a whole export. The caller holds its lock, and no daemon runs in it.
+/// Imports a whole export. The caller holds the lock of the home, and no daemon runs in it.
 pub fn import(home: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progress)) -> Result<Built, ImportError> {
     let aside = home.join(ASIDE);
     check_empty(home, aside.is_dir())?;
@@ -66,12 +66,13 @@ pub fn import(home: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Pr
         move_in(home, &aside)?;
         Ok(built)
     });
-    // Whatever came of it: what is left there is of no use to anybody.
+    // Whatever the outcome, what remains there is useless.
     let cleared = clear(home).map_err(io("remove", &aside));
     built.and_then(|built| cleared.map(|()| built))
 }
 
-/// A home without events. Conversations of no event are another's, unless an import was interrupted while it moved in.
+/// Fails unless the home has no events. Conversations without events belong to another home, unless an import was
+/// interrupted while it moved files into place.
 fn check_empty(home: &Path, interrupted: bool) -> Result<(), ImportError> {
     let mut reader = OfflineReader::open(&home.join("log"))?;
     let first = reader.next()?;
@@ -88,7 +89,8 @@ fn check_empty(home: &Path, interrupted: bool) -> Result<(), ImportError> {
     Ok(())
 }
 
-/// A folder of the log that an import would remove with it, and nobody else has: what was cut off, or put aside as broken.
+/// A folder in the log that an import would remove, although it may be the only copy: what was cut off, or put aside as
+/// broken.
 fn kept(log: &Path) -> Result<Option<PathBuf>, ImportError> {
     let failed = |source| ImportError::Io { what: "read", path: log.to_owned(), source };
     let entries = match fs::read_dir(log) {
@@ -147,13 +149,13 @@ fn check_built(log: &Path, end: &End) -> Result<(), ImportError> {
         fold.apply(&record);
     }
     fold.publish(reader.tail());
-    // Another version's states have another hash.
+    // Another version hashes states differently.
     let same_state = end.state_version != table::VERSION || table.now().state_hash() == end.state_hash;
     let same = reader.tail() == end.tail && same_state;
     if same { Ok(()) } else { Err(ImportError::NotRead { log: log.to_owned() }) }
 }
 
-/// Conversations first, the log last: before that there are no events.
+/// Moves conversations first and the log last: before that there are no events.
 fn move_in(home: &Path, aside: &Path) -> Result<(), ImportError> {
     let mut moved = Vec::new();
     let outcome = ["blobs", "log"].into_iter().try_for_each(|name| {
@@ -167,7 +169,7 @@ fn move_in(home: &Path, aside: &Path) -> Result<(), ImportError> {
         durable::sync_folder(home).map_err(failed)
     });
     if outcome.is_err() {
-        // Back to nothing: the log first, so that there is never one without its conversations.
+        // Undone in reverse: the log first, so that there is never a log without its conversations.
         for name in moved.into_iter().rev() {
             let _ = fs::rename(home.join(name), aside.join(name));
         }

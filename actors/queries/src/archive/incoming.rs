@@ -1,14 +1,14 @@
-//! The lines of an export, from a file that anybody may have written: one after another, each with its number and a bound.
+//! Reads an untrusted export line by line, with line numbers and a bound on the length.
 
 use std::io::{BufRead, Read};
 
 use super::Refusal;
 use baton_store::chunks;
 
-/// Longest line: that of the longest item, with what stands around it.
+/// Longest line: the longest item with its surroundings.
 const LINE_MAX_BYTES: usize = chunks::LINE_MAX_BYTES + 4096;
 
-/// See the module.
+/// Reader of lines.
 pub(super) struct Incoming<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
@@ -20,12 +20,12 @@ impl<'a> Incoming<'a> {
         Self { input, line: Vec::new(), number: 0 }
     }
 
-    /// The number of the last line, from 1.
+    /// The number of the last line, starting at 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line, without its end; `None` behind the last.
+    /// The next line, without its end; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<&str>, Refusal> {
         self.line.clear();
         self.number += 1;

@@ -1,4 +1,4 @@
-//! Where an export reads the log: from whoever has it open, or from a home that nobody has open.
+//! The log that an export reads: of a running daemon, or of a home that no daemon has open.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -13,22 +13,22 @@ use baton_journal::Exact;
 use baton_journal::offline::OfflineReader;
 use baton_journal::session_stream;
 
-/// Sessions that are named where the beginning of an id fits several.
+/// Most sessions that are named if a prefix fits several.
 const NAMED: usize = 4;
 
 /// A log that can be read.
 pub trait Source {
-    /// The end of the log as it is now.
+    /// The current end of the log.
     fn tail(&mut self) -> Result<Tail, Error>;
 
-    /// The session that a text names: an id, or the beginning of one.
+    /// The session that a text names: an id or a prefix.
     fn session(&mut self, text: &str) -> Result<SessionId, Error>;
 
-    /// The sessions that are forgotten now, at least those that were put in a group.
+    /// The sessions that are forgotten now, at least those with a group.
     fn forgotten(&mut self) -> Result<BTreeSet<SessionId>, Error>;
 
-    /// Hands on the records from one position to another, both included and both of the log, in order and to the byte; with a
-    /// session only its own. An error of `each` ends it.
+    /// Calls `each` with the exact bytes of the records from `from` to `to`, both included, in order; with a session,
+    /// only its own. An error of `each` ends the reading.
     fn records(
         &mut self,
         from: Position,
@@ -38,7 +38,7 @@ pub trait Source {
     ) -> Result<(), Error>;
 }
 
-/// The log of a home whose lock the caller holds. One that is damaged ends where the damage begins.
+/// The log of a home whose lock the caller holds. A damaged log ends where the damage begins.
 pub struct Offline<'a> {
     home: &'a Path,
     tail: Tail,
@@ -48,14 +48,14 @@ pub struct Offline<'a> {
 }
 
 impl<'a> Offline<'a> {
-    /// Reads the whole log once, to know how far it is good.
+    /// Reads the whole log once to find its end.
     pub fn open(home: &'a Path) -> Result<Self, Error> {
         let mut reader = OfflineReader::open(&home.join("log"))?;
         let (mut sessions, mut forgotten) = (BTreeSet::new(), BTreeSet::new());
         let broken = loop {
             match reader.next() {
                 Ok(Some((record, _))) => {
-                    // Most events are of a session that is known by then.
+                    // Most events belong to a session that is known already.
                     if record.sequence.0 == 1 {
                         sessions.extend(record.stream.session_id());
                     }
@@ -68,14 +68,14 @@ impl<'a> Offline<'a> {
         Ok(Self { home, tail: reader.tail(), sessions, forgotten, broken })
     }
 
-    /// The shortest beginning of a session's id that no other one of the log begins with.
+    /// The shortest prefix of a session's id that is unique in the log.
     pub fn short_id<'b>(&self, id: &'b SessionId) -> &'b str {
         let before = self.sessions.range::<SessionId, _>(..id).next_back();
         let after = self.sessions.range::<SessionId, _>((Bound::Excluded(id), Bound::Unbounded)).next();
         unique_prefix(id.as_str(), before.into_iter().chain(after).map(SessionId::as_str))
     }
 
-    /// Why the log cannot be read on behind its tail, if it cannot.
+    /// Why the log cannot be read after its tail, if it cannot.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }

@@ -1,5 +1,5 @@
-//! The conversations of an export, ready to be written: read and redacted once, session by session, and kept in a file until
-//! it is known what stands before them.
+//! Buffers the conversations of an export: they are read and redacted once, session by session, and kept in a file
+//! until the lines before them are known.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,16 @@ use super::{Error, report_progress};
 use baton_store::chunks;
 use baton_store::chunks::{ChunkStore, ManifestId};
 
-/// See the module.
+/// The buffered conversations.
 pub(super) struct Spool {
     out: BufWriter<File>,
-    /// Bytes in the file that count; what lies behind them is written over.
+    /// Valid bytes in the file; what is behind them is overwritten.
     written: u64,
     unredacted: bool,
     sessions: BTreeMap<SessionId, Kept>,
 }
 
-/// One session in the file.
+/// The part of one session.
 #[derive(Default)]
 struct Kept {
     manifest: Option<ManifestId>,
@@ -46,7 +46,8 @@ impl Spool {
         Self { out: BufWriter::new(file), written: 0, unredacted, sessions: BTreeMap::new() }
     }
 
-    /// Reads what is new since the last time, or could not be read then. Sessions that have nothing any more go.
+    /// Reads what is new since the last call, and what could not be read then. Drops sessions that no longer have
+    /// anything.
     pub(super) fn bring_up(
         &mut self,
         store: &ChunkStore,
@@ -63,7 +64,7 @@ impl Spool {
                 wanted.insert(id, (manifest, notes));
             }
         }
-        // A memo has nothing but its words.
+        // A memo has only its words.
         for (id, notes) in notes.iter().filter(|(id, notes)| id.is_memo() && !notes.is_empty()) {
             wanted.insert(id, (None, notes));
         }
@@ -92,7 +93,7 @@ impl Spool {
             match self.conversation(store, id, &manifest) {
                 Ok((items, redacted)) => (kept.items, kept.redacted) = (items, redacted),
                 Err(Broken::Conversation(error)) => {
-                    // Half a conversation is none.
+                    // A partial conversation is dropped.
                     self.rewind(kept.at)?;
                     self.put_missing(id, manifest)?;
                     kept.lost.push(error.to_string());
@@ -118,7 +119,7 @@ impl Spool {
         Ok(kept)
     }
 
-    /// Its items, and how many of them were redacted.
+    /// Writes the items of a conversation. Returns how many there are, and how many of them were redacted.
     fn conversation(&mut self, store: &ChunkStore, id: &SessionId, name: &ManifestId) -> Result<(u64, u64), Broken> {
         let damaged = |what: String| {
             Broken::Conversation(chunks::Error::Damaged {
@@ -167,7 +168,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Writes everything, by session.
+    /// Writes all conversations, by session.
     pub(super) fn pour(mut self, out: &mut dyn Write) -> Result<(), Error> {
         self.out.flush().map_err(Error::Spool)?;
         let mut file = self.out.into_inner().map_err(|error| Error::Spool(error.into_error()))?;
@@ -202,17 +203,17 @@ impl Spool {
         self.sessions.values().map(|kept| kept.lost.len() as u64).sum()
     }
 
-    /// What could not be read, the first few.
+    /// The first few losses.
     pub(super) fn lost(&self, few: usize) -> Vec<String> {
         self.sessions.values().flat_map(|kept| &kept.lost).take(few).cloned().collect()
     }
 }
 
-/// Why a conversation was not spooled.
+/// Why a conversation was not buffered.
 enum Broken {
-    /// It cannot be read.
+    /// The conversation cannot be read.
     Conversation(chunks::Error),
-    /// It cannot be written.
+    /// The buffer cannot be written.
     Spool(Error),
 }
 
@@ -228,7 +229,7 @@ impl From<Error> for Broken {
     }
 }
 
-/// A note as today's rules leave it; of the words of a memo each part for itself, so that they stay words.
+/// Redacts a note; the words of a memo are redacted field by field, so that they still decode.
 fn redacted<'a>(id: &SessionId, text: &'a str) -> Cow<'a, str> {
     let words = id.is_memo().then(|| schema::memo::decode_words(text).ok()).flatten();
     match words {
@@ -237,13 +238,13 @@ fn redacted<'a>(id: &SessionId, text: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// Bytes of one line as JSON that stays what it is.
+/// One line of JSON, unchanged.
 fn raw(bytes: &[u8]) -> Result<Box<RawValue>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     if text.contains('\n') {
         return Err("it has more than one line".to_owned());
     }
     let raw = RawValue::from_string(text.to_owned()).map_err(|error| error.to_string())?;
-    // White space around it would not come back.
+    // White space around the value would be lost.
     if raw.get().len() == text.len() { Ok(raw) } else { Err("it has white space around it".to_owned()) }
 }

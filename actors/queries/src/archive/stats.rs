@@ -1,4 +1,4 @@
-//! What a log comes to, told of a home that nobody has open: positions, hashes, sizes.
+//! Statistics of the log of a home that no daemon has open: positions, hashes, sizes.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use baton_journal::offline::{End, Error, OfflineReader};
 use baton_journal::session_table::TableFold;
 use baton_store::disk_usage;
 
-/// Reads the whole log of a home, whose lock the caller holds. A log that cannot be read to its end is told as far as it can
-/// be, with the reason beside it.
+/// Reads the whole log of a home whose lock the caller holds. If the log cannot be read to its end, returns the
+/// statistics up to there, and the error.
 pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
     let mut told = LogStats { disk: disk_usage::add_up(home), ..LogStats::default() };
     told.bytes = told.disk.segments;
@@ -43,7 +43,7 @@ pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
     (told, broken)
 }
 
-/// Says what a table comes to that has folded everything up to `tail`.
+/// Fills in the statistics of a table that has folded everything up to `tail`.
 pub(crate) fn fill(told: &mut LogStats, tail: Tail, table: &SessionTable) {
     told.position = tail.position.0;
     told.events = tail.position.0;

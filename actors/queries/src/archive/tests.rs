@@ -1,4 +1,4 @@
-//! A small home, written out and built again; and everything that may be wrong with such a file.
+//! Exports and imports a small home, and damages such a file in many ways.
 
 use std::fs;
 use std::io::BufReader;
@@ -21,7 +21,7 @@ use baton_store::forgotten::ForgottenSessions;
 
 const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 
-/// A home that nobody has open.
+/// A home that no daemon has open.
 struct Home(tempfile::TempDir);
 
 impl Home {
@@ -41,7 +41,7 @@ impl Home {
         ForgottenSessions::open(&self.path().join("log"))
     }
 
-    /// Records events of sessions, each from its first on.
+    /// Records the histories of sessions, each from its first event.
     fn record(&self, histories: &[(&str, Vec<Event>)]) {
         let journal = DiskJournal::open(Options::new(self.path().join("log"), Timestamp(0)), Box::new(())).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -89,7 +89,7 @@ impl Home {
         import(self.path(), &mut BufReader::new(file.as_bytes()), &mut |_| {})
     }
 
-    /// Whether there is nothing but what was there before an import.
+    /// Returns true if nothing exists but what was there before an import.
     fn is_empty(&self) -> bool {
         let mut left: Vec<PathBuf> = fs::read_dir(self.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
         left.retain(|path| !matches!(path.file_name().and_then(|name| name.to_str()), Some("daemon.lock")));
@@ -154,7 +154,7 @@ fn a_home_comes_back_to_the_byte() {
     assert_eq!(imported.position(), exported.tail.position);
     assert!(imported.is_elsewhere("/t/a.jsonl", None));
 
-    // A daemon's own opening takes it as it takes any log.
+    // A daemon opens it like any log.
     let opened = DiskJournal::open(Options::new(copy.path().join("log"), Timestamp(0)), Box::new(())).unwrap();
     assert_eq!(opened.tail(), exported.tail);
 }
@@ -165,7 +165,7 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     let forgotten = |path| [discovered(path), vec![Event::Forgotten]].concat();
     home.record(&[("c", forgotten("/t/c.jsonl")), ("d", forgotten("/t/d.jsonl"))]);
     let remains = home.remains();
-    // Of what is not forgotten, or not yet, nothing is told.
+    // Sessions that are not forgotten, or not yet, are left out.
     remains.keep(vec![(id("a"), vec![9]), (id("c"), vec![1, u64::MAX])]).unwrap();
     remains.keep_copy(id("d"), id("c")).unwrap();
     let (exported, file) = home.export(&everything());
@@ -177,7 +177,7 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     assert_eq!(come.copied_by(&id("x"), [9, u64::MAX].into_iter()), Some(id("c")));
     assert_eq!((come.copied_by(&id("x"), [9].into_iter()), come.original_of(&id("d"))), (None, Some(id("c"))));
     assert_eq!(copy.export(&everything()).1, file);
-    // What is no whole home has none of it.
+    // A partial export contains none of it.
     let session = Wanted { session: Some("c".to_owned()), ..everything() };
     assert!(!home.export(&session).1.contains("\"forgotten\":["));
 
@@ -191,7 +191,7 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     ] {
         assert!(matches!(Home::new().import(&wrong), Err(ImportError::Refused { .. })), "{wrong}");
     }
-    // As an export was before they came along.
+    // An export of a version without these lines.
     let older: String = file.lines().filter(|line| !line.contains("\"forgotten\":[")).fold(String::new(), join);
     let copy = Home::new();
     copy.import(&older).unwrap();
@@ -212,7 +212,7 @@ fn what_was_exported_by_the_first_version_is_imported_for_ever() {
     let home = Home::new();
     let built = home.import(&file).unwrap();
     assert_eq!((built.sessions, built.conversations, built.missing), (2, 1, 1));
-    // The hash of the states is this version's; all else stays.
+    // The hash of the states belongs to this version; the rest is the same.
     let before_end = |file: &str| file.lines().filter(|line| !line.starts_with("{\"end\"")).fold(String::new(), join);
     assert_eq!(before_end(&home.export(&everything()).1), before_end(&file));
 }
@@ -229,7 +229,7 @@ fn a_home_with_events_or_conversations_is_not_overwritten() {
     orphans.chunks().put_note(&id("x"), "of another home").unwrap();
     assert!(matches!(orphans.import(&file), Err(ImportError::Orphans { .. })));
 
-    // A home in which a daemon has run and recorded nothing.
+    // A home in which a daemon ran and recorded nothing.
     let fresh = Home::new();
     fresh.record(&[]);
     fresh.chunks();
@@ -280,8 +280,8 @@ fn a_file_is_cut_off_anywhere_and_never_taken() {
     }
 }
 
-/// One bit of every so-manieth byte is turned, another one each time. Either the file is refused, or what was turned says
-/// nothing (the name of an optional field) and the home is the same.
+/// Turns one bit of a byte at regular distances, another one each time. Either the file is refused, or the turned bit
+/// is meaningless (in the name of an optional field) and the home is the same.
 #[test]
 fn no_turned_bit_makes_another_home() {
     let (_, file) = Home::usual().export(&everything());
@@ -314,7 +314,7 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
     let chunk = field(&file, "chunk");
     let of_chunk = |items: &str| format!("\"chunk\":\"{chunk}\",\"items\":{items},");
     let (two, three, countless) = (of_chunk("2"), of_chunk("3"), of_chunk("18446744073709551615"));
-    // What follows a name tells its line from a record that says the same.
+    // The text after the name tells its line from a record that contains the same.
     let named = |name: &str, digits: &str, behind: &str| format!("\"{name}\":\"{digits}\"{behind}");
     let renamed =
         [("manifest", ",\"content\""), ("chunk", ""), ("note", ",\"text\""), ("missing", ""), ("state_hash", "")];
@@ -384,7 +384,7 @@ fn of_conversation(line: &str) -> bool {
         .any(|mark| line.contains(mark) && !line.contains("\"record\""))
 }
 
-/// The hex digits behind a name that no record has.
+/// The hex digits after a name that no record has.
 fn field<'a>(file: &'a str, name: &str) -> &'a str {
     let mark = format!("\"{name}\":\"");
     let line = file.lines().find(|line| line.contains(&mark) && !line.contains("\"record\"")).unwrap();
@@ -466,7 +466,7 @@ fn a_damaged_log_is_exported_up_to_the_damage() {
     let mut bytes = fs::read(&segment).unwrap();
     let at = bytes.windows(5).position(|window| window == b"/t/b.").unwrap();
     bytes[at] ^= 1;
-    // Another whole group behind it, so that it is damage and no torn tail.
+    // A whole group behind it makes it damage instead of a torn tail.
     fs::write(&segment, &bytes).unwrap();
     let (exported, file) = home.export(&everything());
     let exported = exported.unwrap();

@@ -1,12 +1,12 @@
-//! The graph's facts of sessions that continue or follow each other. The memory holds what a session's own transcript and
-//! hooks say; the rest depends on which other sessions there are, so it is told from the table when it is asked for.
+//! Facts of the graph about sessions that continue or follow each other. The memory holds what a session's own
+//! transcript and hooks state; the rest depends on other sessions, so it is computed from the table on demand.
 //!
 //! # Decisions
 //!
-//! - Relations of a session are computed when it is shown; the memory has what its own records and signals say.
-//!   Forks found by shared records and sessions that follow each other in a directory depend on which others
-//!   there are, so they are computed from the table when a fact of that session is asked for, by its node, its
-//!   id, its episode or the fact's uuid. Other words do not find them.
+//! - Relations of a session are computed when it is shown; the memory has what its own records and signals state. Forks
+//!   found by shared records, and sessions that follow each other in a directory, depend on other sessions. They are
+//!   computed from the table when a fact of that session is requested by its node, its id, its episode or the fact's
+//!   uuid. Other words do not find them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::{Services, conversation_summary, graph, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Error, Fact, GraphQuery, Page, Searcher};
 
-/// Shortest word of a question that is taken for the beginning of a session's id.
+/// Shortest word of a query that may be the prefix of a session's id.
 const ID_CHARS: usize = 8;
-/// Sessions that one question may name.
+/// Most sessions that one query may name.
 const NAMED_MAX: usize = 8;
 
-/// What facts are looked up in.
+/// The sources that facts are looked up in.
 pub(crate) struct Sight {
     pub(crate) services: Arc<Services>,
     pub(crate) table: SessionTable,
@@ -37,13 +37,13 @@ pub(crate) struct Sight {
 }
 
 impl Sight {
-    /// Of what there is now.
+    /// The current table and settings.
     pub(crate) fn now(services: &Arc<Services>, searcher: Searcher) -> Self {
         let (table, settings) = (services.table.now(), services.settings.now());
         Self { services: services.clone(), table, settings, searcher }
     }
 
-    /// The facts that fit a question: first those of the sessions that it names, or that are its center, then the memory's.
+    /// Facts that fit a query: first those of the sessions that it names or that are its center, then the memory's.
     pub(crate) fn facts(&self, query: &GraphQuery<'_>) -> Result<Page<Fact>, Error> {
         let mut told: Vec<Fact> = Vec::new();
         for id in self.named(query)? {
@@ -60,14 +60,14 @@ impl Sight {
         Ok(Page { found, more: rest.more || before > query.offset.saturating_add(query.limit) })
     }
 
-    /// The fact of a uuid, the memory's or one of these.
+    /// The fact with this uuid, from the memory or computed.
     pub(crate) fn fact(&self, uuid: Uuid) -> Result<Option<Fact>, Error> {
         let hidden = graph::hider(&self.services);
         if let Some(fact) = self.searcher.fact(uuid, &hidden)? {
             return Ok(Some(fact));
         }
         let all = Succession::all(&self.table, &self.settings);
-        // A fork repeats the first record of its elder.
+        // A fork repeats the first record of its origin.
         let (mut first, mut repeated) = (BTreeSet::new(), BTreeSet::new());
         for (_, row) in self.table.iter() {
             repeated.extend(row.state.first_at.filter(|at| !first.insert(*at)));
@@ -87,7 +87,7 @@ impl Sight {
         Ok(None)
     }
 
-    /// Those of one session that may be shown, but for what the memory holds.
+    /// The visible computed facts of one session, without those that the memory holds.
     pub(crate) fn of_session(&self, id: &SessionId, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<Fact>, Error> {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
         let read = self.table.shown(row).map(|current| conversation_summary::of(&self.services, id, current.clone()));
@@ -112,7 +112,7 @@ impl Sight {
         Ok(facts)
     }
 
-    /// The sessions that a question is about: its center, and those that its words name.
+    /// The sessions in a query: its center, and those that its words name.
     fn named(&self, query: &GraphQuery<'_>) -> Result<Vec<SessionId>, Error> {
         let center = query.center.map(|center| self.searcher.node(center, query.exclude)).transpose()?.flatten();
         let center = center.filter(|node| node.label == Label::Session).and_then(|node| {
@@ -130,7 +130,8 @@ impl Sight {
         self.table.get(id).map(|row| &**row).filter(|row| self.table.shown(row).is_some())
     }
 
-    /// Its uuid is what the memory's fact of the two has, which belongs to the group of the later one.
+    /// The uuid of the fact between two sessions, as the memory computes it; it belongs to the group of the later
+    /// session.
     fn uuid(&self, relation: Relation, earlier: &SessionId, later: &SessionId) -> Uuid {
         let group = self.table.get(later).map(|row| group(row)).unwrap_or_default();
         let (source, target) = ends(group, relation, earlier, later);
@@ -166,7 +167,7 @@ impl Sight {
             ended_by: None,
             reference_time: after.state.last_conversation_at,
             sessions: 2,
-            // No line says it: the first of either is where it shows.
+            // No line states it, so the first lines stand for it.
             latest: vec![(later.clone(), 1), (earlier.clone(), 1)],
             episodes: episodes.map(|episode| episode.uuid).collect(),
             by_model: false,
@@ -178,7 +179,7 @@ fn group(row: &Row) -> &str {
     row.state.group_id().unwrap_or_default()
 }
 
-/// Source and target.
+/// Source and target node.
 fn ends(group: &str, relation: Relation, earlier: &SessionId, later: &SessionId) -> (Uuid, Uuid) {
     let node = |id| session_uuid(group, id);
     if relation == Relation::PrecededBy { (node(later), node(earlier)) } else { (node(earlier), node(later)) }

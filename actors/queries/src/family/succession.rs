@@ -1,4 +1,4 @@
-//! Which session came before and after another in the same directory of a project, where no hook has said it.
+//! Predecessor and successor of a session in the same directory of a project, where no hook has stated them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use baton_events::session::{Place, State};
 use super::is_shown;
 use baton_config::settings::Settings;
 
-/// The sessions of one directory in which something was said.
+/// The sessions with messages in one directory.
 #[derive(Default)]
 pub(super) struct Succession<'a> {
-    /// By when they were left.
+    /// Sorted by last activity.
     left: Vec<(Timestamp, Reverse<&'a SessionId>)>,
-    /// By when they began, with whether a hook says whom they follow.
+    /// Sorted by beginning, with true if a hook states the predecessor.
     began: Vec<(Timestamp, &'a SessionId, bool)>,
 }
 
 impl<'a> Succession<'a> {
-    /// Of the directory in which a session works.
+    /// The sessions in the directory of a session.
     pub(super) fn beside(state: &State, table: &'a SessionTable, settings: &Settings) -> Self {
         let mut succession = Self::default();
         let Some(place) = &state.place else { return succession };
@@ -29,7 +29,7 @@ impl<'a> Succession<'a> {
         succession.sorted()
     }
 
-    /// Of every directory.
+    /// The sessions of every directory.
     pub(super) fn all(table: &'a SessionTable, settings: &Settings) -> BTreeMap<&'a Place, Self> {
         let mut all: BTreeMap<&Place, Self> = BTreeMap::new();
         for (id, row) in table.iter() {
@@ -54,14 +54,14 @@ impl<'a> Succession<'a> {
         self
     }
 
-    /// The last one that was left before this one began. Sessions that ran beside it are none.
+    /// The last session that was left before this one began. Concurrent sessions do not count.
     pub(super) fn before(&self, id: &SessionId, state: &State) -> Option<&'a SessionId> {
         let began = state.first_at.filter(|_| !state.is_subagent())?;
         let earlier = &self.left[..self.left.partition_point(|(left, _)| *left <= began)];
         earlier.iter().rev().map(|(_, Reverse(other))| *other).find(|other| *other != id)
     }
 
-    /// The first one that began after this one was left, if this is the last before it and no hook names another.
+    /// The first session that began after this one was left, if this one is its predecessor and no hook states another.
     pub(super) fn after(&self, id: &SessionId, state: &State, table: &'a SessionTable) -> Option<&'a SessionId> {
         let later = &self.began[self.began.partition_point(|(began, ..)| *began < state.last_activity())..];
         let (_, next, is_said) = later.iter().find(|(_, other, _)| *other != id)?;
@@ -78,7 +78,8 @@ mod tests {
 
     use super::*;
 
-    /// Sessions as `(id, directory, first record, last word, whom it follows)`; who comes before and after each.
+    /// Sessions as `(id, directory, first record, last activity, predecessor)`; checks predecessor and successor of
+    /// each.
     fn check(sessions: &[(&str, &str, i64, i64, Option<&str>)], expected: &[(Option<&str>, Option<&str>)]) {
         let id = |text: &str| SessionId::new(text).unwrap();
         let mut table = SessionTable::default();
@@ -113,17 +114,17 @@ mod tests {
             &[("a", "/p", 0, 10, None), ("b", "/p", 20, 30, None), ("c", "/p", 30, 40, None)],
             &[(None, Some("b")), (Some("a"), Some("c")), (Some("b"), None)],
         );
-        // One in another directory, and two that ran at the same time.
+        // One in another directory, and two concurrent ones.
         check(
             &[("a", "/p", 0, 10, None), ("b", "/p/sub", 20, 30, None), ("c", "/p", 5, 40, None)],
             &[(None, None), (None, None), (None, None)],
         );
-        // The second of two that began after the same one follows it too, and is not told of as its next.
+        // Of two that began after the same session only the first is its successor.
         check(
             &[("a", "/p", 0, 10, None), ("b", "/p", 20, 30, None), ("c", "/p", 25, 40, None)],
             &[(None, Some("b")), (Some("a"), None), (Some("a"), None)],
         );
-        // What a hook has said goes before: whom `b` follows is known.
+        // A hook takes precedence: the predecessor of `b` is known.
         check(&[("a", "/p", 0, 10, None), ("b", "/p", 20, 30, Some("x"))], &[(None, None), (Some("a"), None)]);
     }
 }

@@ -1,10 +1,10 @@
-//! Whose work is handed over: by the session table alone.
+//! Selects the session to hand over, from the session table alone.
 //!
 //! # Decisions
 //!
-//! - A session ends when that was reported; one that was only inferred (timeout, lost connection) counts from
-//!   its last work. A session begun again after its end counts as running for the inactivity timeout, or until
-//!   its connection is gone. A fork whose parent is unknown gets no handoff.
+//! - A reported end counts as the end of a session; if it was only inferred (timeout, lost connection), the last
+//!   activity counts. A session begun again after its end counts as running for the inactivity timeout, or until its
+//!   connection is gone. A fork whose parent is unknown gets no handoff.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,31 +15,31 @@ use baton_events::session::{CloseReason, Phase, Policy, State, UnindexedReason};
 
 use baton_config::settings::Settings;
 
-/// Sessions whose episodes are looked at for one handoff: those before them are too long ago to be continued.
+/// Most sessions whose episodes are examined for one handoff; earlier ones are too old to be continued.
 pub(super) const MOST: usize = 8;
 
-/// What is asked for.
+/// The criteria.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted<'a> {
     /// Sessions of this project, or assigned to this group.
     pub(super) project: &'a str,
-    /// Not these. The first is the one that asks.
+    /// Excluded sessions. The first is the one that asks.
     pub(super) but: Vec<&'a SessionId>,
-    /// This one before all others.
+    /// Preferred over all others.
     pub(super) first: Option<&'a SessionId>,
-    /// Only what ended after this.
+    /// Only sessions that ended after this.
     pub(super) after: Option<Timestamp>,
 }
 
-/// A session that is over and may have something to hand over.
+/// An ended session that may have something to hand over.
 pub(super) struct Candidate {
     pub(super) id: SessionId,
     pub(super) row: Arc<Row>,
-    /// Whether its episode is still to come, or to be replaced.
+    /// True if its episode is still to come, or to be replaced.
     pub(super) under_way: bool,
 }
 
-/// The candidates, best first: the wanted one, then those that ended last.
+/// The candidates, best first: the preferred one, then those that ended last.
 pub(super) fn candidates(
     table: &SessionTable,
     settings: &Settings,
@@ -78,24 +78,24 @@ fn is_of(state: &State, project: &str) -> bool {
     (place || state.group.as_deref() == Some(project)) && !state.is_subagent()
 }
 
-/// Whether it has an episode that may be shown, or will have one.
+/// Returns true if it has an episode that may be shown, or will have one.
 fn has_content(table: &SessionTable, row: &Row) -> bool {
     table.shown(row).is_some() || is_under_way(&row.state)
 }
 
-/// Whether its episode is being made, or is promised to be.
+/// Returns true if its episode is being made, or is owed.
 pub(super) fn is_under_way(state: &State) -> bool {
     let left_alone = state.phase == Phase::Unindexed(UnindexedReason::Untracked);
     state.phase == Phase::Indexing || (state.signals.close_owed.is_some() && !left_alone)
 }
 
-/// Whether nobody works in it any more.
+/// Returns true if nobody works in it any more.
 pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
     !state.is_unseen() && state.phase != Phase::Forgotten && !runs(state, policy, now)
 }
 
-/// Whether somebody may still work in it. The end of one that was begun again counts for nothing, unless it has been silent
-/// for so long, or its agent has gone.
+/// Returns true if the session may be in use. The end of one that was begun again does not count, unless it was silent
+/// for the timeout or its agent has gone.
 pub(crate) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
     let timeout = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
     let signals = &state.signals;
@@ -104,7 +104,7 @@ pub(crate) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
     let left = signals.disconnected_at.is_some_and(|at| now.since_ms(at) >= policy.disconnect_grace_ms);
     match (state.phase, state.end) {
         (Phase::Forgotten, _) => false,
-        // Nobody waits for its end: it may never have a transcript.
+        // It may never get a transcript, so its end is not awaited.
         (Phase::New, end) => heard_lately && !left && end.is_none_or(|end| heard_at > Some(end.at)),
         (Phase::Unindexed(_), None) => heard_lately && !left,
         (_, None) => true,
@@ -112,7 +112,7 @@ pub(crate) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
     }
 }
 
-/// When it ended: when its end was told, or where that was only inferred, when it was last at work.
+/// The end of a session: the reported one, or the last activity if the end was only inferred.
 pub(super) fn ended_at(state: &State) -> Timestamp {
     let worked = state.last_activity();
     match state.end {

@@ -1,4 +1,4 @@
-//! What the file system says of a session's files since: looked at for a moment, and not at all where that takes longer.
+//! Checks which files of a session have changed since, within a short time limit; reports nothing if that takes longer.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 use baton_base::bounded_fs::BoundedFs;
 
-/// Longest look at some dozen files; a network that is slow tells nothing.
+/// Time limit for a few dozen files.
 const LOOK: Duration = Duration::from_millis(30);
 
-/// The files of the session's facts that were changed after its last record.
+/// The files in the session's facts that were changed after its last record.
 pub(super) async fn since(looks: &BoundedFs, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
     let Some(since) = state.last_at.max(state.last_conversation_at) else { return Vec::new() };
     let project = state.place.as_ref().map(|place| place.project.clone());
@@ -29,7 +29,7 @@ pub(super) async fn since(looks: &BoundedFs, state: &State, facts: &Facts, until
     looks.run(until.min(Instant::now() + LOOK), look).await.unwrap_or_default()
 }
 
-/// Only below a project that is there can a file be known to be gone.
+/// A file counts as gone only if its project's folder exists.
 fn stat(path: &str, project: Option<&str>) -> Stat {
     let path = Path::new(path);
     if !path.is_absolute() {

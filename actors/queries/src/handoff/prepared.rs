@@ -1,4 +1,4 @@
-//! Facts of episodes, read and digested before somebody waits for them, and the one lock under which they are handed over.
+//! Facts of episodes, prepared before they are needed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,34 +15,34 @@ use super::candidate::{ended_at, is_over, is_under_way};
 use crate::Services;
 use baton_base::bounded_fs::BoundedFs;
 
-/// Facts that are kept: some KB each.
+/// Most facts that are kept, at some KB each.
 const KEPT: usize = 64;
-/// Projects whose last session is prepared, those at work last.
+/// Most projects whose last session is prepared, the last active first.
 const PROJECTS: usize = 16;
-/// How long changes of the table are gathered before it is looked at again.
+/// Time for which changes of the table are gathered.
 const GATHER: Duration = Duration::from_millis(250);
 
-/// What is known for handoffs.
+/// Prepared facts, and the access to files.
 #[derive(Default)]
 pub struct Handoffs {
     kept: Mutex<Kept>,
     looks: BoundedFs,
 }
 
-/// The last ones that were wanted, the newest last.
+/// The most recently used facts, the newest last.
 #[derive(Default)]
 struct Kept(VecDeque<(Key, Arc<Facts>)>);
 
-/// An episode, who made it, how it is shown, and the title that another session gives it.
+/// Episode, its tier, what is shown of it, and the title that another session gives it.
 type Key = (Uuid, Tier, Show, Option<String>);
 
 impl Handoffs {
-    /// How files are looked at that a session worked on.
+    /// Bounded access to the files that a session worked on.
     pub(super) fn looks(&self) -> &BoundedFs {
         &self.looks
     }
 
-    /// Lets go of all facts: some are of what is forgotten.
+    /// Drops all facts, because some are of forgotten sessions.
     pub(crate) fn clear(&self) {
         self.kept().0.clear();
     }
@@ -70,13 +70,13 @@ impl Kept {
     }
 }
 
-/// Under what the facts of an episode are kept. Blocks for reads of the index, if any session gives titles.
+/// The key of an episode's facts. Blocks for reads of the index, if any session gives titles.
 fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
     (current.uuid, current.tier, services.settings.now().filtering, services.conversations.given_title(id))
 }
 
-/// The facts of a session's episode, or of the one that has replaced it. `None`: they cannot be had before `until`; those that
-/// come later are kept for the next who asks.
+/// The facts of a session's episode, or of its replacement. `None` if they are not available before `until`; late ones
+/// are kept for the next call.
 pub(super) async fn facts(
     services: &Arc<Services>,
     id: &SessionId,
@@ -91,7 +91,7 @@ pub(super) async fn facts(
     tokio::time::timeout_at(until, reading).await.ok()?.ok()?
 }
 
-/// Reads and digests, and keeps what comes of it. Blocks for disk reads.
+/// Reads and digests an episode, and keeps the facts. Blocks for disk reads.
 fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
     let show = services.settings.now().filtering;
     match services.conversations.digest(id, current, &show) {
@@ -107,14 +107,14 @@ fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(Epi
     }
 }
 
-/// Keeps the facts ready of the session that ended last in each of the last projects, so that the next agent there does not
-/// wait for the disk. Ends with the daemon.
+/// Prepares the facts of the last ended session of each recent project, so that the next agent there does not wait for
+/// the disk. Ends with the daemon.
 pub async fn prepare(services: Arc<Services>) {
     let (mut table, mut progress) = (services.table.clone(), services.progress.clone());
     let mut stopping = services.stop.subscribe();
     let working = async {
         loop {
-            // What history comes to is read when it is asked for.
+            // During a backfill facts are read on demand only.
             if progress.wait_for(|progress| progress.pending() == 0).await.is_err() {
                 return;
             }

@@ -12,7 +12,7 @@ use super::*;
 use baton_config::settings::pattern::Pattern;
 use baton_config::settings::{Settings, Switches};
 
-/// Now, in seconds.
+/// The current time, in seconds.
 const NOW: i64 = 100_000;
 
 fn at(seconds: i64) -> Timestamp {
@@ -41,7 +41,7 @@ fn episode(of: &str) -> EpisodeRef {
     }
 }
 
-/// A session in words: `project=/p` (`/a` otherwise), `worked=10`, `end=20` or `timeout=20`, `episode`, `claims=x` or
+/// Parses a session: `project=/p` (default `/a`), `worked=10`, `end=20` or `timeout=20`, `episode`, `claims=x` or
 /// `offered=x` (of session x), `started=5`, `active=5`, `left=5` (its connection), `follows=x`, a phase, `subagent`.
 fn state(name: &str, words: &str) -> State {
     let mut project = "/a";
@@ -81,7 +81,7 @@ fn state(name: &str, words: &str) -> State {
     state
 }
 
-/// Sessions, one a line: `name words`.
+/// Parses sessions, one per line: `name words`.
 fn table(sessions: &str) -> SessionTable {
     let mut table = SessionTable::default();
     for line in sessions.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -107,7 +107,7 @@ fn check(sessions: &str, first: Option<&str>, after: Option<i64>, expected: &str
 fn the_newest_session_that_is_over_comes_first() {
     check("", None, None, "");
     check("x worked=10 end=20 episode\ny worked=11 end=15 episode\nz worked=12 end=12 episode", None, None, "x y z");
-    // What ended for want of activity ended when it was last at work.
+    // A timeout counts as an end at the last activity.
     check("x worked=10 timeout=9000 episode\ny worked=11 end=15 episode", None, None, "y x");
     check("me worked=10 end=20 episode\nx worked=10 end=12 episode", None, None, "x");
     check("x end=20 episode project=/b\ny end=10 episode project=/a/b", None, None, "");
@@ -133,7 +133,7 @@ fn who_still_runs_or_has_nothing_takes_nothing_away() {
     ] {
         check(&format!("{passed_over}{older}"), None, None, "x");
     }
-    // Begun again and left without a word: its end counts again.
+    // Begun again and left without a message: its earlier end counts.
     check(&format!("y worked=50 end=60 episode started=97000{older}"), None, None, "y x");
     check(&format!("y worked=50 end=60 episode started=99000 left=99100{older}"), None, None, "y x");
     check(&format!("y worked=50 episode gone{older}"), None, None, "y x");
@@ -156,7 +156,7 @@ fn who_goes_on_is_told_what_ended_since() {
 
 #[test]
 fn a_claim_holds_also_when_its_session_is_over() {
-    // Sessions, who has claimed x.
+    // Sessions, and which of them has claimed x.
     for (sessions, claimed_by) in [
         ("y claims=x worked=99000", Some("y")),
         ("y claims=x worked=10", Some("y")),
@@ -174,7 +174,7 @@ fn a_claim_holds_also_when_its_session_is_over() {
         let found = claimer(&table(sessions), &id("x"), uuid("x"), Some(&id("me")));
         assert_eq!(found.as_ref().map(SessionId::as_str), claimed_by, "{sessions}");
     }
-    // Another filter gives the same conversation another episode; what was said since was told to nobody.
+    // Another filter gives the same conversation another episode, but what was said since was not handed over.
     for (worked, claimed_by) in [("worked=0", Some("y")), ("worked=10", None)] {
         let sessions = table(&format!("x {worked} end=20 episode\ny claims=x worked=50"));
         let found = claimer(&sessions, &id("x"), uuid("anew"), None);
@@ -199,6 +199,6 @@ fn ten_thousand_sessions_are_looked_through_at_once() {
     let found = candidates(&table, &settings, at(NOW), &wanted);
     let took = begun.elapsed();
     assert_eq!((found.len(), found[0].id.as_str()), (candidate::MOST, "s9957"));
-    // Generous: tests are built without optimisation, and run beside others.
+    // Generous, because tests are built without optimisation and run in parallel.
     assert!(took < std::time::Duration::from_millis(500), "{took:?}");
 }

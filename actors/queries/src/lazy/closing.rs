@@ -1,4 +1,4 @@
-//! Sessions being closed for one query.
+//! Closes the sessions of one query.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::session::{Closed, Outcome};
 
-/// Sessions being closed for one query.
+/// The closes of one query.
 pub(super) struct Closing<'a> {
     services: &'a Arc<Services>,
     out: &'a Out,
     step: Step,
-    /// Still to be begun: what the answer waits for, and what it does not.
+    /// Not begun yet: those that the answer waits for, and those it does not wait for.
     first: VecDeque<Wanted>,
     beyond: VecDeque<Wanted>,
-    /// Until when `beyond` is begun and waited for.
+    /// Deadline for beginning and awaiting `beyond`.
     until: Instant,
     at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
-    /// Of those at work, the ones that the answer waits for, and the others.
+    /// In progress: those that the answer waits for, and the others.
     awaited: BTreeSet<SessionId>,
     hoped_for: BTreeSet<SessionId>,
     done: u64,
@@ -60,7 +60,7 @@ impl<'a> Closing<'a> {
             }
             tokio::select! {
                 Some(closed) = self.at_work.join_next() => self.take(closed),
-                // The last ones that are hoped for are given up then.
+                // At the deadline the others are no longer awaited.
                 () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
                 _ = told.tick() => {
                     if self.out.is_closed() {
@@ -78,7 +78,7 @@ impl<'a> Closing<'a> {
         Ok(self.step)
     }
 
-    /// Begins as many as may be at work.
+    /// Starts closes up to [`limits::LAZY_AT_ONCE`].
     fn begin(&mut self) {
         while self.at_work.len() < limits::LAZY_AT_ONCE {
             let next = match self.first.pop_front() {
@@ -104,7 +104,7 @@ impl<'a> Closing<'a> {
 
     fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
         self.done += 1;
-        // A task that broke has told of its session nothing, and that is what the answer says.
+        // The session of a panicked task is unknown; it is counted as pending.
         let Ok((id, closed)) = closed else {
             self.step.pending += 1;
             return;
@@ -120,12 +120,12 @@ impl<'a> Closing<'a> {
                     _ => {}
                 }
             }
-            // It could not be read in time, or its actor is down: the answer says that it may be missing.
+            // It timed out, or its actor is down: the answer may lack it.
             Err(_) => self.step.left(&id),
         }
     }
 
-    /// What has begun goes on by itself; what has not goes to the backlog. Neither is in the answer, which says so.
+    /// Closes in progress continue, the rest goes to the backlog. The answer counts both as pending.
     fn let_go(&mut self) {
         self.at_work.detach_all();
         for id in self.awaited.iter().chain(&self.hoped_for) {
@@ -136,7 +136,7 @@ impl<'a> Closing<'a> {
             self.step.left(&wanted.id);
         }
         if self.step.is_backfill {
-            // They come in their turn anyway, the newest first.
+            // The others come in their turn, the newest first.
             rest.truncate(limits::LAZY_SESSIONS);
         }
         self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());

@@ -1,4 +1,4 @@
-//! Waiting until searches cover what was read.
+//! Waits until searches cover what was read.
 
 use baton_conversation::record::{Position, SessionId};
 use baton_protocol::Progress;
@@ -11,8 +11,8 @@ use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::indexer::Want;
 
-/// Waits until searches cover the log up to `position`: [`limits::CATCH_UP`] at most, counted anew whenever the memory
-/// moves for a person who waits for all history. How far searches cover the log then.
+/// Waits until searches cover the log up to `position`, [`limits::CATCH_UP`] at most; with `all` that limit restarts
+/// whenever the memory advances. Returns the covered position.
 pub(crate) async fn catch_up(
     services: &Services,
     out: &Out,
@@ -22,7 +22,7 @@ pub(crate) async fn catch_up(
     catching_up(services, out, position, all, None).await
 }
 
-/// The same for a step: not beyond its budget where that is all there is, or where a large conversation is put off.
+/// Like [`catch_up`], but not beyond the step's budget during a backfill or while a large conversation is put off.
 pub(crate) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, QueryError> {
     catching_up(services, out, step.position, all, Some(step)).await
 }
@@ -34,7 +34,7 @@ async fn catching_up(
     all: bool,
     step: Option<&Step>,
 ) -> Result<Position, QueryError> {
-    // What comes behind the position is no progress of this wait.
+    // Events after the position do not count as progress.
     let covered = || services.indexer.covered().up_to(position);
     let begun = covered();
     let (mut reached, since) = (begun, Instant::now());
@@ -53,7 +53,7 @@ async fn catching_up(
         }
         let (now, problem) = (covered(), services.indexer.memory().1);
         if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
-            // It may last for hours, and what the memory has is not wrong: the answer says how far it goes.
+            // It may last for hours, and the indexed part is valid: the answer says how far it goes.
             return Ok(now.whole);
         }
         if now != reached {
@@ -64,7 +64,7 @@ async fn catching_up(
         }
         let waited = if all { moved.elapsed() } else { since.elapsed() };
         if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
-            // What searches cover is the answer, and it says so.
+            // The answer says how far it goes.
             return Ok(reached.whole);
         }
         let begun = begun.but_large.0;
@@ -73,7 +73,7 @@ async fn catching_up(
     }
 }
 
-/// Whether a large conversation is put off that is not waited for: who waits for everything waits for what nobody works in.
+/// Returns true if a large conversation is put off and not awaited. With `all`, only one in use is not awaited.
 pub(crate) fn holds_up(services: &Services, all: bool) -> bool {
     let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
     let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));

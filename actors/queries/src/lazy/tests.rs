@@ -1,4 +1,4 @@
-//! What a query reads first, and what it leaves.
+//! Tests of what a query reads first, and of what it leaves out.
 use super::*;
 use baton_base::transcript_file::FileStat;
 use baton_conversation::item::Agent;
@@ -34,7 +34,7 @@ fn a_session_that_lacks_is_counted_once() {
         at: Timestamp(0),
     };
     let both = [wanted(true), wanted(true), wanted(false)];
-    // Never read, in the backlog, wanted: and what there is beside what is wanted.
+    // Never read, in the backlog, wanted; and the number besides the wanted ones.
     for (never_read, in_backlog, wanted, expected) in [
         (10, 0, &[][..], 10),
         (10, 0, &both, 8),
@@ -59,7 +59,7 @@ async fn who_waits_goes_on_with_the_progress_and_not_at_the_next_look() {
     assert!(!progress_or_time(&mut progress, &mut tell).await);
     assert_eq!(begun.elapsed(), TELL / 10);
     working.await.unwrap();
-    // Nobody will make any more: no reason to look again and again.
+    // No further progress is possible, so it must not be polled in a loop.
     assert!(progress_or_time(&mut progress, &mut tell).await);
     assert_eq!(begun.elapsed(), TELL);
 }
@@ -89,7 +89,7 @@ fn unread_bytes_that_fit_are_read_in_however_many_sessions_they_lie() {
     let read = (500..600).map(|number| wanted(number, None));
     let (first, beyond) = split(grown.chain(read).collect(), 10_000, limits::LAZY_SESSIONS);
     assert_eq!((first.len(), beyond.len()), (500 + limits::LAZY_SESSIONS, 100 - limits::LAZY_SESSIONS));
-    // Of those that were never read few are waited for: where there are many, it is a backfill.
+    // A few sessions that were never read are awaited; many of them are a backfill.
     let new = |count| -> Vec<Wanted> {
         let new = |number| Wanted { is_new: true, ..wanted(number, Some(file(&format!("s{number}")))) };
         (0..count).map(new).collect()

@@ -1,10 +1,10 @@
-//! What a query would miss: transcripts that have grown, and sessions that were read and not indexed.
+//! Sessions that a query would miss: transcripts that have grown, and sessions that were read but not indexed.
 //!
 //! # Decisions
 //!
-//! - Unread bytes within the bound are read before an answer in however many sessions they lie, if these were
-//!   read before. More than 32 that were never read mean that history is read for the first time: a query that
-//!   does not wait then answers within its budget and says how many sessions it lacks.
+//! - Unread bytes within the bound are read before the answer, in any number of sessions that were read before. More
+//!   than 32 sessions that were never read mean that history is being read for the first time: a query that does not
+//!   wait then answers within its budget and says how many sessions it lacks.
 
 use baton_views::visibility;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -22,27 +22,27 @@ use baton_store::transcript_reader;
 use baton_store::transcript_reader::Peek;
 use baton_tracking::indexer::is_large;
 
-/// How long after its last record somebody may still work in a session.
+/// A session may be in use for this long after its last record.
 const AT_WORK_MS: i64 = 5 * 60_000;
 
 /// A session that a query would index.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) id: SessionId,
-    /// Its file, if that has grown since it was read.
+    /// Its file, if it has grown since it was read.
     pub(crate) file: Option<FileSeen>,
-    /// Whether nothing of it was ever read.
+    /// True if nothing of it was ever read.
     pub(crate) is_new: bool,
-    /// Whether it is large and somebody works in it, so that nobody waits for it to the end.
+    /// True if it is large and in use, so that no query waits for all of it.
     pub(crate) is_large: bool,
     /// Bytes that are not indexed.
     pub(crate) bytes: u64,
-    /// When it was last at work.
+    /// Time of its last activity.
     pub(crate) at: Timestamp,
 }
 
-/// Everything that a query would index, newest first; `grown` is in the watcher's order. What may not be read is not among it; what nothing is known of yet
-/// is: its session finds out.
+/// All sessions that a query would index, newest first; `grown` is in the watcher's order. Leaves out what may not be
+/// read, but not unknown sessions, which find out themselves.
 pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, grown: Vec<FileSeen>) -> Vec<Wanted> {
     let (mut wanted, unknown) = (BTreeMap::new(), State::default());
     for file in grown {
@@ -59,7 +59,7 @@ pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, gro
             at: file.stat.modified(),
             file: Some(file),
         };
-        // Of several files of one session the one that stands first is read; the others are seen again afterwards.
+        // Of several files of one session the first is read; the others are seen again afterwards.
         wanted.entry(entry.id.clone()).or_insert(entry);
     }
     for (id, row) in table.iter() {
@@ -76,8 +76,8 @@ pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, gro
     wanted
 }
 
-/// Whether all of a file may be looked at. Where projects decide and nobody knows yet where its session works, the file's
-/// head says so, and one that does not say it yet is left alone. Blocks for disk reads.
+/// Returns true if all of a file may be read. If projects decide and the session's directory is unknown, the head of
+/// the file is checked; a file that does not state it yet is left alone. Blocks for disk reads.
 pub(crate) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSeen) -> bool {
     let unknown = State::default();
     let state = state.unwrap_or(&unknown);
@@ -92,19 +92,19 @@ pub(crate) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSe
         },
         Peek::Nowhere => None,
         Peek::NotYet => return false,
-        // There is nothing to be seen of it, but that.
+        // The file cannot be read, and that may be reported.
         Peek::Unreadable => return true,
     };
     settings.stop_of(&State { place, forced: state.forced, ..State::default() }).is_none()
 }
 
-/// The sessions of a project before all others; the order is the same otherwise. A session of which nothing is known yet
-/// counts as the project's if its transcript lies where those of the project do.
+/// Moves the sessions of a project to the front, and keeps the order otherwise. An unknown session counts as the
+/// project's if its transcript is in the same folder as transcripts of the project.
 pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: &mut [Wanted]) {
     if wanted.len() < 2 {
         return;
     }
-    // There may be hundreds of thousands of sessions, in few places: each is judged once.
+    // There may be hundreds of thousands of sessions in a few places, so each place is judged once.
     let mut judged = HashMap::new();
     let mut is_in = |state: &&'a State| {
         let place = state.place.as_ref().map(|place| place.project.as_str());
@@ -120,31 +120,31 @@ pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: 
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
 }
 
-/// The folder that a path lies in.
+/// The parent folder of a path.
 fn above(path: &str) -> Option<&str> {
     path.rsplit_once(['/', '\\']).map(|(folder, _)| folder)
 }
 
-/// Whether somebody may go on in a session at any moment.
+/// Returns true if the session may be in use.
 pub(super) fn is_at_work(state: &State, now: Timestamp) -> bool {
     state.is_open() && now.since_ms(state.last_activity()) < AT_WORK_MS
 }
 
-/// Whether a session will be large with all that its file has, and is never ready while somebody works in it. That a session
-/// has ended says nothing of what was written since.
+/// Returns true if a session is large with all of its file, and in use, so that it is never complete. The end of a
+/// session says nothing about what was written since.
 pub(super) fn is_large_growing(state: &State, file: &FileSeen, now: Timestamp) -> bool {
     let is_large = |episode: &EpisodeRef| is_large(episode) || file.stat.size > limits::LARGE_BYTES;
     let is_written = now.since_ms(file.stat.modified()) < AT_WORK_MS;
     state.episode.as_ref().is_some_and(is_large) && (is_at_work(state, now) || is_written)
 }
 
-/// Up to where the episode of this generation says what the transcript says.
+/// The offset up to which the episode of this generation covers the transcript.
 fn indexed_to(state: &State) -> u64 {
     state.checked.filter(|checked| checked.generation == state.generation).map_or(0, |checked| checked.to)
 }
 
-/// Whether a session was read further than it is indexed. One whose index has failed waits for its time, unless its
-/// transcript has been read further since.
+/// Returns true if a session was read further than it is indexed. A failed one waits for its retry, unless its
+/// transcript was read further since.
 fn is_owed(state: &State, now: Timestamp) -> bool {
     match state.phase {
         Phase::Active | Phase::Inactive | Phase::Unindexed(UnindexedReason::TimeoutDisabled) => {
@@ -153,7 +153,7 @@ fn is_owed(state: &State, now: Timestamp) -> bool {
         Phase::Indexing => true,
         Phase::Indexed => state.unindexed > 0,
         Phase::Failed => state.late_index_at.is_some() || state.failure.is_none_or(|failure| failure.retry_at <= now),
-        // Its file has grown or come back, or it would not be looked at: the grown ones are wanted in any case.
+        // If the file has grown or come back, the session is wanted for that reason.
         Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
     }
 }

@@ -1,4 +1,4 @@
-//! The pass over all sessions and memos, in turns, so that other background work goes on.
+//! The pass over all sessions and memos, in short turns, so that other background work can run in between.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,16 +15,16 @@ use super::{Later, MarkV1, Redacting, refused};
 use crate::Services;
 use baton_tracking::indexer::redacting::{Error, of_disk};
 
-/// How long sessions are looked at before others of the background have their turn.
+/// Length of one turn.
 const TURN: Duration = Duration::from_millis(100);
-/// How often how far it is is written down.
+/// Interval at which the progress is stored.
 const NOTED: Duration = Duration::from_secs(5);
-/// How long it stands back while questions are answered.
+/// Longest wait for running queries before a turn.
 const STAND_BACK: Duration = Duration::from_secs(5);
 
 impl Redacting {
-    /// Looks at every session and memo, and redacts those again whose text changes. Those that are to be tried again, and the
-    /// last one.
+    /// Checks every session and memo, and redacts those whose text changes. Returns those to be retried, and the last
+    /// id.
     pub(super) async fn look_at_all(&self, services: &Arc<Services>) -> (Vec<Later>, Option<String>) {
         let mark = self.shown().mark.clone();
         let mut waiting = waiting(&mark, &services.table.now());
@@ -45,7 +45,7 @@ impl Redacting {
             shown.done = shown.total.saturating_sub((waiting.len() + later.len()) as u64);
             drop(shown);
             last = looked.last.map(|id| id.to_string()).max(last);
-            // What waits to be tried again must not be passed over after a kill.
+            // The position is not stored while some wait for a retry, because a kill would skip them.
             if later.is_empty() && noted.elapsed() >= NOTED {
                 noted = Instant::now();
                 self.note(|mark| mark.after.clone_from(&last));
@@ -54,7 +54,7 @@ impl Redacting {
         (later, last)
     }
 
-    /// Looks at as many as there is time for in one turn.
+    /// Checks as many as fit into one turn.
     async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
         let mut asked = services.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
@@ -82,7 +82,7 @@ impl Redacting {
             }
             looked
         });
-        // Where looking at one breaks, the others still have their turn.
+        // If checking one panics, the pass continues after it.
         looking.await.unwrap_or_else(|error| {
             let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
             let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
@@ -91,7 +91,7 @@ impl Redacting {
     }
 }
 
-/// What one turn came to.
+/// The result of one turn.
 #[derive(Default)]
 struct Looked {
     rest: VecDeque<SessionId>,
@@ -101,13 +101,13 @@ struct Looked {
     last: Option<SessionId>,
 }
 
-/// Those to be looked at: those that could not be redacted, and those behind the last one.
+/// The sessions and memos to check: those that failed before, and those after the last checked id.
 pub(super) fn waiting(mark: &MarkV1, table: &SessionTable) -> VecDeque<SessionId> {
     let left = mark.left.keys().filter_map(|id| SessionId::new(id));
     left.chain(owed(table, mark.after.as_deref())).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Every session and memo behind an id, in the order of their ids.
+/// Every session and memo after an id, in the order of ids.
 pub(super) fn owed(table: &SessionTable, after: Option<&str>) -> Vec<SessionId> {
     let sessions = table.iter().filter(|(_, row)| row.state.phase != Phase::Forgotten).map(|(id, _)| id.clone());
     let memos = table.memos().filter(|(_, row)| row.state.memo.is_some()).map(|(uuid, _)| memo::key(uuid));

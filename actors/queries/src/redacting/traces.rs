@@ -1,4 +1,5 @@
-//! Removes what changed sessions said before from everything that was made of them.
+//! Removes the old text of changed sessions from derived data: the memory, old chunks, `session_states.json`, the
+//! vault.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,14 +17,14 @@ use baton_base::project::is_directory;
 use baton_base::transcript_file;
 use baton_tracking::indexer::redacting::Error;
 
-/// Notes that people edited and that are remembered.
+/// Most edited notes that are remembered.
 const EDITED: usize = 64;
-/// Largest note that is looked at.
+/// Largest note that is read, in bytes.
 const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Redacting {
-    /// Takes what the changed ones said before out of everything that was made of it. To do so twice does no harm. What
-    /// refuses keeps nothing else from being done.
+    /// Removes the old text of changed sessions from everything derived from it. Repeating it does no harm, and a
+    /// failing step does not stop the others.
     pub(super) async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
         let table = services.table.now();
         let changed: Vec<SessionId> = match self.shown() {
@@ -56,7 +57,7 @@ impl Redacting {
         let written =
             written.map_err(|error| error.to_string()).and_then(|written| written.map_err(|error| error.to_string()));
         problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
-        // Their notes are made anew of what is stored now; what people wrote in them stays.
+        // Notes are rewritten from what is stored now; what people wrote in them stays.
         if !sessions.is_empty() {
             match services.scribe.forget(&sessions).await {
                 Ok(theirs) => {
@@ -78,10 +79,10 @@ impl Redacting {
     }
 }
 
-/// Whether a note holds what would be redacted; one that cannot be read may. Blocks for a short read.
+/// Returns true if a note contains text that would be redacted, or cannot be read. Blocks for a short read.
 pub(super) fn tells_secrets(note: &str) -> bool {
     let note = Path::new(note);
-    // Vaults lie on shares that may not answer.
+    // A vault may be on a network share that does not answer.
     let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);
     match is_there.then(|| transcript_file::read(note, NOTE_MAX_BYTES)) {
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => false,

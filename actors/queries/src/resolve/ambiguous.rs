@@ -1,4 +1,4 @@
-//! What is said where several ids begin as somebody wrote: each session with what tells it from the others.
+//! The failure for an ambiguous prefix: lists the sessions with their distinguishing features.
 
 use baton_views::visibility;
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use crate::SESSIONS_NAMED;
 use crate::Services;
 use crate::client::failure;
 
-/// Most characters of a title.
+/// Longest title, in characters.
 const TITLE_CHARS: usize = 60;
 
 /// Lists the sessions, the latest first: id, last activity, project, title.
@@ -26,7 +26,7 @@ pub(super) async fn refusal(services: &Arc<Services>, text: &str, several: Vec<S
     failure(code::NOT_FOUND, message)
 }
 
-/// A line for each of the first, and the shortest id of one of them. Blocks for disk reads.
+/// One line for each of the first sessions, and the shortest id of one of them. Blocks for disk reads.
 fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
     let (table, settings) = (services.table.now(), services.settings.now());
     let mut rows: Vec<_> = several.iter().filter_map(|id| Some((id, table.get(id)?))).collect();
@@ -35,7 +35,7 @@ fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
     let mut lines = String::new();
     for (id, row) in rows.iter().take(SESSIONS_NAMED) {
         let at = row.state.last_activity();
-        // Of one that is not shown nobody is told more than its id.
+        // Of a hidden session only the id is shown.
         let (project, title) = match visibility::is_hidden(&table, &settings, &[], id.as_str()) {
             true => (None, None),
             false => {

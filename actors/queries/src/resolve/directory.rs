@@ -1,9 +1,9 @@
-//! Which session works in a directory, for callers that nothing else is known of.
+//! Finds the session of a directory, for callers that are otherwise unknown.
 //!
 //! # Decisions
 //!
-//! - A call without an id from a session that was left by `/clear` or `/resume`, with nobody known to follow
-//!   it, is an error that lists the open sessions of its directory.
+//! - A call without an id from a session that was left by `/clear` or `/resume`, without a known successor, is an error
+//!   that lists the open sessions of its directory.
 
 use baton_views::visibility;
 use std::cmp::Reverse;
@@ -18,19 +18,19 @@ use crate::client::failure;
 use baton_base::project;
 use baton_config::settings::Settings;
 
-/// A session that may be meant.
+/// A session that may be the requested one.
 struct Candidate<'a> {
     id: &'a SessionId,
     state: &'a State,
-    /// The directory that it works in.
+    /// Its directory.
     cwd: Option<String>,
-    /// When it was last at work, by its transcript and by its hooks.
+    /// Time of its last activity, from its transcript and its hooks.
     at: Timestamp,
 }
 
-/// The only session that is open in a directory: those that work in it before those of its project, those that were at
-/// work within the inactivity timeout before others. Of one that has no transcript yet, hooks have told where it has
-/// `begun`. With several the error lists them, without a word of what was said in them.
+/// The only open session of a directory. Sessions in the directory itself take precedence over those elsewhere in its
+/// project, and sessions active within the inactivity timeout over others. `begun` returns the place that hooks
+/// reported for a session without a transcript. If several remain, the error lists them without any of their content.
 pub(super) fn only(
     table: &SessionTable,
     settings: &Settings,
@@ -56,8 +56,8 @@ pub(super) fn only(
     }
 }
 
-/// What is said to whoever works in a session that is not the one that is meant, and why it is not: it may be any of those
-/// that are open in its directory.
+/// The failure for a caller whose own session is not the requested one, with the reason: lists the open sessions of its
+/// directory.
 pub(super) fn instead_of(
     table: &SessionTable,
     settings: &Settings,
@@ -74,7 +74,7 @@ pub(super) fn instead_of(
     failure(code::NOT_FOUND, message)
 }
 
-/// Those that may be meant, the one that was last at work first.
+/// The candidates, the last active first.
 fn candidates<'a>(
     table: &'a SessionTable,
     settings: &Settings,
@@ -98,7 +98,7 @@ fn candidates<'a>(
     candidates
 }
 
-/// The first of them, one a line.
+/// The first candidates, one per line.
 fn listed(candidates: &[Candidate<'_>]) -> String {
     let named = candidates.iter().take(SESSIONS_NAMED).map(|Candidate { id, state, at, .. }| {
         let phase = if state.is_unseen() { "just begun" } else { state.phase.as_str() };
@@ -124,7 +124,7 @@ fn candidate<'a>(
         let at = state.last_activity().max(signalled.unwrap_or(state.last_activity()));
         return visibility::is_in(state, &place.project).then_some(Candidate { id, state, cwd, at });
     }
-    // The first records of a transcript may not say where they were made.
+    // The first records of a transcript may not contain the directory.
     let (at, begun) = (signalled?, begun(id)?);
     (begun.project == place.project).then_some(Candidate { id, state, cwd: Some(begun.cwd), at })
 }
@@ -139,7 +139,7 @@ mod tests {
 
     const MINUTE: i64 = 60_000;
 
-    /// A session that was found so many minutes ago in a directory.
+    /// A session in a directory, discovered so many minutes ago.
     fn found(minutes: i64, cwd: &str) -> Vec<Event> {
         let (identity, kind, at) = (FileIdentity::default(), Kind::Main, Timestamp(-minutes * MINUTE));
         let place = Place { cwd: cwd.to_owned(), project: "/p".to_owned() };
@@ -196,10 +196,10 @@ mod tests {
             Err(&["2 open sessions", "\n  b  active, last activity", "\n  a  active"]),
         );
         check(vec![("a", found(90, "/p")), ("b", found(40, "/p"))], "/p", Err(&["2 open sessions"]));
-        // Its hooks say that somebody is at work in it.
+        // Hooks show activity in the session.
         let at_work = and(found(90, "/p"), signalled(SignalKind::UserPromptSubmit, 1));
         check(vec![("a", at_work), ("b", found(40, "/p"))], "/p", Ok("a"));
-        // One that has just begun has no transcript.
+        // A session that has just begun has no transcript.
         check(vec![("new", start()), ("b", found(40, "/p"))], "/p", Ok("new"));
         check(vec![("new", start()), ("b", ended(found(1, "/p")))], "/p", Ok("new"));
         check(vec![("new", start()), ("b", found(2, "/p"))], "/p", Err(&["new  just begun", "b  active"]));

@@ -1,4 +1,4 @@
-//! Conversations and notes that the current state of sessions names: there, and as their names promise.
+//! Verifies that the conversations and notes that the current state names exist and match their hashes.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
@@ -8,8 +8,8 @@ use baton_events::projection::table::SessionTable;
 use super::{GoOn, Notes, Report};
 use baton_store::chunks::{ChunkStore, Error};
 
-/// Verifies what the sessions of `table` name, and `notes`. `named` tells what a session names by now, `is_named` whether a
-/// note still is: what was replaced meanwhile may be gone.
+/// Verifies what the sessions of `table` name, and `notes`. `named` returns the manifest that a session names now,
+/// `is_named` whether a note is still named: what was replaced meanwhile may be gone.
 pub(super) fn verify(
     chunks: &ChunkStore,
     table: &SessionTable,
@@ -31,7 +31,7 @@ pub(super) fn verify(
         let mut read = conversation(chunks, session, &episode.manifest);
         if matches!(read, Err(Error::Missing { .. })) {
             match named(session) {
-                // Forgotten meanwhile.
+                // The session was forgotten meanwhile.
                 None => continue,
                 Some(now) if now != episode.manifest => read = conversation(chunks, session, &now),
                 Some(_) => {}
@@ -60,7 +60,7 @@ pub(super) fn verify(
         };
         match chunks.note(owner, note) {
             Ok(_) => report.checked().notes += 1,
-            // Deleted or told anew meanwhile.
+            // The note was deleted or replaced meanwhile.
             Err(Error::Missing { .. }) if !is_named(owner, note) => {}
             Err(error) => {
                 report.find(
@@ -73,7 +73,7 @@ pub(super) fn verify(
     }
 }
 
-/// Reads a conversation chunk by chunk: how many there are, and their bytes.
+/// Reads a conversation chunk by chunk. Returns the number of chunks and their bytes.
 fn conversation(chunks: &ChunkStore, session: &SessionId, manifest: &ContentHash) -> Result<(u64, u64), Error> {
     let manifest = chunks.manifest(session, manifest)?;
     let mut bytes = 0;

@@ -1,8 +1,9 @@
-//! A home that nobody has open: of the index of its log and of its memory copies are opened, for opening writes.
+//! Verifies a home that no daemon has open. Opening the index of the log and the memory writes to them, so copies are
+//! opened.
 //!
 //! # Hazards
 //!
-//! - The copies lie in `verify.tmp/`, so this needs the room of index and memory again.
+//! - The copies are made in `verify.tmp/`, so index and memory need their disk space twice.
 
 use std::fs::{self, File};
 use std::io;
@@ -22,8 +23,8 @@ use baton_journal::{DiskJournal, Journal, verify};
 use baton_memory::Store;
 use baton_store::chunks::ChunkStore;
 
-/// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs as much room as the log and the memory
-/// take, until it is done. Blocks.
+/// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs temporary disk space for
+/// copies of the index and the memory. Blocks.
 pub fn of_home(
     home: &Path,
     _lock: &HomeLock,
@@ -38,13 +39,13 @@ pub fn of_home(
     let mut folding = Folding::new(None, go_on);
     let verified = match copy.join("sled").is_dir() {
         true => verify::segments_and_index(&log, &copy.join("sled"), &mut folding)?,
-        // It is built when the log is next opened.
+        // A missing index is built when the log is next opened.
         false => verify::segments(&log, &mut folding)?,
     };
     let (is_measure, is_whole) = (verified.is_authoritative(), verified.damage.is_none());
     report.log(verified);
     let (folded, notes) = folding.end(is_measure, &mut report);
-    // Where the folder is gone, so is all that is named in it.
+    // If the folder is missing, so are all files named in it.
     let chunks = ChunkStore::in_folder(home.join("blobs"));
     let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
     conversations::verify(&chunks, &folded, &notes, &named, &|_, _| true, &mut report, go_on);
@@ -62,7 +63,8 @@ pub fn of_home(
     Ok(report.end(&folded))
 }
 
-/// What the index of a home's log has beyond its segments, which end at `tail`. `None` also where there is no room to look.
+/// What the index of a log contains beyond its segments, which end at `tail`. `None` also if there is no disk space to
+/// check.
 pub(crate) fn index_beyond(home: &Path, tail: Tail) -> Option<verify::Finding> {
     let index = home.join("log/sled");
     let scratch = index.is_dir().then(|| scratch(home))?.ok()?;
@@ -86,7 +88,7 @@ fn compare(
         return Ok(());
     }
     let Some(checkpoint) = opened.checkpoint else { return Ok(()) };
-    // What verifying has opened is not let go of at once, which opening waits for.
+    // The journal is not released at once, and opening it again waits for that.
     let (journal, table) = open_copy(log, now)?;
     let journal = Arc::new(journal);
     let on_chain = journal.chain_at(checkpoint.position).map_err(|error| error.to_string())?;
@@ -103,7 +105,7 @@ fn compare(
     compared
 }
 
-/// Whether anything from a position on may change what the memory holds.
+/// Returns true if an event after a position may change the content of the memory.
 fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool, String> {
     let concerns = |record: &StoredRecord| {
         if record.stream.memo_uuid().is_some() || matches!(record.kind.as_str(), "group_cleared" | "group_restored") {
@@ -134,7 +136,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
     }
 }
 
-/// Copies a folder with all that is in it. One that is not there has nothing.
+/// Copies a folder recursively. A missing folder counts as empty.
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(from) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

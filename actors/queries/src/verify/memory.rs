@@ -1,4 +1,4 @@
-//! The memory in use against one that is built anew from the log and the conversations.
+//! Compares the memory in use with one that is built anew from the log and the conversations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,21 +11,21 @@ use baton_memory::{Searcher, SessionDigest};
 use baton_tracking::indexer;
 use baton_tracking::indexer::rebuild::Rebuilt;
 
-/// How often both are brought to the end of a log that is written to, before that is left for a quieter moment.
+/// Attempts to bring both to the end of a growing log before the comparison is left out.
 const TRIES: usize = 20;
-/// Sessions that differ and are told one by one.
+/// Most differing sessions that are listed one by one.
 const TOLD: usize = 20;
 
 /// The memory in use.
 pub(super) enum Live<'a> {
-    /// A daemon's.
+    /// The memory of a running daemon.
     Running(&'a indexer::Handle),
-    /// A copy of one that nobody has open.
+    /// A copy of a memory that no daemon has open.
     Copied(Searcher),
 }
 
 impl Live<'_> {
-    /// The memory as it covers exactly the log up to `at`; `None`: it has gone on.
+    /// The memory, if it covers exactly the log up to `at`; `None` if it has advanced.
     fn at(&self, at: Position) -> Result<Option<Searcher>, String> {
         match self {
             Self::Running(indexer) => {
@@ -40,7 +40,7 @@ impl Live<'_> {
     }
 }
 
-/// Compares them. `Err` says why they could not be.
+/// Compares the two. `Err` says why that was not possible.
 pub(super) fn verify(
     made_of: &indexer::Options,
     live: &Live<'_>,
@@ -50,7 +50,7 @@ pub(super) fn verify(
 ) -> Result<(), String> {
     let indexer = match live {
         Live::Running(indexer) => (*indexer).clone(),
-        // One that nobody has started.
+        // A handle whose actor is never started.
         Live::Copied(_) => indexer::Handle::new(made_of.chunks.clone()),
     };
     let rebuilt = Rebuilt::begin(made_of, &indexer, folder)?;
@@ -61,7 +61,7 @@ pub(super) fn verify(
             return Ok(());
         };
         let in_use = live.at(at)?;
-        // An event that came meanwhile may have been judged by one of them and not by the other.
+        // Only one of the two may have applied an event that came meanwhile.
         if let Some(in_use) = in_use
             && made_of.journal.tail().position == at
         {

@@ -1,4 +1,4 @@
-//! A home in the making, filled line by line from an export.
+//! A home under construction, filled line by line from an export.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -25,11 +25,11 @@ use baton_store::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
 use baton_store::forgotten;
 use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
-/// Why a line was not taken in.
+/// Why a line was not accepted.
 pub(super) enum Taking {
-    /// The line is not what it must be.
+    /// The line is not valid.
     Refused(Refusal),
-    /// This machine did not do its part.
+    /// An operation on this machine failed.
     Failed(ImportError),
 }
 
@@ -43,7 +43,7 @@ impl From<baton_store::chunks::Error> for Taking {
     fn from(error: baton_store::chunks::Error) -> Self {
         match error {
             error @ baton_store::chunks::Error::Io { .. } => Self::Failed(ImportError::Chunks(error)),
-            // The paths of a home in the making mean nothing to anybody.
+            // The path in the home under construction would mean nothing to the caller.
             baton_store::chunks::Error::Damaged { what, .. } => Self::Refused(Refusal::Content(what)),
             baton_store::chunks::Error::Newer { format, .. } => {
                 Self::Refused(Refusal::Newer(format!("manifest format {format}")))
@@ -62,7 +62,7 @@ impl From<refill::Error> for Taking {
     }
 }
 
-/// A home in the making, and what may come next.
+/// A home under construction.
 pub(super) struct Building {
     aside: PathBuf,
     refill: Option<Refill>,
@@ -72,14 +72,14 @@ pub(super) struct Building {
     header: Option<Header>,
     records: u64,
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
-    /// Known once all records are there.
+    /// Known once all records were read.
     expected: Option<Expected>,
     open: Option<Open>,
     remains: BTreeMap<SessionId, ForgottenSession>,
     built: Built,
 }
 
-/// What the events name and has not come yet.
+/// What the events name and what has not been read yet.
 struct Expected {
     table: SessionTable,
     manifests: BTreeMap<SessionId, ContentHash>,
@@ -119,7 +119,7 @@ impl Building {
         })
     }
 
-    /// Takes in a line; the last one ends it.
+    /// Accepts a line; returns the last line.
     pub(super) fn take(&mut self, line: &str) -> Result<Option<End>, Taking> {
         let line = read(line).map_err(|error| Refusal::NoLine(error.to_string()))?;
         if self.header.is_none() {
@@ -211,7 +211,7 @@ impl Building {
         Ok(())
     }
 
-    /// What the events name. The first question closes the log.
+    /// What the events name. The first call closes the log.
     fn expected(&mut self) -> Result<&mut Expected, Taking> {
         if self.expected.is_none() {
             let tail = match self.refill.take() {
@@ -244,7 +244,7 @@ impl Building {
             .next()
             .filter(|chunk| chunk.name == name.to_string() && chunk.items == items && chunk.bytes == bytes);
         let named = named.ok_or(Refusal::Misplaced("its manifest has another chunk there"))?;
-        // Its lines are held until all are there; each has a line break at least.
+        // Its lines are buffered until it is complete; each has at least a line break.
         if bytes > LINE_MAX_BYTES as u64 + 1 || items > bytes {
             return Err(Refusal::Content(format!("a chunk of {items} items and {bytes} bytes is none")).into());
         }
@@ -252,7 +252,7 @@ impl Building {
         self.close_empty()
     }
 
-    /// A chunk without items has nothing to wait for.
+    /// A chunk without items is complete at once.
     fn close_empty(&mut self) -> Result<(), Taking> {
         if self.open.as_ref().is_some_and(|open| open.items == 0) { self.close_chunk() } else { Ok(()) }
     }
@@ -275,7 +275,7 @@ impl Building {
         self.close_empty()
     }
 
-    /// Stores a chunk whose items have all come.
+    /// Stores a complete chunk.
     fn close_chunk(&mut self) -> Result<(), Taking> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.items > 0 {
@@ -288,7 +288,7 @@ impl Building {
         Ok(())
     }
 
-    /// Ends the conversation that is open, if one is.
+    /// Ends the open conversation, if there is one.
     fn close(&mut self) -> Result<(), Taking> {
         self.close_chunk()?;
         match self.open.take() {
@@ -299,7 +299,7 @@ impl Building {
         }
     }
 
-    /// Holds everything against the last line, and leaves a mark of where the log came from.
+    /// Checks everything against the last line, and records where the log came from.
     pub(super) fn finish(mut self, end: &End) -> Result<Built, Taking> {
         let (records, items) = (self.records, self.built.items);
         self.expected()?;
@@ -314,7 +314,7 @@ impl Building {
         }
         let state_hash = match end.state_version {
             table::VERSION => expected.table.state_hash(),
-            // Another version's states have another hash: what they come to here cannot be held against it.
+            // Another version hashes states differently, so the hash cannot be compared.
             _ => end.state_hash,
         };
         let sessions = expected.table.len() as u64;
@@ -340,7 +340,7 @@ impl Building {
     }
 }
 
-/// An event that this version cannot read would be lost to it.
+/// Refuses an event that this version cannot read, because it would be lost.
 fn check_known(record: &StoredRecord) -> Result<(), Refusal> {
     let StoredRecord { kind, v, data, stream, .. } = record;
     let decoded = match stream.as_str() {
@@ -353,7 +353,7 @@ fn check_known(record: &StoredRecord) -> Result<(), Refusal> {
         Err(error @ (schema::session::Error::UnknownType { .. } | schema::session::Error::NewerVersion { .. })) => {
             Err(Refusal::Newer(error.to_string()))
         }
-        // One that was damaged when it was recorded is carried along as it is: the table passes it over, here as there.
+        // An event that was damaged when it was recorded is kept: the table skips it, here as in the original home.
         Ok(()) | Err(_) => Ok(()),
     }
 }
