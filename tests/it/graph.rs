@@ -191,7 +191,7 @@ fn a_center_brings_what_is_tied_to_it_first() {
     assert_eq!(found[0]["uuid"], *center);
     assert_eq!(found[1]["labels"][1], "Session", "{found:#?}");
     let (code, message) = refused(&mut raw, "facts", json!({"query": "x", "center": "not-a-uuid"}));
-    assert!(code == -32_602 && message.contains("no uuid"), "{code} {message}");
+    assert!(code == -32_602 && message.contains("not a uuid"), "{code} {message}");
     let nobody = "00000000-0000-4000-8000-000000000000";
     let (code, message) = refused(&mut raw, "nodes", json!({"query": "x", "center": nobody}));
     assert!(code == -32_004 && message.contains(nobody), "{code} {message}");

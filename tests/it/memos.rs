@@ -316,17 +316,17 @@ fn what_cannot_be_kept_is_refused_and_no_secret_is_kept() {
     };
     refused(json!({"episode_body": "x".repeat(300_000)}), "262144");
     refused(json!({"episode_body": "<private>all of it"}), "episode_body");
-    refused(json!({"uuid": "not-a-uuid"}), "no uuid");
+    refused(json!({"uuid": "not-a-uuid"}), "not a uuid");
     refused(json!({"group_id": "../../etc"}), "no name for a group");
     refused(json!({"group_id": "a b"}), "no name for a group");
     refused(json!({"group_id": SECRET}), "looks like a secret");
     refused(json!({"source": "song"}), "there are text, json and message");
     refused(json!({"source": "json", "episode_body": "{"}), "not JSON");
-    refused(json!({"reference_time": "some day"}), "no time");
+    refused(json!({"reference_time": "some day"}), "not a time");
     refused(json!({"name": "n".repeat(500)}), "200");
     refused(json!({"bogus": 1}), "no argument");
     for (tool, arguments, says) in [
-        ("delete_episode", json!({"uuid": "x"}), "no uuid"),
+        ("delete_episode", json!({"uuid": "x"}), "not a uuid"),
         ("delete_episode", json!({"uuid": "0c4d7e61-2c39-4a3b-9a0e-8d5b3c1f7a22"}), "no episode"),
         ("clear_graph", json!({"group_ids": ["nobody"], "confirm": true}), "nobody"),
     ] {

@@ -116,7 +116,7 @@ pub enum ImportError {
         refusal: Refusal,
     },
     /// The written log reads back differently.
-    #[error("the log in {} is not what was written there a moment ago: is the disk all right?", log.display())]
+    #[error("the log in {} reads back differently from what was written: check the disk", log.display())]
     NotRead {
         /// The new log.
         log: PathBuf,
@@ -146,7 +146,7 @@ pub enum ImportError {
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     /// The file is not an export.
-    #[error("it does not begin as an export of `baton log export` does")]
+    #[error("it does not begin like a file of `baton log export`")]
     NoExport,
     /// The export was filtered or redacted.
     #[error(
@@ -161,22 +161,22 @@ pub enum Refusal {
     #[error("the file ends here and has no last line: it was cut off; export or copy it again")]
     CutOff,
     /// A line without an end within the bound.
-    #[error("it has more than {bound} bytes, which no line of an export has")]
+    #[error("it has more than {bound} bytes, more than any line of an export")]
     LongLine {
         /// Longest allowed line, in bytes.
         bound: usize,
     },
     /// The line is not UTF-8.
-    #[error("it is no text")]
+    #[error("it is not UTF-8 text")]
     NoText,
     /// The line is no known line of an export.
-    #[error("it is no line of an export: {0}")]
+    #[error("it is not a line of an export: {0}")]
     NoLine(String),
     /// A record that is not as it was recorded.
     #[error("{0}")]
     Record(String),
     /// A conversation or note that does not match its hash.
-    #[error("what it holds is not what it is named by: {0}")]
+    #[error("its content does not match its name: {0}")]
     Content(String),
     /// A line in the wrong place.
     #[error("{0}")]

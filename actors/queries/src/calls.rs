@@ -114,8 +114,8 @@ async fn caught<T>(call: impl Future<Output = Result<T, QueryError>>) -> Result<
     let mut call = pin!(call);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))).unwrap_or_else(|_| {
-            let message = "this request broke something in the daemon, which is a defect of Baton; other requests go on. \
-                           `baton logs --level error` names the place";
+            let message = "this request made the daemon panic, which is a defect of Baton; other requests are not affected. \
+                           `baton logs --level error` shows where";
             Poll::Ready(Err(failure(code::INTERNAL, message).into()))
         })
     })
@@ -176,7 +176,7 @@ async fn dispatch(
         method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
         method::STOP => {
-            tracing::info!("asked to stop");
+            tracing::info!("stop requested");
             services.stop.send_replace(true);
             result(&BTreeMap::from([("stopping", true)]))
         }

@@ -19,13 +19,13 @@ use baton_journal::{CompactError, Rewritten};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Conversations could not be checked.
-    #[error("conversations were not looked through: {0}")]
+    #[error("conversations were not checked: {0}")]
     Conversations(#[from] CallError),
     /// The index of the log.
     #[error(transparent)]
     Index(#[from] CompactError),
     /// The task panicked.
-    #[error("upkeep broke; `daemon.log` tells where")]
+    #[error("the compaction panicked; `daemon.log` shows where")]
     Broken,
 }
 

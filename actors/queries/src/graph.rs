@@ -31,7 +31,7 @@ pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
 /// Parses the uuid of a center node.
 pub(super) fn center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    let wrong = || format!("{text:?} is no uuid; take one from `nodes[].uuid` of search_nodes");
+    let wrong = || format!("{text:?} is not a uuid; take one from `nodes[].uuid` of search_nodes");
     text.parse().map(Some).map_err(|_| failure(code::INVALID_PARAMS, wrong()))
 }
 

@@ -72,16 +72,13 @@ impl Question {
 /// The refusal of a cursor past the end, which happens when the list has become shorter.
 pub(super) fn behind_the_end(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
-    failure(
-        code::INVALID_PARAMS,
-        format!("nothing is left behind the cursor {shown:?}; leave it out to begin at the top"),
-    )
+    failure(code::INVALID_PARAMS, format!("nothing follows the cursor {shown:?}; leave it out to begin at the top"))
 }
 
 /// The refusal of a cursor that does not belong to the question.
 pub(super) fn unknown(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
-    let message = format!("no answer to this question gave the cursor {shown:?}; leave it out to begin at the top");
+    let message = format!("no answer to this query returned the cursor {shown:?}; leave it out to begin at the top");
     failure(code::INVALID_PARAMS, message)
 }
 

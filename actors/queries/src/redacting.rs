@@ -148,7 +148,7 @@ impl Redacting {
         };
         let written = serde_json::to_vec(&mark).map_err(io::Error::other);
         if let Err(error) = written.and_then(|bytes| durable::write_file(&self.log.join(MARK), &bytes)) {
-            tracing::debug!(%error, "how far redacting again is, is not written down");
+            tracing::debug!(%error, "progress of the redaction not stored");
         }
     }
 
@@ -217,13 +217,13 @@ impl Redacting {
             changed,
             left,
             filter_version = FILTER_VERSION,
-            "everything stored is redacted by today's rules"
+            "all stored text is redacted with the current rules"
         );
     }
 
     /// Publishes the problem and waits; doubles the pause.
     async fn wait(&self, problem: String, pause: &mut Duration) {
-        tracing::warn!(%problem, "what is stored is not redacted again everywhere yet, trying again");
+        tracing::warn!(%problem, "stored text not redacted everywhere yet, trying again");
         self.shown().problem = Some(problem);
         sleep(*pause).await;
         *pause = (2 * *pause).min(RETRY_MOST);
@@ -260,7 +260,7 @@ impl Redacting {
 
     /// Records that a session cannot be redacted; `status` names it.
     fn give_up(&self, id: &SessionId, why: String) {
-        tracing::warn!(session = %id, why, "not redacted again");
+        tracing::warn!(session = %id, why, "session not redacted");
         self.shown().mark.left.insert(id.to_string(), why);
     }
 
@@ -311,7 +311,7 @@ impl Redacting {
             // The written files must stay until the outcome is known.
             Err(error) => {
                 *asked = Some(again);
-                return Err(refused(format!("not known whether it is recorded: {error}")));
+                return Err(refused(format!("unknown whether it is recorded: {error}")));
             }
         };
         let (rest, is_recorded) = (again.rest.take(), recorded.is_ok());
@@ -336,7 +336,7 @@ impl Redacting {
             let switch = Switch::Redact(Box::new(redact.clone()));
             match services.supervisor.switch(id, switch, limits::SESSION_CALL).await {
                 Err(error) if asked < ASKED => {
-                    tracing::warn!(session = %id, %error, "not known whether its redaction is recorded; asked again");
+                    tracing::warn!(session = %id, %error, "unknown whether its redaction is recorded, asking again");
                     asked += 1;
                     sleep(RETRY).await;
                 }

@@ -50,7 +50,7 @@ pub enum Error {
     #[error(transparent)]
     Chunks(#[from] chunks::Error),
     /// A file could not be read or written.
-    #[error("cannot {what} {}: {source}; run the same command again when that is mended", path.display())]
+    #[error("cannot {what} {}: {source}; fix that and run the same command again", path.display())]
     Io {
         /// The operation.
         what: &'static str,

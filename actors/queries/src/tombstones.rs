@@ -58,7 +58,7 @@ pub async fn set_again(services: Arc<Services>) {
         Ok(Ok(sessions)) if sessions.is_empty() => return,
         Ok(Ok(sessions)) => sessions,
         Ok(Err(error)) => {
-            tracing::error!(file = FILE, %error, "what a repair has cut off of what is forgotten cannot be read; forget it again");
+            tracing::error!(file = FILE, %error, "the tombstones that a repair cut off cannot be read; forget these sessions again");
             return;
         }
         Err(_) => return,
@@ -67,17 +67,17 @@ pub async fn set_again(services: Arc<Services>) {
     for id in &sessions {
         match services.supervisor.switch(id, Switch::Forget { seen: None, cause: None }, limits::SESSION_CALL).await {
             Ok(Switched::Done { .. }) => forgotten.push(id.clone()),
-            _ => tracing::warn!(session = %id, "not forgotten again yet; the next start tries it"),
+            _ => tracing::warn!(session = %id, "session not forgotten again yet; the next start retries"),
         }
     }
     let position = services.table.now().position();
     let purged = services.indexer.purge(&forgotten, position, || {}).await;
     if let Err(problem) = &purged {
-        tracing::error!(%problem, "what a repair brought back of forgotten sessions is not deleted; the next start tries it");
+        tracing::error!(%problem, "text of forgotten sessions that a repair brought back is not deleted yet; the next start retries");
     }
     if purged.is_ok() && forgotten.len() == sessions.len() {
         let removed = tokio::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
-        tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "forgotten again after a repair");
+        tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "sessions forgotten again after a repair");
     }
 }
 

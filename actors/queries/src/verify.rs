@@ -125,7 +125,7 @@ fn remove(folder: &Path) -> std::io::Result<()> {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.0) {
-            tracing::warn!(folder = %self.0.display(), %error, "folder of a comparison not removed");
+            tracing::warn!(folder = %self.0.display(), %error, "scratch folder of a verification not removed");
         }
     }
 }

@@ -130,7 +130,7 @@ fn build(aside: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progre
     let refused = |refusal| ImportError::Refused { line, refusal };
     match incoming.next() {
         Ok(None) => {}
-        Ok(Some(_)) => return Err(refused(Refusal::Misplaced("something follows its last line"))),
+        Ok(Some(_)) => return Err(refused(Refusal::Misplaced("there is a line after the last one"))),
         Err(refusal) => return Err(refused(refusal)),
     }
     let built = building.finish(&end).map_err(|taking| match taking {

@@ -327,8 +327,8 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
         ("\"whole\":true,\"position\":7", "\"whole\":true,\"position\":6", "end at position 7"),
         ("\"sequence\":2", "\"sequence\":3", "chain hash"),
         ("\"record\":{\"position\":1", "\"format\":2,\"record\":{\"position\":1", "record format 2"),
-        ("why ümläut?", "why?", "not what it is named by"),
-        ("story done", "story gone", "not what it is named by"),
+        ("why ümläut?", "why?", "does not match its name"),
+        ("story done", "story gone", "does not match its name"),
         (&*two, &*three, "another chunk"),
         (&two, &countless, "another chunk"),
         (&manifest.0, &manifest.1, "no event names this conversation"),
@@ -337,8 +337,8 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
         (&missing.0, &missing.1, "no event names what is missing"),
         (&state.0, &state.1, "state_hash"),
         ("\"session\":\"a\",\"manifest\"", "\"session\":\"b\",\"manifest\"", "no event names"),
-        ("\"session\":\"a\",\"manifest\"", "\"session\":\"../a\",\"manifest\"", "no line of an export"),
-        ("\"session\":\"a\",\"chunk\"", "\"session\":\"b\",\"chunk\"", "below no manifest"),
+        ("\"session\":\"a\",\"manifest\"", "\"session\":\"../a\",\"manifest\"", "not a line of an export"),
+        ("\"session\":\"a\",\"chunk\"", "\"session\":\"b\",\"chunk\"", "follows no manifest"),
         ("\"records\":7", "\"records\":8", "records"),
         ("\"items\":2,\"redacted\"", "\"items\":1,\"redacted\"", "items"),
         ("\"redacted\":0", "\"redacted\":1", "redacted"),
@@ -350,7 +350,7 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
         assert!(home.is_empty(), "{to}");
     }
     for (what, changed, expected) in [
-        ("the same twice", format!("{file}{file}"), "follows its last line"),
+        ("the same twice", format!("{file}{file}"), "line after the last one"),
         ("no end", file.lines().filter(|line| !line.contains("\"end\"")).fold(String::new(), join), "no last line"),
         (
             "no note",
@@ -365,7 +365,7 @@ fn each_field_that_says_something_else_is_refused_with_the_reason() {
         ),
         ("nothing", String::new(), "no last line"),
         ("something else", "{\"mood\":\"fine\"}\n".to_owned(), "does not begin"),
-        ("no JSON", "fine\n".to_owned(), "no line of an export"),
+        ("no JSON", "fine\n".to_owned(), "not a line of an export"),
     ] {
         let home = Home::new();
         let error = home.import(&changed).expect_err(what).to_string();

@@ -19,7 +19,7 @@ pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Resul
         None => By::Day,
         Some(name) => By::parse(name).ok_or_else(|| {
             let known = By::ALL.map(By::as_str).join(", ");
-            failure(code::INVALID_PARAMS, format!("nothing is told apart by {name:?}; there are {known}"))
+            failure(code::INVALID_PARAMS, format!("cannot group by {name:?}; there are {known}"))
         })?,
     };
     let (table, now) = (services.table.now(), services.clock.now());

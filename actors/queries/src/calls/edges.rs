@@ -28,7 +28,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
     let stated = graph::memo(&words, Source::Triplet, &group, services.clock.now());
     let Some(said) = stated.assertions.first().cloned() else {
-        return Err(failure(code::INVALID_PARAMS, "the names say nothing that can be kept").into());
+        return Err(failure(code::INVALID_PARAMS, "the names contain no text that can be stored").into());
     };
     let wanted = Wanted { uuid: None, source: Source::Triplet, group, reference_time: None, words };
     let cause = cause(asked.command_id.as_deref());

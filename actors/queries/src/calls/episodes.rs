@@ -236,7 +236,7 @@ fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
         // It was deleted or replaced meanwhile.
         Err(_) if services.table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
         Err(error) => {
-            tracing::warn!(memo = %uuid, %error, "words not readable, left out of the list");
+            tracing::warn!(memo = %uuid, %error, "memo not readable, left out of the list");
             Entry::Unreadable
         }
     }

@@ -72,7 +72,7 @@ fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure
         let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         query::parse_moment(text, now).map(Some).ok_or_else(|| {
             let message = format!(
-                "{name}_{end}: {text:?} is no time; give one like 2026-03-14T09:26:53Z, a date like 2026-03-14, or 7d"
+                "{name}_{end}: {text:?} is not a time; give one like 2026-03-14T09:26:53Z, a date like 2026-03-14, or 7d"
             );
             failure(code::INVALID_PARAMS, message)
         })

@@ -388,8 +388,8 @@ async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, Qu
             Ok::<_, baton_store::chunks::Error>(all)
         })
     });
-    let stored = weighing.await.map_err(|error| internal("conversations cannot be looked at", error))?;
-    Ok(stored.map_err(|error| internal("conversations cannot be looked at", error))?)
+    let stored = weighing.await.map_err(|error| internal("conversations cannot be measured", error))?;
+    Ok(stored.map_err(|error| internal("conversations cannot be measured", error))?)
 }
 
 fn sessions(count: usize) -> String {

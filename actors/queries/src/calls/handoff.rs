@@ -37,7 +37,7 @@ pub(crate) async fn handoff(
         }
         (None, Some(directory)) => {
             let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_or_as_written(&directory));
-            let place = place.await.map_err(|error| super::internal("looking at the directory broke", error))?;
+            let place = place.await.map_err(|error| super::internal("resolving the directory broke", error))?;
             Some(place.project)
         }
         (Some(_), _) => None,

@@ -135,7 +135,7 @@ fn of_session(
 
 fn told(exact: Exact) -> Result<LogRecord, Failure> {
     let unreadable =
-        |what: &dyn std::fmt::Display| internal(&format!("position {} cannot be told", exact.position), what);
+        |what: &dyn std::fmt::Display| internal(&format!("position {} cannot be read", exact.position), what);
     let (format, json) = exact.bytes.split_first().ok_or_else(|| unreadable(&"it is empty"))?;
     let json = std::str::from_utf8(json).map_err(|error| unreadable(&error))?;
     // A valid record is one JSON object without line breaks.

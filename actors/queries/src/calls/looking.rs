@@ -58,7 +58,7 @@ pub(super) async fn look<T: Send + 'static>(
     let how_far = || (looking.done.load(Ordering::Relaxed).min(total), total);
     let looked = told(services, out, "looking at sessions", how_far, working).await;
     drop(given_up_with);
-    Ok(looked?.map_err(|error| internal("looking at transcripts broke", error))?)
+    Ok(looked?.map_err(|error| internal("reading transcripts broke", error))?)
 }
 
 /// Reports progress to the client until the work is done. Cancels it if the client disconnects.

@@ -114,7 +114,7 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         return Err(failure(code::INVALID_PARAMS, message));
     }
     let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
-    let place = place.map_err(|error| internal("looking at the directory broke", error))?;
+    let place = place.map_err(|error| internal("resolving the directory broke", error))?;
     // The note would be in another group than the rest of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
     Ok(place.ok_or_else(|| failure(code::INTERNAL, hung.to_owned()))?.project)
@@ -155,13 +155,13 @@ pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conver
 pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
     let shown = || text.chars().take(60).collect::<String>();
     Uuid::try_parse(text.trim())
-        .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is no uuid", redact(&shown()))))
+        .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is not a uuid", redact(&shown()))))
 }
 
 /// Parses a time, in the grammar of queries.
 fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
-    let wrong = || format!("{:?} is no time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
+    let wrong = || format!("{:?} is not a time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
     query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
 }
 

@@ -34,7 +34,7 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));
-        return Ok(read.await.map_err(|error| internal("reading what was added broke", error))??);
+        return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
     let id = resolve::session(services, &asked.session).await?;
     let Some(row) = services.table.now().get(&id).cloned() else {
@@ -76,7 +76,7 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
 /// A memo as a conversation. Blocks for a disk read.
 fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
     let words = memo::words(services, uuid, added);
-    let words = words.map_err(|error| internal("what was added cannot be read", error))?;
+    let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
     let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(message).collect();

@@ -54,7 +54,7 @@ impl Court {
         let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
         let mut heard =
-            self.searcher.witnesses(&query).map_err(|error| internal("what was tried is not readable", error))?;
+            self.searcher.witnesses(&query).map_err(|error| internal("the outcomes cannot be read", error))?;
         let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
         outcomes::remove_copies(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
         Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
@@ -98,7 +98,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
         let court = Court { searcher, table, settings, project, own };
         judge(&court).and_then(|answer| redacted(&answer))
     });
-    let answer = judging.await.map_err(|error| internal("looking at what was tried broke", error))??;
+    let answer = judging.await.map_err(|error| internal("reading the outcomes broke", error))??;
     Ok((answer, freshness))
 }
 
@@ -116,7 +116,7 @@ pub(super) fn needed<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> 
 }
 
 fn redacted<T: Serialize + DeserializeOwned>(answer: &T) -> Result<T, Failure> {
-    let broke = |error| internal("the answer is not writable", error);
+    let broke = |error| internal("answer not written", error);
     let mut value = serde_json::to_value(answer).map_err(broke)?;
     redact_all(&mut value);
     serde_json::from_value(value).map_err(broke)

@@ -73,7 +73,7 @@ pub(crate) async fn recall(
     let asking_last = looking.own_parts();
     let looking = Looking { freshness: answer::BriefFreshness { asking_last, ..looking.freshness.clone() }, ..looking };
     let looked = tokio::task::spawn_blocking(move || looking.answer());
-    let told = looked.await.map_err(|error| internal("looking broke", error))??;
+    let told = looked.await.map_err(|error| internal("the recall broke", error))??;
     let sessions = told.entries.iter().map(|entry| entry.session_id.clone()).collect();
     recalled(services, &asked.caller, Recalled::Words { words: asked.query, sessions });
     Ok(told)

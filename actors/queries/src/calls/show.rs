@@ -15,8 +15,8 @@ pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result
     if let Some((uuid, added)) = memo::meant(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || memo::show(&services, uuid, &added)).await;
-        let read = read.map_err(|error| internal("reading what was added broke", error))?;
-        return Ok(read.map_err(|error| internal("what was added cannot be read", error))?);
+        let read = read.map_err(|error| internal("reading the memo broke", error))?;
+        return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
     let id = resolve::session(services, &asked.session).await?;
     let table = services.table.now();

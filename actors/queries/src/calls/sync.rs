@@ -81,7 +81,7 @@ struct Candidate {
 
 async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, QueryError> {
     let grown = services.watcher.refresh().await;
-    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
+    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
     let table = services.table.now();
     let (settings, now) = (services.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));

@@ -24,7 +24,7 @@ pub(crate) async fn unindexed(
     out: &Out,
 ) -> Result<answer::Unindexed, QueryError> {
     let grown = services.watcher.refresh().await;
-    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts not looked at: {error}")))?;
+    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let wanted = wanted::all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));

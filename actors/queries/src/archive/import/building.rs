@@ -126,7 +126,9 @@ impl Building {
             return self.begin_with(line).map(|()| None);
         }
         match line {
-            Line::Header(_) => return Err(Refusal::Misplaced("it begins a second time: two files in one?").into()),
+            Line::Header(_) => {
+                return Err(Refusal::Misplaced("it contains a second header: are these two files in one?").into());
+            }
             Line::Record(record) => self.record(record.bytes(), record.chain)?,
             Line::Manifest { session, id, content } => {
                 self.close()?;
@@ -163,10 +165,10 @@ impl Building {
                 self.close()?;
                 let row = self.expected()?.table.get(&session);
                 if row.is_none_or(|row| row.state.phase != Phase::Forgotten) || self.remains.contains_key(&session) {
-                    return Err(Refusal::Misplaced("no event has this session forgotten, or it came already").into());
+                    return Err(Refusal::Misplaced("no event forgets this session, or it came already").into());
                 }
                 if marks.len() > forgotten::MARKS {
-                    return Err(Refusal::Misplaced("it has more fingerprints than are kept of a session").into());
+                    return Err(Refusal::Misplaced("it has more fingerprints than a session can have").into());
                 }
                 let marks = marks.into_iter().map(|mark| mark.0).collect();
                 self.remains.insert(session, ForgottenSession { marks, copy_of });
@@ -198,7 +200,7 @@ impl Building {
     fn record(&mut self, bytes: Vec<u8>, chain: baton_events::envelope::ChainHash) -> Result<(), Taking> {
         let refill = match (&mut self.refill, &self.expected) {
             (Some(refill), None) => refill,
-            _ => return Err(Refusal::Misplaced("events follow conversations").into()),
+            _ => return Err(Refusal::Misplaced("events after conversations").into()),
         };
         if bytes.first() != Some(&baton_events::envelope::FORMAT) {
             return Err(Refusal::Newer(format!("record format {}", bytes.first().copied().unwrap_or(0))).into());
@@ -238,15 +240,15 @@ impl Building {
     fn chunk(&mut self, session: &SessionId, name: ContentHash, items: u64, bytes: u64) -> Result<(), Taking> {
         self.close_chunk()?;
         let open = self.open.as_mut().filter(|open| open.session == *session);
-        let open = open.ok_or(Refusal::Misplaced("it stands below no manifest of its session"))?;
+        let open = open.ok_or(Refusal::Misplaced("it follows no manifest of its session"))?;
         let named = open
             .chunks
             .next()
             .filter(|chunk| chunk.name == name.to_string() && chunk.items == items && chunk.bytes == bytes);
-        let named = named.ok_or(Refusal::Misplaced("its manifest has another chunk there"))?;
+        let named = named.ok_or(Refusal::Misplaced("its manifest names another chunk here"))?;
         // Its lines are buffered until it is complete; each has at least a line break.
         if bytes > LINE_MAX_BYTES as u64 + 1 || items > bytes {
-            return Err(Refusal::Content(format!("a chunk of {items} items and {bytes} bytes is none")).into());
+            return Err(Refusal::Content(format!("a chunk cannot have {items} items and {bytes} bytes")).into());
         }
         (open.chunk, open.items) = (Some(named), items);
         self.close_empty()
@@ -258,7 +260,7 @@ impl Building {
     }
 
     fn item(&mut self, item: &str) -> Result<(), Taking> {
-        let misplaced = Refusal::Misplaced("it stands below no chunk that has room for it");
+        let misplaced = Refusal::Misplaced("it follows no chunk with room for it");
         let open = self.open.as_mut().filter(|open| open.items > 0);
         let Some((open, chunk)) =
             open.and_then(|open| Some((open.chunk.clone()?, open))).map(|(chunk, open)| (open, chunk))
@@ -329,7 +331,7 @@ impl Building {
             ("redacted", end.redacted.to_string(), 0.to_string()),
         ] {
             if said != is {
-                return Err(Refusal::Ends(format!("its {what} is {said}, and what came before it has {is}")).into());
+                return Err(Refusal::Ends(format!("its {what} is {said}, but the lines before it have {is}")).into());
             }
         }
         let log = self.aside.join("log");

@@ -35,7 +35,7 @@ pub(super) async fn to_be_forgotten(
         }
     }
     let grown = services.watcher.refresh().await;
-    let grown = grown.map_err(|error| internal("transcripts not looked at", error))?;
+    let grown = grown.map_err(|error| internal("transcripts could not be checked", error))?;
     if asked.sessions.is_empty() {
         chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
     }
@@ -90,10 +90,7 @@ pub(super) async fn forgotten(
 
 fn check(asked: &ForgetParams) -> Result<(), Failure> {
     if asked.project.as_deref().is_some_and(|project| project.trim().is_empty()) {
-        return Err(failure(
-            code::INVALID_PARAMS,
-            "an empty name is no project's; `baton sessions` lists those there are",
-        ));
+        return Err(failure(code::INVALID_PARAMS, "the name of the project is empty; `baton sessions` lists projects"));
     }
     // With `notes_of` the date applies to the notes.
     let is_range =
