@@ -5,11 +5,11 @@
 //! | `stats` | statistics of the log of a home that no daemon has open |
 //! | `source` | reads the log, from the daemon or from the segments |
 //! | `export`, `spool` | writes the file; buffers conversations |
-//! | `import`, `incoming` | builds a home from the file, line by line |
+//! | `import`, `import_lines` | builds a home from the file, line by line |
 
 mod export;
 mod import;
-mod incoming;
+mod import_lines;
 mod source;
 mod spool;
 mod stats;

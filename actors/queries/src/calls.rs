@@ -15,12 +15,11 @@ mod explain;
 mod facts;
 mod fix;
 mod forget;
-mod found;
+mod graph_search;
 mod handoff;
 mod hook;
 mod how;
 mod log;
-mod looking;
 mod memory;
 mod messages;
 mod nodes;
@@ -40,6 +39,7 @@ mod timeline;
 mod tool;
 mod track;
 mod tracking;
+mod transcript_scan;
 mod unindexed;
 mod vault;
 mod vectors;
@@ -59,7 +59,7 @@ use serde_json::value::RawValue;
 pub use presence::presence;
 
 use super::Services;
-use super::client::{Out, QueryError, failure, params};
+use super::client::{ClientRef, QueryError, failure, params};
 
 pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
     failure(code::INTERNAL, format!("{what}: {error}"))
@@ -84,7 +84,7 @@ pub async fn call(
     name: &str,
     raw: Option<&RawValue>,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     if *services.stop.borrow() {
         return Err(stopping().into());
@@ -99,7 +99,7 @@ pub async fn call(
     if name != method::HOOK {
         directories::look(raw).await;
     }
-    let called = caught(dispatch(name, raw, services, out)).await;
+    let called = caught(dispatch(name, raw, services, client)).await;
     match called {
         // While the daemon stops, internal errors come from actors that have ended.
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
@@ -130,10 +130,10 @@ async fn dispatch(
     name: &str,
     raw: Option<&RawValue>,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     match name {
-        method::SEARCH => result(&search::search(params(raw)?, services, out).await?),
+        method::SEARCH => result(&search::search(params(raw)?, services, client).await?),
         method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, services)),
         method::SHOW => result(&show::show(&params(raw)?, services).await?),
@@ -141,40 +141,40 @@ async fn dispatch(
         method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
         method::CLOSE => result(&close::close(params(raw)?, services).await?),
         method::STATUS => result(&status::status(services).await?),
-        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, out).await?),
-        method::SYNC => result(&sync::sync(params(raw)?, services, out).await?),
+        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, client).await?),
+        method::SYNC => result(&sync::sync(params(raw)?, services, client).await?),
         method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
         method::TRACK => result(&track::track(params(raw)?, services).await?),
         method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
-        method::FORGET => result(&forget::forget(params(raw)?, services, out).await?),
-        method::REINDEX => result(&reindex::reindex(params(raw)?, services, out).await?),
-        method::ENRICH => result(&enrich::enrich(params(raw)?, services, out).await?),
+        method::FORGET => result(&forget::forget(params(raw)?, services, client).await?),
+        method::REINDEX => result(&reindex::reindex(params(raw)?, services, client).await?),
+        method::ENRICH => result(&enrich::enrich(params(raw)?, services, client).await?),
         method::COSTS => result(&costs::costs(params(raw)?, services).await?),
         method::CONFIG => result(&config::config(params(raw)?, services).await?),
-        method::NODES => result(&nodes::nodes(params(raw)?, services, out).await?),
-        method::FACTS => result(&facts::facts(params(raw)?, services, out).await?),
-        method::EPISODES => result(&episodes::episodes(params(raw)?, services, out).await?),
-        method::HOW => result(&how::how(params(raw)?, services, out).await?),
-        method::FIX => result(&fix::fix(params(raw)?, services, out).await?),
-        method::BLAME => result(&blame::blame(params(raw)?, services, out).await?),
-        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, out).await?),
+        method::NODES => result(&nodes::nodes(params(raw)?, services, client).await?),
+        method::FACTS => result(&facts::facts(params(raw)?, services, client).await?),
+        method::EPISODES => result(&episodes::episodes(params(raw)?, services, client).await?),
+        method::HOW => result(&how::how(params(raw)?, services, client).await?),
+        method::FIX => result(&fix::fix(params(raw)?, services, client).await?),
+        method::BLAME => result(&blame::blame(params(raw)?, services, client).await?),
+        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, client).await?),
         method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
-        method::RECALL => result(&recall::recall(params(raw)?, services, out).await?),
-        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, out).await?),
+        method::RECALL => result(&recall::recall(params(raw)?, services, client).await?),
+        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, client).await?),
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
-        method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, out).await?),
-        method::LOG_COMPACT => result(&compact::compact(services, out).await?),
+        method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, client).await?),
+        method::LOG_COMPACT => result(&compact::compact(services, client).await?),
         method::HOOK => result(&hook::hook(params(raw)?, services).await?),
         method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
         method::HOOK_STATS => result(&hook::stats(services).await?),
-        method::HANDOFF => result(&handoff::handoff(params(raw)?, services, out).await?),
+        method::HANDOFF => result(&handoff::handoff(params(raw)?, services, client).await?),
         method::VAULT_STATUS => result(&vault::status(services).await),
-        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, out).await?),
-        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, out).await?),
-        method::VAULT_VERIFY => result(&vault::verify(services, out).await?),
+        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, client).await?),
+        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, client).await?),
+        method::VAULT_VERIFY => result(&vault::verify(services, client).await?),
         method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
-        method::TOOL => result(&tool::call(params(raw)?, services, out).await?),
+        method::TOOL => result(&tool::call(params(raw)?, services, client).await?),
         method::STOP => {
             tracing::info!("stop requested");
             services.stop.send_replace(true);

@@ -21,7 +21,7 @@ pub trait Client: Send + Sync {
 }
 
 /// Receives the progress of a call.
-pub type Out = Arc<dyn Client>;
+pub type ClientRef = Arc<dyn Client>;
 
 /// Why a call has no result.
 pub enum QueryError {

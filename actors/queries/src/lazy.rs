@@ -2,7 +2,7 @@
 
 mod closing;
 mod coverage;
-pub(super) mod wanted;
+pub(super) mod stale;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use uuid::Uuid;
 
 use self::closing::Closing;
 pub(super) use self::coverage::{catch_up, covered, holds_up};
-use self::wanted::Wanted;
-use super::client::{Out, QueryError, failure};
+use self::stale::Wanted;
+use super::client::{ClientRef, QueryError, failure};
 use super::{SESSIONS_NAMED, Services};
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
@@ -139,7 +139,7 @@ pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
 }
 
 /// Waits until the discovered history is read, and reports progress to the client.
-pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(), QueryError> {
+pub(super) async fn wait_for_history(services: &Services, client: &ClientRef) -> Result<(), QueryError> {
     // The watcher answers after its first full scan, by when it has passed the results to the supervisor; the
     // supervisor answers once it has queued them.
     let _ = services.watcher.overview().await;
@@ -169,11 +169,11 @@ pub(super) async fn wait_for_history(services: &Services, out: &Out) -> Result<(
                 return Ok(());
             }
         }
-        if out.is_closed() {
+        if client.is_closed() {
             return Err(QueryError::ClientGone);
         }
         if to_tell {
-            out.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
+            client.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
         }
         tokio::select! {
             is_time = progress_or_time(&mut progress, &mut tell) => to_tell = is_time,
@@ -194,7 +194,7 @@ async fn only_growing(services: &Services) -> bool {
     let now = services.clock.now();
     let is_growing = |file: &FileSeen| {
         let state = table.get(&file.session).map(|row| &row.state);
-        state.is_some_and(|state| wanted::is_large_growing(state, file, now) || !settings.reads(state))
+        state.is_some_and(|state| stale::is_large_growing(state, file, now) || !settings.reads(state))
     };
     unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
 }
@@ -282,7 +282,7 @@ fn left_out(hung: &[PathBuf]) -> Option<String> {
 /// are read regardless of time; beyond that as many as the configured time budget allows, with `all` everything. If
 /// more than that are to be read for the first time, nothing is awaited beyond the budget. The rest goes to the front
 /// of the backlog.
-pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> Result<Step, QueryError> {
+pub(super) async fn step(services: &Arc<Services>, client: &ClientRef, ask: Ask<'_>) -> Result<Step, QueryError> {
     let budget = services.settings.now().lazy_budget;
     let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
     // Without the watcher the query is answered from what is indexed.
@@ -300,13 +300,13 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
     // During a scan of very many files the number of new ones is unknown.
     let is_unknown = not_looked.is_some() && services.watcher.is_large();
     let choosing = tokio::task::spawn_blocking(move || {
-        let mut chosen = wanted::all(&table, &settings, now, grown);
+        let mut chosen = stale::all(&table, &settings, now, grown);
         if is_backfill(&chosen) {
             // Somebody works in sessions that were read before, so they come first.
             chosen.sort_by_key(|wanted| wanted.is_new);
         }
         if let Some(project) = project {
-            wanted::project_first(&table, &project, &mut chosen);
+            stale::project_first(&table, &project, &mut chosen);
         }
         chosen
     });
@@ -345,7 +345,7 @@ pub(super) async fn step(services: &Arc<Services>, out: &Out, ask: Ask<'_>) -> R
         (false, true) => (Vec::new(), chosen),
     };
     step.pending += beyond;
-    Closing::new(services, out, step, first, rest, until).run().await
+    Closing::new(services, client, step, first, rest, until).run().await
 }
 
 /// Returns true if so many sessions are to be read for the first time that no query waits for them.

@@ -18,7 +18,7 @@ use super::rate::Rate;
 use baton_base::limits;
 use baton_queries::Services;
 use baton_queries::calls;
-use baton_queries::client::{Client, Out, QueryError, failure, params, redacted};
+use baton_queries::client::{Client, ClientRef, QueryError, failure, params, redacted};
 use baton_tracking::hooks::Present;
 
 /// Limit of queued lines. A client that calls a lot without reading its answers must wait.
@@ -268,7 +268,7 @@ async fn answer(
         );
         return fail(out, request.id, failure(code::OTHER_VERSION, message)).await;
     }
-    let client: Out = Arc::new(out.clone());
+    let client: ClientRef = Arc::new(out.clone());
     let called = match request.method.as_str() {
         // Applies to the connection, for as long as it lasts.
         method::PRESENCE => calls::presence(request.params, present, services, &client),

@@ -5,7 +5,7 @@
 //! the log last. Until that last rename the home has no events, and the next import or daemon removes what an
 //! interrupted import left.
 
-mod building;
+mod home_builder;
 
 use std::fs;
 use std::io::{self, BufRead};
@@ -16,8 +16,8 @@ use baton_events::projection::table;
 use baton_events::schema::export::End;
 use baton_protocol::Progress;
 
-use self::building::{Building, Taking};
-use super::incoming::Incoming;
+use self::home_builder::{Building, Taking};
+use super::import_lines::Incoming;
 use super::{ImportError, Refusal, report_progress};
 use baton_base::durable;
 use baton_journal::Fold;

@@ -9,7 +9,7 @@ use baton_protocol::{BlameParams, Failure, answer};
 use super::QueryError;
 use super::outcome_query::{Court, Heard, entries, judged, needed};
 use crate::Services;
-use crate::client::Out;
+use crate::client::ClientRef;
 use baton_memory::Selector;
 
 /// Most sessions that are read.
@@ -28,7 +28,7 @@ fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure
 pub(crate) async fn blame(
     asked: BlameParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Blame, QueryError> {
     let path = needed(&asked.path, "the path")?.to_owned();
     let limit = entries(asked.limit, LISTED);
@@ -63,6 +63,6 @@ pub(crate) async fn blame(
         Ok(answer::Blame::default())
     };
     let question = (asked.path.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;
+    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
     Ok(answer::Blame { freshness, ..told })
 }

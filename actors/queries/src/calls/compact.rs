@@ -5,21 +5,21 @@ use std::sync::Arc;
 use baton_protocol::{answer, code};
 
 use super::QueryError;
-use super::looking::told_of;
-use super::verify::{GivenUpWith, Under};
+use super::transcript_scan::with_kinds_of_progress;
+use super::verify::{CancelOnDrop, WorkProgress};
 use crate::Services;
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::compaction;
 use crate::compaction::Error;
 use baton_journal::CompactError;
 
-pub(crate) async fn compact(services: &Arc<Services>, out: &Out) -> Result<answer::Compact, QueryError> {
-    let under = Arc::new(Under::default());
-    let given_up_with = GivenUpWith(under.clone());
-    under.way("looking through conversations", 0, 0);
+pub(crate) async fn compact(services: &Arc<Services>, client: &ClientRef) -> Result<answer::Compact, QueryError> {
+    let under = Arc::new(WorkProgress::default());
+    let given_up_with = CancelOnDrop(under.clone());
+    under.report("looking through conversations", 0, 0);
     let working = under.clone();
-    let work = compaction::compact(services, move |done, total| working.way("rewriting the index", done, total));
-    let compacted = told_of(services, out, || under.progress(), work).await;
+    let work = compaction::compact(services, move |done, total| working.report("rewriting the index", done, total));
+    let compacted = with_kinds_of_progress(services, client, || under.progress(), work).await;
     drop(given_up_with);
     compacted?.map_err(|error| {
         let code = match error {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::memory::{findable, refused, session_of, uuid, wiped};
 use super::search::{Ready, ready};
 use super::{QueryError, cause, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
@@ -75,12 +75,12 @@ fn unknown(services: &Services, uuid: Uuid) -> Failure {
 pub(crate) async fn clear(
     asked: ClearGraphParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<(answer::ClearGraph, bool), QueryError> {
     // What has been written by now is cleared too, indexed or not.
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };
-    let Ready { freshness, .. } = ready(services, out, ask).await?;
+    let Ready { freshness, .. } = ready(services, client, ask).await?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (sessions, notes) = held(&table, &groups);

@@ -11,9 +11,9 @@ use baton_events::session::{CloseReason, Phase, State, last_sign};
 use baton_protocol::{EnrichParams, Progress, answer, code};
 use tokio::task::JoinSet;
 
-use super::looking::told_of;
+use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, enrichment};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
@@ -25,7 +25,7 @@ const FAILURES: u64 = 3;
 pub(crate) async fn enrich(
     asked: EnrichParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Enrich, QueryError> {
     if services.settings.now().llm.is_none() {
         let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
@@ -97,10 +97,10 @@ pub(crate) async fn enrich(
         }
         waiting.len() as u64
     };
-    let left = told_of(services, out, progress, working).await?;
+    let left = with_kinds_of_progress(services, client, progress, working).await?;
     sum.usd = super::enrichment::dollars(nanos.load(Ordering::Relaxed));
     let position = services.table.now().position();
-    lazy::catch_up(services, out, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
+    lazy::catch_up(services, client, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
     sum.message = message(&sum, left, services.settings.now().llm.as_ref());
     Ok(sum)

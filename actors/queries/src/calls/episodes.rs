@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use super::search::{Ready, asking, ready};
 use super::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, answers, graph, lazy, memo as added, page, resolve};
 
 /// Ends an episode that is too long for one answer.
@@ -41,21 +41,21 @@ type Key = (Reverse<i64>, SessionId);
 pub(crate) async fn episodes(
     asked: EpisodesParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Episodes, QueryError> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let asking = asking(services, &asked.caller, "");
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { freshness, .. } = ready(services, out, ask).await?;
+    let Ready { freshness, .. } = ready(services, client, ask).await?;
     for name in asked.uuids.iter().filter(|name| name.len() >= SHORT_ID_CHARS) {
         resolve::not_ambiguous(services, name).await?;
     }
     let table = services.table.now();
     let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let (reading, telling) = (services.clone(), out.clone());
+    let (reading, telling) = (services.clone(), client.clone());
     let limit = page::entries(asked.limit);
     let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();

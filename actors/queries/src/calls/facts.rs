@@ -8,8 +8,8 @@ use baton_graph::Relation;
 use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
 
 use super::QueryError;
-use super::found::{Found, Wanted, found};
-use crate::client::{Out, failure};
+use super::graph_search::{Criteria, ResultPage, search_graph};
+use crate::client::{ClientRef, failure};
 use crate::family::facts::Sight;
 use crate::{Services, graph};
 use baton_memory::Window;
@@ -21,15 +21,15 @@ const NAME_CHARS: usize = 100;
 pub(crate) async fn facts(
     asked: FactsParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Facts, QueryError> {
-    let wanted = wanted(&asked, services.clock.now())?;
+    let wanted = criteria(&asked, services.clock.now())?;
     let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // The texts bind a cursor to its query.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
-    let found = found(method::FACTS, asked, wanted, services, out, Sight::facts, graph::fact).await?;
-    let Found { entries: facts, freshness, next_cursor } = found;
+    let found = search_graph(method::FACTS, asked, wanted, services, client, Sight::facts, graph::fact).await?;
+    let ResultPage { entries: facts, freshness, next_cursor } = found;
     let message = match (facts.is_empty(), unknown.is_empty()) {
         (false, _) => "Facts retrieved successfully".to_owned(),
         (true, true) => "No relevant facts found".to_owned(),
@@ -43,11 +43,11 @@ pub(crate) async fn facts(
 }
 
 /// Parses the filters.
-fn wanted(asked: &FactsParams, now: Timestamp) -> Result<Wanted, Failure> {
-    let mut wanted = Wanted {
+fn criteria(asked: &FactsParams, now: Timestamp) -> Result<Criteria, Failure> {
+    let mut wanted = Criteria {
         valid: window("valid_at", &asked.valid, now)?,
         invalid: window("invalid_at", &asked.invalid, now)?,
-        ..Wanted::default()
+        ..Criteria::default()
     };
     for name in asked.relations.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         // An agent may have named its facts freely, even like one of our relations.
@@ -92,19 +92,19 @@ mod tests {
             ..FactsParams::default()
         };
         let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
-        let wanted = |asked: &FactsParams| wanted(asked, now);
-        let found = wanted(&asked(&["decided", "MY_OWN"], "2026-03-14")).unwrap();
+        let parse = |asked: &FactsParams| criteria(asked, now);
+        let found = parse(&asked(&["decided", "MY_OWN"], "2026-03-14")).unwrap();
         assert_eq!(
             (found.relations.as_slice(), found.names.as_slice()),
             (&[Relation::Decided][..], &["DECIDED".to_owned(), "MY_OWN".to_owned()][..])
         );
         assert!(found.valid.is_open() && found.invalid.after.is_some());
-        let refused = wanted(&asked(&[], "soon")).unwrap_err();
+        let refused = parse(&asked(&[], "soon")).unwrap_err();
         assert!(
             refused.message.contains("invalid_at_after") && refused.message.contains("soon"),
             "{}",
             refused.message
         );
-        assert_eq!(wanted(&asked(&["a\nb"], "")).unwrap_err().code, code::INVALID_PARAMS);
+        assert_eq!(parse(&asked(&["a\nb"], "")).unwrap_err().code, code::INVALID_PARAMS);
     }
 }

@@ -9,7 +9,7 @@ use baton_redaction::redact;
 use super::QueryError;
 use super::outcome_query::{entries, judged, needed};
 use crate::Services;
-use crate::client::Out;
+use crate::client::ClientRef;
 use baton_memory::Selector;
 
 /// Most sessions that are read: those that contain the rarest words of the error.
@@ -18,7 +18,11 @@ const SESSIONS: usize = 200;
 const MATCHES: usize = 3;
 
 /// Searches for the line that states the error; if nothing resembles it, for the whole text.
-pub(crate) async fn fix(asked: FixParams, services: &Arc<Services>, out: &Out) -> Result<answer::Fix, QueryError> {
+pub(crate) async fn fix(
+    asked: FixParams,
+    services: &Arc<Services>,
+    client: &ClientRef,
+) -> Result<answer::Fix, QueryError> {
     // Stored text is redacted, so the query must be redacted as well.
     let text = redact(needed(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
@@ -32,6 +36,6 @@ pub(crate) async fn fix(asked: FixParams, services: &Arc<Services>, out: &Out) -
         if told.matches.is_empty() { look(&text) } else { Ok(told) }
     };
     let question = (asked.error.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;
+    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
     Ok(answer::Fix { freshness, ..told })
 }

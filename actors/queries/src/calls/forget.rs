@@ -8,13 +8,13 @@
 //!
 //! - It waits for a running `log verify`, 10 minutes at most.
 
-mod aside;
-mod chosen;
-mod earlier;
-mod family;
+mod earlier_attempt;
+mod fingerprints;
+mod forks;
 mod hidden;
 mod notes;
-mod remains;
+mod selection;
+mod set_aside;
 mod targets;
 
 use std::collections::BTreeSet;
@@ -30,18 +30,18 @@ use baton_redaction::redact;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::looking::told_of;
+use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
-use crate::client::Out;
+use crate::client::ClientRef;
 use crate::session_states_file;
 use crate::{SESSIONS_NAMED, Services};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_store::chunks::Removed;
 use baton_tracking::session::{Switch, Switched};
-use earlier::Earlier;
+use earlier_attempt::EarlierAttempt;
 use hidden::Hidden;
-use targets::{Chosen, Target};
+use targets::{Selection, Target};
 
 /// Most transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
@@ -52,27 +52,27 @@ const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export
 pub(crate) async fn forget(
     asked: ForgetParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Forget, QueryError> {
     let mut asked = asked;
-    let earlier = Arc::new(Earlier::of(&asked, services).await?);
+    let earlier = Arc::new(EarlierAttempt::find(&asked, services).await?);
     let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
     let mut note_ids = Vec::new();
     let is_named = !asked.sessions.is_empty();
-    let mut chosen = match asked.undo {
+    let mut selection = match asked.undo {
         true => {
-            (hidden, asked.sessions) = hidden::chosen(&asked, services, &earlier)?;
+            (hidden, asked.sessions) = hidden::select(&asked, services, &earlier)?;
             match is_named && asked.sessions.is_empty() {
-                true => Chosen::default(),
-                false => chosen::forgotten(&asked, services, &earlier).await?,
+                true => Selection::default(),
+                false => selection::select_to_restore(&asked, services, &earlier).await?,
             }
         }
         false => {
             (notes, asked.sessions) = notes::named(services, &asked, &earlier);
             note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
             match is_named && asked.sessions.is_empty() {
-                true => Chosen::default(),
-                false => chosen::to_be_forgotten(&asked, services, out).await?,
+                true => Selection::default(),
+                false => selection::select_to_forget(&asked, services, client).await?,
             }
         }
     };
@@ -80,33 +80,33 @@ pub(crate) async fn forget(
     if !asked.undo {
         // What was deleted but not yet wiped is wiped before the call answers again.
         notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
-        let more = earlier.sessions.iter().filter(|id| !chosen.has(id)).cloned();
+        let more = earlier.sessions.iter().filter(|id| !selection.contains(id)).cloned();
         let more: Vec<Target> =
             more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::of(id) }).collect();
-        chosen.also.extend(more);
+        selection.also.extend(more);
     }
-    let back = chosen.sessions.len();
-    let shown = Chosen {
-        sessions: chosen.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
-        ..chosen.clone()
+    let back = selection.sessions.len();
+    let shown = Selection {
+        sessions: selection.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
+        ..selection.clone()
     };
-    let mut told = told(services, &shown).await;
-    told.notes = notes.len() as u64;
-    told.note_ids = note_ids;
-    told.found_again = hidden.count() as u64;
-    told.dry_run = asked.dry_run;
-    told.later = later(services, &asked, &told);
+    let mut outcome = answer_for(services, &shown).await;
+    outcome.notes = notes.len() as u64;
+    outcome.note_ids = note_ids;
+    outcome.found_again = hidden.count() as u64;
+    outcome.dry_run = asked.dry_run;
+    outcome.later = later_sessions_note(services, &asked, &outcome);
     if asked.dry_run {
         if !asked.undo {
-            let stored = stored(services, &chosen).await?;
-            (told.files, told.bytes, told.estimated) = (stored.files, stored.bytes, true);
+            let stored = measure_stored(services, &selection).await?;
+            (outcome.files, outcome.bytes, outcome.estimated) = (stored.files, stored.bytes, true);
         }
-        told.message = if asked.undo { would_restore(&told, back) } else { would(&told) };
-        return Ok(told);
+        outcome.message = if asked.undo { undo_dry_run_message(&outcome, back) } else { dry_run_message(&outcome) };
+        return Ok(outcome);
     }
     let work = Arc::new(Work::default());
     let (working, services_then, before) = (work.clone(), services.clone(), earlier.clone());
-    let targets: Vec<Target> = chosen.sessions.into_iter().chain(chosen.also).collect();
+    let targets: Vec<Target> = selection.sessions.into_iter().chain(selection.also).collect();
     // A task of its own, so that it does not stop half-way when the client disconnects.
     let carried_out = tokio::spawn(async move {
         match asked.undo {
@@ -116,7 +116,7 @@ pub(crate) async fn forget(
                 done
             }
             false => {
-                let unkept = if asked.only { None } else { remains::keep(&services_then, &targets).await.err() };
+                let unkept = if asked.only { None } else { fingerprints::keep(&services_then, &targets).await.err() };
                 let mut done = carry_out(&services_then, targets, notes, &before, &working).await;
                 done.problems
                     .extend(unkept.map(|why| format!("copies that are made later will not be known as such: {why}")));
@@ -124,16 +124,16 @@ pub(crate) async fn forget(
             }
         }
     });
-    let done = told_of(services, out, || work.progress(), carried_out).await?;
+    let done = with_kinds_of_progress(services, client, || work.progress(), carried_out).await?;
     let done = done.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
-    told.files = done.removed.files;
-    told.bytes = done.removed.bytes;
-    told.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
-    told.message = match asked.undo {
-        true => restored_message(&told, back, &done, &earlier),
-        false => forgotten_message(&told, &done),
+    outcome.files = done.removed.files;
+    outcome.bytes = done.removed.bytes;
+    outcome.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
+    outcome.message = match asked.undo {
+        true => restored_message(&outcome, back, &done, &earlier),
+        false => forgotten_message(&outcome, &done),
     };
-    Ok(told)
+    Ok(outcome)
 }
 
 /// Progress of the call.
@@ -179,7 +179,7 @@ async fn carry_out(
     services: &Arc<Services>,
     targets: Vec<Target>,
     notes: Vec<Uuid>,
-    earlier: &Earlier,
+    earlier: &EarlierAttempt,
     work: &Work,
 ) -> Done {
     let mut done = Done::default();
@@ -249,7 +249,13 @@ pub(super) async fn wipe_note(services: &Arc<Services>, note: Uuid, position: Po
     wipe_aside(services, &note).await.map(drop)
 }
 
-async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, earlier: &Earlier, work: &Work) -> Done {
+async fn restore(
+    services: &Arc<Services>,
+    targets: Vec<Target>,
+    more: usize,
+    earlier: &EarlierAttempt,
+    work: &Work,
+) -> Done {
     let mut done = Done::default();
     work.begin(targets.len() + more);
     if targets.is_empty() {
@@ -266,7 +272,7 @@ async fn restore(services: &Arc<Services>, targets: Vec<Target>, more: usize, ea
         }
         work.step();
     }
-    if let Err(problem) = remains::lift(services, restored).await {
+    if let Err(problem) = fingerprints::lift(services, restored).await {
         done.problems.push(format!(
             "copies of it are forgotten when they are found, until the daemon is started again: {problem}"
         ));
@@ -284,7 +290,7 @@ async fn wipe_aside(services: &Arc<Services>, sessions: &[SessionId]) -> Result<
     let (home, sessions) = (services.home.clone(), sessions.to_vec());
     let wiping = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        aside::wipe(&home, &sessions)
+        set_aside::wipe(&home, &sessions)
     });
     wiping.await.map_err(|error| error.to_string())?
 }
@@ -311,7 +317,7 @@ fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address
 }
 
 /// The sessions that go or come back, as wire types.
-async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
+async fn answer_for(services: &Arc<Services>, selection: &Selection) -> answer::Forget {
     let table = services.table.now();
     let unknown = State::default();
     let out = |text: &str| redact(text).into_owned();
@@ -345,15 +351,16 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
             .and_then(|state| state.place.map(|place| out(&place.project)))
             .or(target.project.as_deref().map(out)),
     };
-    let paths: Vec<String> = chosen.sessions.iter().chain(&chosen.also).filter_map(path_of).take(TRANSCRIPTS).collect();
+    let paths: Vec<String> =
+        selection.sessions.iter().chain(&selection.also).filter_map(path_of).take(TRANSCRIPTS).collect();
     let there = tokio::task::spawn_blocking(move || -> Vec<String> {
         paths.into_iter().filter(|path| std::path::Path::new(path).exists()).collect()
     });
     answer::Forget {
         status: "success".to_owned(),
-        sessions: chosen.sessions.iter().map(row).collect(),
-        also: chosen.also.iter().map(also).collect(),
-        left: chosen.left.iter().map(also).collect(),
+        sessions: selection.sessions.iter().map(row).collect(),
+        also: selection.also.iter().map(also).collect(),
+        left: selection.left.iter().map(also).collect(),
         kept_elsewhere: ELSEWHERE.to_owned(),
         transcripts: there.await.unwrap_or_default().iter().map(|path| out(path)).collect(),
         ..answer::Forget::default()
@@ -361,13 +368,13 @@ async fn told(services: &Arc<Services>, chosen: &Chosen) -> answer::Forget {
 }
 
 /// The note on future sessions of a project; empty if none of it is read any more.
-fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> String {
+fn later_sessions_note(services: &Services, asked: &ForgetParams, outcome: &answer::Forget) -> String {
     let (table, settings) = (services.table.now(), services.settings.now());
     let is_read = |row: &&answer::ForgetRow| {
         let known = SessionId::new(&row.session_id).and_then(|id| table.get(&id));
         known.is_none_or(|known| !settings.excludes(&known.state))
     };
-    let read = told.sessions.iter().filter(is_read).filter_map(|row| row.project.as_deref());
+    let read = outcome.sessions.iter().filter(is_read).filter_map(|row| row.project.as_deref());
     let projects: BTreeSet<&str> = read.filter(|_| asked.project.is_some() && !asked.undo).collect();
     let Some(first) = projects.first() else { return String::new() };
     let directories = serde_json::to_string(&projects).unwrap_or_default();
@@ -379,8 +386,9 @@ fn later(services: &Services, asked: &ForgetParams, told: &answer::Forget) -> St
 }
 
 /// What is stored in conversations and notes.
-async fn stored(services: &Arc<Services>, chosen: &Chosen) -> Result<Removed, QueryError> {
-    let ids: Vec<SessionId> = chosen.sessions.iter().chain(&chosen.also).map(|target| target.id.clone()).collect();
+async fn measure_stored(services: &Arc<Services>, selection: &Selection) -> Result<Removed, QueryError> {
+    let ids: Vec<SessionId> =
+        selection.sessions.iter().chain(&selection.also).map(|target| target.id.clone()).collect();
     let chunks = services.chunks.clone();
     let weighing = tokio::task::spawn_blocking(move || {
         ids.iter().try_fold(Removed::default(), |mut all, id| {
@@ -396,13 +404,13 @@ fn sessions(count: usize) -> String {
     if count == 1 { "1 session".to_owned() } else { format!("{count} sessions") }
 }
 
-fn would(told: &answer::Forget) -> String {
-    let count = match told.sessions.len() + told.also.len() {
-        0 if told.notes == 0 => return "nothing fits: there is nothing to forget".to_owned(),
-        0 => notes::counted(told.notes),
-        several => format!("{}{}", sessions(several), notes::told(told.notes)),
+fn dry_run_message(outcome: &answer::Forget) -> String {
+    let count = match outcome.sessions.len() + outcome.also.len() {
+        0 if outcome.notes == 0 => return "nothing fits: there is nothing to forget".to_owned(),
+        0 => notes::counted(outcome.notes),
+        several => format!("{}{}", sessions(several), notes::suffix(outcome.notes)),
     };
-    let (files, bytes) = (told.files, told.bytes);
+    let (files, bytes) = (outcome.files, outcome.bytes);
     let noun = if files == 1 { "file" } else { "files" };
     format!(
         "{count} would be forgotten, with {files} {noun} of conversations and notes ({bytes} bytes as they are now) and what \
@@ -411,14 +419,14 @@ fn would(told: &answer::Forget) -> String {
 }
 
 /// Message of an undo's dry run. `back`: number of forgotten sessions among them.
-fn would_restore(told: &answer::Forget, back: usize) -> String {
-    match parts(back, told.found_again, "would be no longer forgotten", "would be found again") {
-        told if told.is_empty() => "nothing fits: nothing such is forgotten, deleted or cleared".to_owned(),
-        told => format!("{told}; nothing was changed"),
+fn undo_dry_run_message(outcome: &answer::Forget, back: usize) -> String {
+    match restored_parts(back, outcome.found_again, "would be no longer forgotten", "would be found again") {
+        text if text.is_empty() => "nothing fits: nothing such is forgotten, deleted or cleared".to_owned(),
+        text => format!("{text}; nothing was changed"),
     }
 }
 
-fn parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) -> String {
+fn restored_parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) -> String {
     let back = (back > 0).then(|| format!("{} {forgotten}", sessions(back)));
     let again = (found_again > 0).then(|| {
         let noun =
@@ -428,29 +436,29 @@ fn parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) -> String
     back.into_iter().chain(again).collect::<Vec<_>>().join("; ")
 }
 
-fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
+fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String {
     if !done.problems.is_empty() {
-        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+        return redact(&format!("not everything is done: {}", join_first(&done.problems))).into_owned();
     }
-    if told.sessions.is_empty() && told.notes == 0 {
-        return would(told);
+    if outcome.sessions.is_empty() && outcome.notes == 0 {
+        return dry_run_message(outcome);
     }
-    if told.sessions.is_empty() {
+    if outcome.sessions.is_empty() {
         return format!(
             "{} deleted for good: no file of Baton's home has that text any more",
-            notes::counted(told.notes)
+            notes::counted(outcome.notes)
         );
     }
     let (file, theirs) = match done.theirs.is_empty() {
         true => ("file", String::new()),
         false => {
-            let notes = redact(&listed(&done.theirs)).into_owned();
+            let notes = redact(&join_first(&done.theirs)).into_owned();
             let stays = "What people wrote in these notes stays there, with the lines of blocks that they changed";
             ("other file", format!(". {stays}, and may tell of it: {notes}"))
         }
     };
-    let lasting = if told.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
-    let count = told.sessions.len() + told.also.len();
+    let lasting = if outcome.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
+    let count = outcome.sessions.len() + outcome.also.len();
     let already = match done.already {
         0 => String::new(),
         all if all as usize == count => " (as before)".to_owned(),
@@ -460,20 +468,20 @@ fn forgotten_message(told: &answer::Forget, done: &Done) -> String {
         "{}{} forgotten{already}: no {file} of Baton's home has that text any more, and no transcript of it is read again; `baton \
          forget --undo` lifts that{lasting}{theirs}",
         sessions(count),
-        notes::told(told.notes)
+        notes::suffix(outcome.notes)
     )
 }
 
 /// Message of an undo. `back`: number of sessions that were forgotten.
-fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &Earlier) -> String {
+fn restored_message(outcome: &answer::Forget, back: usize, done: &Done, earlier: &EarlierAttempt) -> String {
     if !done.problems.is_empty() {
-        return redact(&format!("not everything is done: {}", listed(&done.problems))).into_owned();
+        return redact(&format!("not everything is done: {}", join_first(&done.problems))).into_owned();
     }
-    if back == 0 && told.found_again == 0 && earlier.group {
+    if back == 0 && outcome.found_again == 0 && earlier.group {
         return "what was cleared is found again: this call had done that when the daemon ended over it".to_owned();
     }
-    if back == 0 && told.found_again == 0 {
-        return would_restore(told, back);
+    if back == 0 && outcome.found_again == 0 {
+        return undo_dry_run_message(outcome, back);
     }
     let gone = match done.gone {
         0 => "no longer forgotten, read anew from the start".to_owned(),
@@ -484,12 +492,12 @@ fn restored_message(told: &answer::Forget, back: usize, done: &Done, earlier: &E
             "no longer forgotten, read anew from the start; of {some} the transcript is not there any more, so nothing comes back"
         ),
     };
-    let again = if told.found_again == 1 { "is found again" } else { "are found again" };
-    parts(back, told.found_again, &gone, again)
+    let again = if outcome.found_again == 1 { "is found again" } else { "are found again" };
+    restored_parts(back, outcome.found_again, &gone, again)
 }
 
 /// Joins the first problems, with the number of the others.
-fn listed(problems: &[String]) -> String {
+fn join_first(problems: &[String]) -> String {
     let more = problems.len().saturating_sub(SESSIONS_NAMED);
     let mut named = problems.iter().take(SESSIONS_NAMED).cloned().collect::<Vec<_>>().join("; ");
     if more > 0 {

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::QueryError;
 use super::search::asking;
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
 
 /// Longest wait for a session that is being indexed.
@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(10);
 pub(crate) async fn handoff(
     asked: HandoffParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Handoff, QueryError> {
     let directory = asked.caller.directory.clone();
     let known = || {
@@ -46,7 +46,7 @@ pub(crate) async fn handoff(
     let _asking = services.throttle.begin_question();
     let asking = asking(services, &asked.caller, "");
     let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
-    lazy::step(services, out, ask).await?;
+    lazy::step(services, client, ask).await?;
     // A project whose first session has just begun is known only after the step.
     let project = match own {
         Some(own) => own,

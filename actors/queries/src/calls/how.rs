@@ -9,7 +9,7 @@ use baton_protocol::{HowParams, answer};
 use super::QueryError;
 use super::outcome_query::{entries, judged, needed};
 use crate::Services;
-use crate::client::Out;
+use crate::client::ClientRef;
 use baton_memory::Selector;
 
 /// Most sessions that are read: enough runs to know every rate.
@@ -18,7 +18,11 @@ const SESSIONS: usize = 400;
 const LINES: usize = 5;
 
 /// Answers from the caller's own project if the command was ever run there, next to the others; else from all.
-pub(crate) async fn how(asked: HowParams, services: &Arc<Services>, out: &Out) -> Result<answer::How, QueryError> {
+pub(crate) async fn how(
+    asked: HowParams,
+    services: &Arc<Services>,
+    client: &ClientRef,
+) -> Result<answer::How, QueryError> {
     let command = needed(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);
     let judge = move |court: &super::outcome_query::Court| {
@@ -41,6 +45,6 @@ pub(crate) async fn how(asked: HowParams, services: &Arc<Services>, out: &Out) -
         Ok(outcomes::of_newest(told, heard.read, heard.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, out, judge).await?;
+    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
     Ok(answer::How { freshness, ..told })
 }

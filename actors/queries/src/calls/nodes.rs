@@ -7,10 +7,10 @@ use baton_protocol::{NodesParams, answer, method};
 use baton_redaction::redact;
 
 use super::QueryError;
-use super::found::{Found, Wanted, found};
+use super::graph_search::{Criteria, ResultPage, search_graph};
 use super::search::{Ready, ready};
 use super::vault::{Recalled, recalled};
-use crate::client::Out;
+use crate::client::ClientRef;
 use crate::family::facts::Sight;
 use crate::{Services, graph, lazy, resolve};
 use baton_memory::GraphQuery;
@@ -19,7 +19,7 @@ use baton_memory::GraphQuery;
 pub(crate) async fn nodes(
     asked: NodesParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Nodes, QueryError> {
     let (labels, unknown) = labels(&asked.labels);
     let known = || Label::ALL.map(Label::as_str).join(", ");
@@ -34,14 +34,14 @@ pub(crate) async fn nodes(
     if labels.is_empty() && !unknown.is_empty() {
         let known = resolve::only_group(services, &asked.groups);
         let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: None };
-        let Ready { freshness, .. } = ready(services, out, ask).await?;
+        let Ready { freshness, .. } = ready(services, client, ask).await?;
         let message = format!("No relevant nodes found{unknown}");
         return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
     }
-    let (wanted, caller) = (Wanted { labels, ..Wanted::default() }, asked.caller.clone());
+    let (wanted, caller) = (Criteria { labels, ..Criteria::default() }, asked.caller.clone());
     let look = |sight: &Sight, query: &GraphQuery<'_>| sight.searcher.nodes(query);
-    let found = found(method::NODES, asked, wanted, services, out, look, graph::node).await?;
-    let Found { entries: nodes, freshness, next_cursor } = found;
+    let found = search_graph(method::NODES, asked, wanted, services, client, look, graph::node).await?;
+    let ResultPage { entries: nodes, freshness, next_cursor } = found;
     let told = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
     recalled(services, &caller, Recalled::Nodes(told));
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };

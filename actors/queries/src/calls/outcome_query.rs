@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::search::{Ready, asking, ready};
 use super::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, family, lazy, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, Selector, WitnessQuery};
@@ -78,7 +78,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     (question, project, wait): (&str, Option<&str>, bool),
     caller: &Caller,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
     judge: impl FnOnce(&Court) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(T, answer::Freshness), QueryError> {
     let named = || {
@@ -89,7 +89,7 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     let known = named().and_then(Result::ok);
     let asking = asking(services, caller, question);
     let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let Ready { searcher, freshness } = ready(services, client, ask).await?;
     let project = named().transpose()?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let directory = caller.directory.clone();

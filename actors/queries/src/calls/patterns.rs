@@ -9,7 +9,7 @@ use baton_protocol::{PatternsParams, answer, code};
 use super::QueryError;
 use super::outcome_query::{entries, judged};
 use crate::Services;
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use baton_memory::Selector;
 
 /// Most sessions that are read, the newest first.
@@ -21,7 +21,7 @@ const ENTRIES: usize = 8;
 pub(crate) async fn patterns(
     asked: PatternsParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Patterns, QueryError> {
     let format = match asked.format.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         None => None,
@@ -42,6 +42,6 @@ pub(crate) async fn patterns(
         Ok(answer::Patterns { more_sessions: heard.more, ..told })
     };
     let (told, freshness) =
-        judged(("", asked.project.as_deref(), asked.wait), &asked.caller, services, out, judge).await?;
+        judged(("", asked.project.as_deref(), asked.wait), &asked.caller, services, client, judge).await?;
     Ok(answer::Patterns { freshness, ..told })
 }

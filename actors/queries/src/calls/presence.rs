@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{QueryError, result, stopping};
 use crate::Services;
-use crate::client::{Out, failure, params};
+use crate::client::{ClientRef, failure, params};
 use baton_tracking::hooks::Present;
 
 /// Records in `present` which session the connection belongs to.
@@ -19,13 +19,13 @@ pub fn presence(
     raw: Option<&RawValue>,
     present: &mut Option<Present>,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     let PresenceParams { caller } = params(raw)?;
     if *services.stop.borrow() {
         return Err(stopping().into());
     }
-    if !out.stay() {
+    if !client.stay() {
         let message = "too many MCP servers hold a connection; the end of this one will not be noticed";
         return Err(failure(code::TOO_MUCH, message).into());
     }

@@ -1,8 +1,8 @@
 //! `recall`: what is known about a question, in one answer within a token budget.
 
+mod budget;
 mod facts;
-mod fitting;
-mod narrowed;
+mod narrowing;
 mod sessions;
 
 use baton_views::visibility;
@@ -20,7 +20,7 @@ use baton_protocol::{Failure, RecallParams, answer, code};
 use super::search::{Wanted, Whose, find, prepared};
 use super::vault::{Recalled, recalled};
 use super::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, resolve};
 use baton_config::settings::Settings;
 use baton_memory::Searcher;
@@ -46,13 +46,13 @@ const UNSAID_CHARS: usize = 60;
 pub(crate) async fn recall(
     asked: RecallParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Recall, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepared(services, out, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = prepared(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
     let looking = Looking {
         project: prepared.project,
         question: prepared.question,
@@ -68,7 +68,7 @@ pub(crate) async fn recall(
         table: services.table.now(),
         settings: services.settings.now(),
         searcher: prepared.searcher,
-        client: out.clone(),
+        client: client.clone(),
     };
     let asking_last = looking.own_parts();
     let looking = Looking { freshness: answer::BriefFreshness { asking_last, ..looking.freshness.clone() }, ..looking };
@@ -97,7 +97,7 @@ struct Looking {
     table: SessionTable,
     settings: Arc<Settings>,
     searcher: Searcher,
-    client: Out,
+    client: ClientRef,
 }
 
 /// The result of one question.
@@ -135,7 +135,7 @@ impl Looking {
             }
             found.notes.insert(0, note);
         }
-        found.notes.splice(0..0, asked.span.map(narrowed::time));
+        found.notes.splice(0..0, asked.span.map(narrowing::time));
         if looking.client.is_closed() {
             return Err(QueryError::ClientGone);
         }

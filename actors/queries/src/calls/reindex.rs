@@ -11,8 +11,8 @@ use baton_protocol::{ReindexParams, answer};
 use tokio::task::JoinSet;
 
 use super::QueryError;
-use super::looking::told;
-use crate::client::Out;
+use super::transcript_scan::with_progress;
+use crate::client::ClientRef;
 use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
@@ -21,7 +21,7 @@ use baton_tracking::session::{Closed, Outcome};
 pub(crate) async fn reindex(
     asked: ReindexParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Reindex, QueryError> {
     let chosen = choose(&asked, services).await?;
     let total = chosen.len() as u64;
@@ -52,8 +52,8 @@ pub(crate) async fn reindex(
             count(&mut sum, &id, made);
         }
     };
-    told(services, out, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, out, position, true).await?;
+    with_progress(services, client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
+    lazy::catch_up(services, client, position, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
     sum.message = message(&sum);
     Ok(sum)

@@ -20,7 +20,7 @@ use baton_protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_redaction::redact;
 
 use super::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::filters;
 use crate::filters::Narrowing;
 use crate::{SESSIONS_NAMED, Services, answers, family, lazy, resolve, transcript_peek};
@@ -48,14 +48,18 @@ pub(crate) struct Ready {
 }
 
 /// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
-pub(crate) async fn ready(services: &Arc<Services>, out: &Out, ask: lazy::Ask<'_>) -> Result<Ready, QueryError> {
+pub(crate) async fn ready(
+    services: &Arc<Services>,
+    client: &ClientRef,
+    ask: lazy::Ask<'_>,
+) -> Result<Ready, QueryError> {
     if ask.all {
-        lazy::wait_for_history(services, out).await?;
+        lazy::wait_for_history(services, client).await?;
     }
     let _asking = services.throttle.begin_question();
     let tail = services.journal.tail().position;
-    let mut step = lazy::step(services, out, ask).await?;
-    let position: Position = lazy::covered(services, out, &step, ask.all).await?;
+    let mut step = lazy::step(services, client, ask).await?;
+    let position: Position = lazy::covered(services, client, &step, ask.all).await?;
     let mut but_large = services.indexer.covered().but_large;
     if but_large < tail {
         // What others have just indexed is awaited only briefly.
@@ -143,7 +147,7 @@ pub(super) struct Prepared {
 /// Parses a question, and runs the lazy step for it.
 pub(super) async fn prepared(
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
     query: &str,
     project: Option<&str>,
     caller: &Caller,
@@ -164,7 +168,7 @@ pub(super) async fn prepared(
     let now = services.clock.now();
     let question = query::parse(query, now);
     // Both run at once.
-    let (ready, meant) = tokio::join!(ready(services, out, ask), services.embedder.meaning(&question));
+    let (ready, meant) = tokio::join!(ready(services, client, ask), services.embedder.meaning(&question));
     let Ready { searcher, freshness } = ready?;
     let freshness = answer::Freshness { vectors: meant.told, ..freshness };
     let project = resolved().transpose()?;
@@ -174,13 +178,13 @@ pub(super) async fn prepared(
 pub(crate) async fn search(
     asked: SearchParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Search, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepared(services, out, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = prepared(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
     let table = services.table.now();
     let settings = services.settings.now();

@@ -24,10 +24,10 @@ use baton_redaction::redact;
 use tokio::task::JoinSet;
 
 use super::QueryError;
-use super::looking::{self, Looking, told};
-use crate::client::{Out, failure};
-use crate::lazy::wanted;
-use crate::lazy::wanted::Wanted;
+use super::transcript_scan::{self, ScanProgress, with_progress};
+use crate::client::{ClientRef, failure};
+use crate::lazy::stale;
+use crate::lazy::stale::Wanted;
 use crate::transcript_peek;
 use crate::transcript_peek::Kept;
 use crate::{SESSIONS_NAMED, Services, lazy, resolve};
@@ -43,11 +43,15 @@ const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_toke
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-pub(crate) async fn sync(asked: SyncParams, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
-    let range = range(&asked, services, out).await?;
+pub(crate) async fn sync(
+    asked: SyncParams,
+    services: &Arc<Services>,
+    client: &ClientRef,
+) -> Result<answer::Sync, QueryError> {
+    let range = range(&asked, services, client).await?;
     match asked.dry_run {
-        true => preview(range, services, out).await,
-        false => carry_out(range, services, out).await,
+        true => preview(range, services, client).await,
+        false => carry_out(range, services, client).await,
     }
 }
 
@@ -79,7 +83,7 @@ struct Candidate {
     file: Option<FileSeen>,
 }
 
-async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Result<Range, QueryError> {
+async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef) -> Result<Range, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
     let table = services.table.now();
@@ -91,7 +95,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     };
 
     let mut candidates = Vec::new();
-    let mut wanted = wanted::all(&table, &settings, now, grown);
+    let mut wanted = stale::all(&table, &settings, now, grown);
     // A full sync includes what has failed.
     let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
     let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
@@ -131,7 +135,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
     let new: Vec<Wanted> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
-    let looked = looking::look(services, out, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |looking| {
         for candidate in &mut candidates {
             if !looking.next() {
                 return Vec::new();
@@ -150,9 +154,9 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, out: &Out) -> Resul
 }
 
 /// Files of unknown sessions, judged by their heads: those of the project that may be read. Blocks for disk reads.
-fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: &Looking) -> Vec<Candidate> {
+fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: &ScanProgress) -> Vec<Candidate> {
     let judge = |wanted: Wanted| {
-        let file = wanted.file.clone().filter(|file| wanted::may_look(settings, None, file))?;
+        let file = wanted.file.clone().filter(|file| stale::may_look(settings, None, file))?;
         let glance = transcript_peek::head(&file).unwrap_or_default();
         let state = transcript_peek::as_state(&glance);
         let is_in = project.is_none_or(|project| visibility::is_in(&state, project));
@@ -205,14 +209,14 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 }
 
 /// Reads everything that would be indexed, and stores nothing.
-async fn preview(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
+async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
     let table = services.table.now();
     let settings = services.settings.now();
     // Without a model, indexed sessions need not be read again.
     let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
     let total = (range.work.len() + indexed.len()) as u64;
     let asking = services.clone();
-    let looked = looking::look(services, out, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |looking| {
         let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
         let mut enriching = Pricing::of(&settings);
         for work in range.work.into_iter().take_while(|_| looking.next()) {
@@ -328,7 +332,7 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
 }
 
 /// Closes everything that is not indexed, several at a time, and waits until searches find it.
-async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<answer::Sync, QueryError> {
+async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
     let mut sum =
@@ -378,8 +382,8 @@ async fn carry_out(range: Range, services: &Arc<Services>, out: &Out) -> Result<
         (sum, position)
     };
     let (sum, position) =
-        told(services, out, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, out, position, true).await?;
+        with_progress(services, client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
+    lazy::catch_up(services, client, position, true).await?;
     Ok(sum)
 }
 

@@ -12,7 +12,7 @@ use baton_redaction::redact;
 
 use super::search::{Ready, asking, ready};
 use super::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, graph, lazy, page, resolve};
 
 /// Most open ends per session.
@@ -27,7 +27,7 @@ type Key = (Reverse<i64>, SessionId);
 pub(crate) async fn timeline(
     asked: TimelineParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Timeline, QueryError> {
     let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
     let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
@@ -40,11 +40,11 @@ pub(crate) async fn timeline(
     let known = project().and_then(Result::ok);
     let asking = asking(services, &asked.caller, "");
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { freshness, .. } = ready(services, out, ask).await?;
+    let Ready { freshness, .. } = ready(services, client, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
     let (table, settings) = (services.table.now(), services.settings.now());
     let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
-    let client = out.clone();
+    let waiting = client.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut listed: Vec<(Key, Arc<Row>)> = table
             .iter()
@@ -60,7 +60,7 @@ pub(crate) async fn timeline(
         listed.sort_by(|(a, _), (b, _)| a.cmp(b));
         let more = listed.len() > limit;
         listed.truncate(limit);
-        let awaited = listed.iter().take_while(|_| !client.is_closed());
+        let awaited = listed.iter().take_while(|_| !waiting.is_closed());
         let mut past: Vec<answer::TimelineSession> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
         if past.len() < listed.len() {
             return None;

@@ -7,10 +7,10 @@ use baton_conversation::record::Timestamp;
 use baton_protocol::{UnindexedParams, answer, code};
 use baton_redaction::redact;
 
-use super::{QueryError, looking};
-use crate::client::{Out, failure};
-use crate::lazy::wanted;
-use crate::lazy::wanted::Wanted;
+use super::{QueryError, transcript_scan};
+use crate::client::{ClientRef, failure};
+use crate::lazy::stale;
+use crate::lazy::stale::Wanted;
 use crate::transcript_peek;
 use crate::transcript_peek::Glance;
 use crate::{Services, resolve};
@@ -21,12 +21,12 @@ const LOOKED_AT_BYTES: u64 = 256 * 1024 * 1024;
 pub(crate) async fn unindexed(
     asked: UnindexedParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Unindexed, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
-    let wanted = wanted::all(&table, &settings, now, grown);
+    let wanted = stale::all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may not be known yet.
     let project = match (&known, &asked.project) {
@@ -36,13 +36,13 @@ pub(crate) async fn unindexed(
     // One table for all, because sessions keep reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
     let total = wanted.len() as u64;
-    let looked = looking::look(services, out, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |looking| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: Wanted| {
             let row = table.get(&wanted.id);
             let state = row.map(|row| &row.state);
-            if wanted.file.as_ref().is_some_and(|file| !wanted::may_look(&settings, state, file)) {
+            if wanted.file.as_ref().is_some_and(|file| !stale::may_look(&settings, state, file)) {
                 return None;
             }
             let glance = wanted.file.as_ref().and_then(|file| {

@@ -10,8 +10,8 @@ use baton_protocol::{Caller, Failure, VaultCompactParams, VaultReadParams, Vault
 use uuid::Uuid;
 
 use super::QueryError;
-use super::looking::told;
-use crate::client::{Out, failure};
+use super::transcript_scan::with_progress;
+use crate::client::{ClientRef, failure};
 use crate::{Services, graph, resolve};
 use baton_memory::{GraphQuery, Node, Sieve};
 use baton_vault::{Asked, Progress, Unread};
@@ -31,7 +31,7 @@ fn check(services: &Services) -> Result<(), Failure> {
 pub(crate) async fn sync(
     asked: VaultSyncParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::VaultSync, QueryError> {
     check(services)?;
     let (table, settings) = (services.table.now(), services.settings.now());
@@ -41,14 +41,14 @@ pub(crate) async fn sync(
     // A task of its own, so that it does not stop half-way when the client disconnects.
     let working = services.clone();
     let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
-    let synced = told(services, out, "writing notes", || progress.now(), syncing).await?;
+    let synced = with_progress(services, client, "writing notes", || progress.now(), syncing).await?;
     Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
 }
 
 pub(crate) async fn compact(
     asked: VaultCompactParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::VaultCompact, QueryError> {
     check(services)?;
     let session = match &asked.session {
@@ -57,14 +57,14 @@ pub(crate) async fn compact(
     };
     let progress = Progress::default();
     let work = services.scribe.compact(session, asked.dry_run, &progress);
-    let compacted = told(services, out, "compacting notes", || progress.now(), work).await?;
+    let compacted = with_progress(services, client, "compacting notes", || progress.now(), work).await?;
     Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
 }
 
-pub(crate) async fn verify(services: &Arc<Services>, out: &Out) -> Result<answer::VaultVerify, QueryError> {
+pub(crate) async fn verify(services: &Arc<Services>, client: &ClientRef) -> Result<answer::VaultVerify, QueryError> {
     let progress = Arc::new(Progress::default());
     let work = services.scribe.verify(progress.clone());
-    let verified = told(services, out, "reading notes", || progress.now(), work).await?;
+    let verified = with_progress(services, client, "reading notes", || progress.now(), work).await?;
     Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
 }
 

@@ -6,24 +6,24 @@ use std::sync::{Mutex, PoisonError};
 
 use baton_protocol::{Progress, VerifyParams, answer, code};
 
-use super::looking::told_of;
+use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
 use crate::Services;
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::verify;
 use crate::verify::Open;
 use baton_tracking::indexer;
 
 /// Progress of long work, and whether a client still waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Under {
+pub(super) struct WorkProgress {
     progress: Mutex<Progress>,
     given_up: AtomicBool,
 }
 
-impl Under {
+impl WorkProgress {
     /// Reports progress. Returns false if no client waits any more.
-    pub(super) fn way(&self, what: &str, done: u64, total: u64) -> bool {
+    pub(super) fn report(&self, what: &str, done: u64, total: u64) -> bool {
         let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
         *progress = Progress { what: what.to_owned(), done, total };
         !self.given_up.load(Ordering::Relaxed)
@@ -35,9 +35,9 @@ impl Under {
 }
 
 /// Cancels the work on drop.
-pub(super) struct GivenUpWith(pub(super) Arc<Under>);
+pub(super) struct CancelOnDrop(pub(super) Arc<WorkProgress>);
 
-impl Drop for GivenUpWith {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.given_up.store(true, Ordering::Relaxed);
     }
@@ -46,7 +46,7 @@ impl Drop for GivenUpWith {
 pub(crate) async fn verify(
     asked: VerifyParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
 ) -> Result<answer::Verify, QueryError> {
     let Ok(turn) = services.verifying.clone().try_acquire_owned() else {
         return Err(failure(
@@ -69,14 +69,14 @@ pub(crate) async fn verify(
         },
         indexer: services.indexer.clone(),
     };
-    let under = Arc::new(Under::default());
-    let given_up_with = GivenUpWith(under.clone());
+    let under = Arc::new(WorkProgress::default());
+    let given_up_with = CancelOnDrop(under.clone());
     let working = under.clone();
     let work = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        verify::of_daemon(&open, asked.quick, &mut |what, done, total| working.way(what, done, total))
+        verify::of_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
     });
-    let verified = told_of(services, out, || under.progress(), work).await;
+    let verified = with_kinds_of_progress(services, client, || under.progress(), work).await;
     drop(given_up_with);
     Ok(verified?.map_err(|error| internal("verifying broke", error))?)
 }

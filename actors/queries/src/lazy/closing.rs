@@ -9,10 +9,10 @@ use baton_protocol::Progress;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::wanted::Wanted;
+use super::stale::Wanted;
 use super::{Step, TELL, close_call};
 use crate::Services;
-use crate::client::{Out, QueryError};
+use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::session::{Closed, Outcome};
@@ -20,7 +20,7 @@ use baton_tracking::session::{Closed, Outcome};
 /// The closes of one query.
 pub(super) struct Closing<'a> {
     services: &'a Arc<Services>,
-    out: &'a Out,
+    client: &'a ClientRef,
     step: Step,
     /// Not begun yet: those that the answer waits for, and those it does not wait for.
     first: VecDeque<Wanted>,
@@ -38,7 +38,7 @@ pub(super) struct Closing<'a> {
 impl<'a> Closing<'a> {
     pub(super) fn new(
         services: &'a Arc<Services>,
-        out: &'a Out,
+        client: &'a ClientRef,
         step: Step,
         first: Vec<Wanted>,
         beyond: Vec<Wanted>,
@@ -47,7 +47,7 @@ impl<'a> Closing<'a> {
         let total = (first.len() + beyond.len()) as u64;
         let (first, beyond) = (first.into(), beyond.into());
         let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
-        Self { services, out, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
+        Self { services, client, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
     }
 
     pub(super) async fn run(mut self) -> Result<Step, QueryError> {
@@ -63,13 +63,13 @@ impl<'a> Closing<'a> {
                 // At the deadline the others are no longer awaited.
                 () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
                 _ = told.tick() => {
-                    if self.out.is_closed() {
+                    if self.client.is_closed() {
                         self.let_go();
                         return Err(QueryError::ClientGone);
                     }
                     let (done, total) = (self.done, self.total);
                     if done > 0 {
-                        self.out.progress(&Progress { what: "reading sessions".to_owned(), done, total });
+                        self.client.progress(&Progress { what: "reading sessions".to_owned(), done, total });
                     }
                 }
             }

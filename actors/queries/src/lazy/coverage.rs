@@ -4,9 +4,9 @@ use baton_conversation::record::{Position, SessionId};
 use baton_protocol::Progress;
 use tokio::time::Instant;
 
-use super::{Step, TELL, no_memory, wanted};
+use super::{Step, TELL, no_memory, stale};
 use crate::Services;
-use crate::client::{Out, QueryError};
+use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::indexer::Want;
@@ -15,21 +15,26 @@ use baton_tracking::indexer::Want;
 /// whenever the memory advances. Returns the covered position.
 pub(crate) async fn catch_up(
     services: &Services,
-    out: &Out,
+    client: &ClientRef,
     position: Position,
     all: bool,
 ) -> Result<Position, QueryError> {
-    catching_up(services, out, position, all, None).await
+    catching_up(services, client, position, all, None).await
 }
 
 /// Like [`catch_up`], but not beyond the step's budget during a backfill or while a large conversation is put off.
-pub(crate) async fn covered(services: &Services, out: &Out, step: &Step, all: bool) -> Result<Position, QueryError> {
-    catching_up(services, out, step.position, all, Some(step)).await
+pub(crate) async fn covered(
+    services: &Services,
+    client: &ClientRef,
+    step: &Step,
+    all: bool,
+) -> Result<Position, QueryError> {
+    catching_up(services, client, step.position, all, Some(step)).await
 }
 
 async fn catching_up(
     services: &Services,
-    out: &Out,
+    client: &ClientRef,
     position: Position,
     all: bool,
     step: Option<&Step>,
@@ -59,7 +64,7 @@ async fn catching_up(
         if now != reached {
             (reached, moved) = (now, Instant::now());
         }
-        if out.is_closed() {
+        if client.is_closed() {
             return Err(QueryError::ClientGone);
         }
         let waited = if all { moved.elapsed() } else { since.elapsed() };
@@ -69,13 +74,13 @@ async fn catching_up(
         }
         let begun = begun.but_large.0;
         let (done, total) = (reached.but_large.0.saturating_sub(begun), position.0.saturating_sub(begun));
-        out.progress(&Progress { what: "indexing".to_owned(), done, total });
+        client.progress(&Progress { what: "indexing".to_owned(), done, total });
     }
 }
 
 /// Returns true if a large conversation is put off and not awaited. With `all`, only one in use is not awaited.
 pub(crate) fn holds_up(services: &Services, all: bool) -> bool {
     let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
-    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| wanted::is_at_work(&row.state, now));
+    let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| stale::is_at_work(&row.state, now));
     !owed.is_empty() && (!all || owed.iter().all(is_at_work))
 }

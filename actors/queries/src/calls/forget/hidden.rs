@@ -11,7 +11,7 @@ use baton_events::session::Phase;
 use baton_protocol::{Failure, ForgetParams, code};
 use uuid::Uuid;
 
-use super::earlier::Earlier;
+use super::earlier_attempt::EarlierAttempt;
 use super::{Done, Work, not_done};
 use crate::client::failure;
 use crate::{Services, memo as notes, resolve};
@@ -39,10 +39,10 @@ impl Hidden {
 }
 
 /// What a call wants restored, and the names that refer to something else.
-pub(super) fn chosen(
+pub(super) fn select(
     asked: &ForgetParams,
     services: &Services,
-    earlier: &Earlier,
+    earlier: &EarlierAttempt,
 ) -> Result<(Hidden, Vec<String>), Failure> {
     let (table, settings) = (services.table.now(), services.settings.now());
     let mut hidden = Hidden::default();
@@ -96,7 +96,13 @@ pub(super) fn chosen(
 }
 
 /// Restores it, except what this call restored before. The group first, which restores most of the rest.
-pub(super) async fn restore(services: &Arc<Services>, hidden: Hidden, earlier: &Earlier, work: &Work, done: &mut Done) {
+pub(super) async fn restore(
+    services: &Arc<Services>,
+    hidden: Hidden,
+    earlier: &EarlierAttempt,
+    work: &Work,
+    done: &mut Done,
+) {
     let problem = |what: String, error: &dyn std::fmt::Display| format!("{what}: {error}");
     if let Some(group) = hidden.group.as_ref().filter(|_| !earlier.group)
         && let Err(error) = services.memos.restore_group(group.as_deref(), earlier.cause.clone()).await

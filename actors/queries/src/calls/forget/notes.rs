@@ -8,7 +8,7 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::ForgetParams;
 use uuid::Uuid;
 
-use super::earlier::Earlier;
+use super::earlier_attempt::EarlierAttempt;
 use crate::{Services, memo, resolve};
 
 /// Memos of the project to be forgotten, in the given time.
@@ -25,7 +25,7 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
 }
 
 /// Memos that are named individually, and the names of other things.
-pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier) -> (Vec<Uuid>, Vec<String>) {
+pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &EarlierAttempt) -> (Vec<Uuid>, Vec<String>) {
     let table = services.table.now();
     let mut notes = Vec::new();
     let others = asked.sessions.iter().filter(|text| match memo_of(&table, text, earlier) {
@@ -42,7 +42,7 @@ pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier
 }
 
 /// A memo that is not deleted yet, cleared or not, or was deleted by this call.
-fn memo_of(table: &SessionTable, text: &str, earlier: &Earlier) -> Option<Uuid> {
+fn memo_of(table: &SessionTable, text: &str, earlier: &EarlierAttempt) -> Option<Uuid> {
     let uuid = memo::named(table, text)?;
     let is_there = table.memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
     (is_there || earlier.notes.contains(&uuid)).then_some(uuid)
@@ -53,7 +53,7 @@ fn memo_of(table: &SessionTable, text: &str, earlier: &Earlier) -> Option<Uuid> 
 pub(super) async fn delete(
     services: &Arc<Services>,
     notes: Vec<Uuid>,
-    earlier: &Earlier,
+    earlier: &EarlierAttempt,
     problems: &mut Vec<String>,
 ) -> Vec<SessionId> {
     let mut deleted = Vec::with_capacity(notes.len());
@@ -77,7 +77,7 @@ pub(super) fn counted(notes: u64) -> String {
 }
 
 /// ` and 2 notes`, or nothing.
-pub(super) fn told(notes: u64) -> String {
+pub(super) fn suffix(notes: u64) -> String {
     match notes {
         0 => String::new(),
         1 => " and 1 note".to_owned(),

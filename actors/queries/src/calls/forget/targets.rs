@@ -42,7 +42,7 @@ impl Target {
 
 /// The sessions that a call refers to.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chosen {
+pub(super) struct Selection {
     /// Those that were requested; parents before their subagents.
     pub(super) sessions: Vec<Target>,
     /// Forks and copies of these, and their subagents.
@@ -51,14 +51,14 @@ pub(super) struct Chosen {
     pub(super) left: Vec<Target>,
 }
 
-impl Chosen {
-    pub(super) fn has(&self, id: &SessionId) -> bool {
+impl Selection {
+    pub(super) fn contains(&self, id: &SessionId) -> bool {
         self.sessions.iter().chain(&self.also).any(|target| target.id == *id)
     }
 }
 
 /// Adds the subagents of the targets, and theirs, from the table and from files of unknown sessions.
-pub(super) fn with_subagents(
+pub(super) fn add_subagents(
     targets: &mut Vec<Target>,
     table: &SessionTable,
     grown: &[FileSeen],

@@ -19,7 +19,7 @@ const LOOKED_THROUGH: u64 = 4 * READ_MAX_RECORDS as u64;
 
 /// The effects of the events that name the call as their cause.
 #[derive(Debug, Default)]
-pub(super) struct Earlier {
+pub(super) struct EarlierAttempt {
     /// The id of the call, which its events will name.
     pub(super) cause: Option<CommandId>,
     /// Sessions that it has forgotten or restored.
@@ -34,8 +34,8 @@ pub(super) struct Earlier {
     pub(super) group: bool,
 }
 
-impl Earlier {
-    pub(super) async fn of(asked: &ForgetParams, services: &Arc<Services>) -> Result<Self, Failure> {
+impl EarlierAttempt {
+    pub(super) async fn find(asked: &ForgetParams, services: &Arc<Services>) -> Result<Self, Failure> {
         let Some(cause) = cause(asked.command_id.as_deref()).filter(|_| !asked.dry_run) else {
             return Ok(Self::default());
         };

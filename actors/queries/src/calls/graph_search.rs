@@ -8,14 +8,14 @@ use baton_protocol::{Failure, NodesParams, answer};
 
 use super::search::{Ready, asking, ready};
 use super::{QueryError, internal};
-use crate::client::Out;
+use crate::client::ClientRef;
 use crate::family::facts::Sight;
 use crate::{Services, graph, lazy, page, resolve};
 use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
 
 /// Filters besides the words.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct Criteria {
     /// Entities with these labels; empty: all.
     pub(super) labels: Vec<Label>,
     /// Facts with these relations or names; both empty: all.
@@ -27,7 +27,7 @@ pub(super) struct Wanted {
     pub(super) invalid: Window,
 }
 
-impl Wanted {
+impl Criteria {
     /// The times as texts that a cursor is bound to.
     fn times(&self) -> Vec<String> {
         let ends = [self.valid.after, self.valid.before, self.invalid.after, self.invalid.before];
@@ -36,7 +36,7 @@ impl Wanted {
 }
 
 /// One page of results.
-pub(super) struct Found<T> {
+pub(super) struct ResultPage<T> {
     /// Best first.
     pub(super) entries: Vec<T>,
     /// Freshness of the page.
@@ -46,15 +46,15 @@ pub(super) struct Found<T> {
 }
 
 /// Runs the lazy step, then `look`, and converts each result with `tell`. `method` binds cursors to the kind of query.
-pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'static>(
+pub(super) async fn search_graph<F: Send + 'static, T: serde::Serialize + Send + 'static>(
     method: &'static str,
     asked: NodesParams,
-    wanted: Wanted,
+    wanted: Criteria,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
     look: fn(&Sight, &GraphQuery<'_>) -> Result<Page<F>, Error>,
     tell: fn(F) -> T,
-) -> Result<Found<T>, QueryError> {
+) -> Result<ResultPage<T>, QueryError> {
     let center = graph::center(asked.center.as_deref())?;
     let times = wanted.times();
     let texts: [&[String]; 5] =
@@ -64,7 +64,7 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     let asking = asking(services, &asked.caller, &asked.query);
     let known = resolve::only_group(services, &asked.groups);
     let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, out, ask).await?;
+    let Ready { searcher, freshness } = ready(services, client, ask).await?;
     let table = services.table.now();
     let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
@@ -77,7 +77,7 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
         {
             return Err(graph::no_center(center));
         }
-        let Wanted { labels, relations, names, valid, invalid } = &wanted;
+        let Criteria { labels, relations, names, valid, invalid } = &wanted;
         let sieve = Sieve { relations, names, valid: *valid, invalid: *invalid };
         let asked = GraphQuery { text: &query, exclude: &exclude, labels, sieve, center, limit, offset };
         let page = look(&sight, &asked).map_err(broke)?;
@@ -89,5 +89,5 @@ pub(super) async fn found<F: Send + 'static, T: serde::Serialize + Send + 'stati
     }
     let more = page::fitting(&mut entries) || more;
     let next_cursor = (more && !entries.is_empty()).then(|| question.after(offset + entries.len()));
-    Ok(Found { entries, freshness, next_cursor })
+    Ok(ResultPage { entries, freshness, next_cursor })
 }

@@ -9,58 +9,58 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
 use baton_protocol::{Failure, ForgetParams, code};
 
-use super::earlier::Earlier;
-use super::family;
-use super::targets::{Chosen, Target, with_subagents};
-use crate::calls::looking::look;
+use super::earlier_attempt::EarlierAttempt;
+use super::forks;
+use super::targets::{Selection, Target, add_subagents};
+use crate::calls::transcript_scan::scan;
 use crate::calls::{QueryError, internal};
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 use crate::{Services, resolve, transcript_peek};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::Settings;
 
 /// The sessions to forget, with their subagents, forks and copies, including unknown ones that exist only as files.
 /// Named sessions that are forgotten already are included, so that what is left of them goes.
-pub(super) async fn to_be_forgotten(
+pub(super) async fn select_to_forget(
     asked: &ForgetParams,
     services: &Arc<Services>,
-    out: &Out,
-) -> Result<Chosen, QueryError> {
-    check(asked)?;
-    let mut chosen = Chosen::default();
+    client: &ClientRef,
+) -> Result<Selection, QueryError> {
+    check_parameters(asked)?;
+    let mut selection = Selection::default();
     for text in &asked.sessions {
-        let target = named(services, text).await?;
-        if !chosen.has(&target.id) {
-            chosen.sessions.push(target);
+        let target = find_named(services, text).await?;
+        if !selection.contains(&target.id) {
+            selection.sessions.push(target);
         }
     }
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| internal("transcripts could not be checked", error))?;
     if asked.sessions.is_empty() {
-        chosen.sessions = fitting(asked, services, out, &grown, |phase| phase != Phase::New).await?;
+        selection.sessions = find_in_range(asked, services, client, &grown, |phase| phase != Phase::New).await?;
     }
     let table = services.table.now();
-    with_subagents(&mut chosen.sessions, &table, &grown, |_, _| true);
-    family::add(&mut chosen, services, out, &table, &grown).await?;
-    with_subagents(&mut chosen.also, &table, &grown, |_, _| true);
-    let known: BTreeSet<SessionId> = chosen.sessions.iter().map(|target| target.id.clone()).collect();
-    chosen.also.retain(|target| !known.contains(&target.id));
+    add_subagents(&mut selection.sessions, &table, &grown, |_, _| true);
+    forks::add_related(&mut selection, services, client, &table, &grown).await?;
+    add_subagents(&mut selection.also, &table, &grown, |_, _| true);
+    let known: BTreeSet<SessionId> = selection.sessions.iter().map(|target| target.id.clone()).collect();
+    selection.also.retain(|target| !known.contains(&target.id));
     if asked.only {
-        chosen.left = std::mem::take(&mut chosen.also);
+        selection.left = std::mem::take(&mut selection.also);
     }
-    Ok(chosen)
+    Ok(selection)
 }
 
 /// The forgotten sessions to restore, with their subagents.
-pub(super) async fn forgotten(
+pub(super) async fn select_to_restore(
     asked: &ForgetParams,
     services: &Arc<Services>,
-    earlier: &Earlier,
-) -> Result<Chosen, QueryError> {
-    check(asked)?;
+    earlier: &EarlierAttempt,
+) -> Result<Selection, QueryError> {
+    check_parameters(asked)?;
     let mut sessions = Vec::new();
     for text in &asked.sessions {
-        let target = named(services, text).await?;
+        let target = find_named(services, text).await?;
         let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
         if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
             let message = format!("session {} is neither forgotten nor deleted", target.id);
@@ -79,16 +79,16 @@ pub(super) async fn forgotten(
         let rows = table.iter().filter(|(id, row)| is_meant(id, &row.state));
         sessions = rows.map(|(id, _)| Target::of(id.clone())).collect();
     }
-    with_subagents(&mut sessions, &table, &[], |id, phase| phase == Phase::Forgotten || earlier.sessions.contains(id));
+    add_subagents(&mut sessions, &table, &[], |id, phase| phase == Phase::Forgotten || earlier.sessions.contains(id));
     // Subagents last: they would be forgotten with their parents again.
     sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
     for target in &mut sessions {
         target.file = resolve::transcript(services, &target.id).await.ok().flatten();
     }
-    Ok(Chosen { sessions, ..Chosen::default() })
+    Ok(Selection { sessions, ..Selection::default() })
 }
 
-fn check(asked: &ForgetParams) -> Result<(), Failure> {
+fn check_parameters(asked: &ForgetParams) -> Result<(), Failure> {
     if asked.project.as_deref().is_some_and(|project| project.trim().is_empty()) {
         return Err(failure(code::INVALID_PARAMS, "the name of the project is empty; `baton sessions` lists projects"));
     }
@@ -106,7 +106,7 @@ fn check(asked: &ForgetParams) -> Result<(), Failure> {
 }
 
 /// The session that a text names, known or only a file; also one that the configuration excludes.
-async fn named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
+async fn find_named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
     let known = resolve::session(services, text).await;
     let failure = match known {
         Ok(id) => return Ok(Target::of(id)),
@@ -126,15 +126,15 @@ async fn named(services: &Arc<Services>, text: &str) -> Result<Target, QueryErro
 }
 
 /// Sessions of a project, or whose last conversation is older than a date, or both.
-async fn fitting(
+async fn find_in_range(
     asked: &ForgetParams,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
     grown: &[FileSeen],
     is_wanted: impl Fn(Phase) -> bool,
 ) -> Result<Vec<Target>, QueryError> {
     let (table, settings) = (services.table.now(), services.settings.now());
-    let project = asked.project.as_ref().map(|name| project(&table, &settings, name));
+    let project = asked.project.as_ref().map(|name| project_or_forgotten(&table, &settings, name));
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may not be known yet.
     let place = project.as_ref().map(|project| {
@@ -160,9 +160,9 @@ async fn fitting(
         .collect();
     if !unread.is_empty() {
         let before = asked.before.map(Timestamp);
-        let heads = look(services, out, unread.len() as u64, move |looking| {
+        let heads = scan(services, client, unread.len() as u64, move |looking| {
             let unread = unread.into_iter().take_while(|_| looking.next());
-            unread.filter_map(|file| Some((look_into(&file, before)?, file))).collect::<Vec<_>>()
+            unread.filter_map(|file| Some((read_as_needed(&file, before)?, file))).collect::<Vec<_>>()
         });
         for (seen, file) in heads.await? {
             let state = transcript_peek::as_state(&seen);
@@ -184,7 +184,7 @@ async fn fitting(
 
 /// Reads the head of an unknown transcript, which does not give the last conversation; all of it if `before` depends on
 /// that. A file that was not modified since `before` cannot be younger. Blocks for disk reads.
-fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::Glance> {
+fn read_as_needed(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::Glance> {
     match before {
         Some(before) if file.stat.modified() >= before => transcript_peek::beyond(None, file),
         _ => transcript_peek::head(file).map(|head| transcript_peek::Glance { last_at: None, ..head }),
@@ -192,7 +192,7 @@ fn look_into(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_pe
 }
 
 /// Like [`resolve::project`], but includes projects whose sessions are all forgotten.
-fn project(table: &SessionTable, settings: &Settings, name: &str) -> Result<String, Failure> {
+fn project_or_forgotten(table: &SessionTable, settings: &Settings, name: &str) -> Result<String, Failure> {
     resolve::project(table, settings, name).or_else(|failure| {
         let mut projects: BTreeMap<&str, ()> = BTreeMap::new();
         for (_, row) in table.iter().filter(|(_, row)| is_called(&row.state, name)) {
@@ -220,6 +220,7 @@ fn is_before(asked: &ForgetParams, at: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use baton_conversation::item::Agent;
+    use baton_events::session::Kind;
 
     use super::*;
     use baton_base::transcript_file;
@@ -250,11 +251,11 @@ mod tests {
             (Some(written.plus_ms(DAY_MS)), None),
             (None, None),
         ] {
-            let seen = look_into(&file, before).unwrap();
+            let seen = read_as_needed(&file, before).unwrap();
             assert_eq!(seen.last_at, expected, "{before:?}");
             assert_eq!(seen.place.map(|place| place.cwd), Some("/srv/work".to_owned()));
         }
         std::fs::remove_file(&path).unwrap();
-        assert!(look_into(&file, Some(said)).is_none());
+        assert!(read_as_needed(&file, Some(said)).is_none());
     }
 }

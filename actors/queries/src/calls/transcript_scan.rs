@@ -8,19 +8,19 @@ use baton_protocol::{Progress, code};
 
 use super::{QueryError, internal};
 use crate::Services;
-use crate::client::{Out, failure};
+use crate::client::{ClientRef, failure};
 
 /// Interval of progress reports and of checks for the client.
-const TELL: std::time::Duration = std::time::Duration::from_millis(100);
+const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Progress of such a call, and whether a client still waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Looking {
+pub(super) struct ScanProgress {
     done: AtomicU64,
     given_up: AtomicBool,
 }
 
-impl Looking {
+impl ScanProgress {
     /// Counts the next transcript. Returns false if no client waits any more.
     pub(super) fn next(&self) -> bool {
         self.done.fetch_add(1, Ordering::Relaxed);
@@ -29,23 +29,23 @@ impl Looking {
 }
 
 /// Cancels the call on drop.
-struct GivenUpWith(Arc<Looking>);
+struct CancelOnDrop(Arc<ScanProgress>);
 
-impl Drop for GivenUpWith {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.given_up.store(true, Ordering::Relaxed);
     }
 }
 
-/// Runs blocking work of `total` parts, which calls [`Looking::next`] before each part.
-pub(super) async fn look<T: Send + 'static>(
+/// Runs blocking work of `total` parts, which calls [`ScanProgress::next`] before each part.
+pub(super) async fn scan<T: Send + 'static>(
     services: &Services,
-    out: &Out,
+    client: &ClientRef,
     total: u64,
-    work: impl FnOnce(&Looking) -> T + Send + 'static,
+    work: impl FnOnce(&ScanProgress) -> T + Send + 'static,
 ) -> Result<T, QueryError> {
-    let looking = Arc::new(Looking::default());
-    let given_up_with = GivenUpWith(looking.clone());
+    let looking = Arc::new(ScanProgress::default());
+    let given_up_with = CancelOnDrop(looking.clone());
     let working = async {
         let room = services.throttle.wait_to_scan().await;
         let looking = looking.clone();
@@ -56,15 +56,15 @@ pub(super) async fn look<T: Send + 'static>(
         working.await
     };
     let how_far = || (looking.done.load(Ordering::Relaxed).min(total), total);
-    let looked = told(services, out, "looking at sessions", how_far, working).await;
+    let looked = with_progress(services, client, "looking at sessions", how_far, working).await;
     drop(given_up_with);
     Ok(looked?.map_err(|error| internal("reading transcripts broke", error))?)
 }
 
 /// Reports progress to the client until the work is done. Cancels it if the client disconnects.
-pub(super) async fn told<T>(
+pub(super) async fn with_progress<T>(
     services: &Services,
-    out: &Out,
+    client: &ClientRef,
     what: &str,
     progress: impl Fn() -> (u64, u64),
     work: impl Future<Output = T>,
@@ -73,27 +73,27 @@ pub(super) async fn told<T>(
         let (done, total) = progress();
         Progress { what: what.to_owned(), done, total }
     };
-    told_of(services, out, progress, work).await
+    with_kinds_of_progress(services, client, progress, work).await
 }
 
 /// Like [`told`], for work of several kinds in a row.
-pub(super) async fn told_of<T>(
+pub(super) async fn with_kinds_of_progress<T>(
     services: &Services,
-    out: &Out,
+    client: &ClientRef,
     progress: impl Fn() -> Progress,
     work: impl Future<Output = T>,
 ) -> Result<T, QueryError> {
-    let mut tell = tokio::time::interval(TELL);
+    let mut tell = tokio::time::interval(PROGRESS_INTERVAL);
     let mut stopping = services.stop.subscribe();
     tokio::pin!(work);
     loop {
         tokio::select! {
             done = &mut work => return Ok(done),
             _ = tell.tick() => {
-                if out.is_closed() {
+                if client.is_closed() {
                     return Err(QueryError::ClientGone);
                 }
-                out.progress(&progress());
+                client.progress(&progress());
             }
             _ = stopping.wait_for(|stop| *stop) => {
                 let message = "the daemon is stopping; what is done stays, call again for the rest";
@@ -109,8 +109,8 @@ mod tests {
 
     #[test]
     fn a_look_ends_with_whoever_waits_for_it() {
-        let looking = Arc::new(Looking::default());
-        let waiting = GivenUpWith(looking.clone());
+        let looking = Arc::new(ScanProgress::default());
+        let waiting = CancelOnDrop(looking.clone());
         assert!(looking.next() && looking.next());
         drop(waiting);
         assert!(!looking.next());

@@ -15,39 +15,40 @@ use baton_conversation::transcript::Sink;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Phase, State};
 
-use super::targets::{Chosen, Target};
-use crate::calls::looking::look;
+use super::targets::{Selection, Target};
+use crate::calls::transcript_scan::scan;
 use crate::calls::{QueryError, internal};
-use crate::client::Out;
+use crate::client::ClientRef;
 use crate::{Services, lazy, transcript_peek};
 use baton_base::transcript_file::FileSeen;
 
 /// Adds the sessions that share records with the chosen ones, each with the one it shares most with.
-pub(super) async fn add(
-    chosen: &mut Chosen,
+pub(super) async fn add_related(
+    selection: &mut Selection,
     services: &Arc<Services>,
-    out: &Out,
+    client: &ClientRef,
     table: &SessionTable,
     grown: &[FileSeen],
 ) -> Result<(), QueryError> {
-    lazy::catch_up(services, out, table.position(), true).await?;
-    let sources: Vec<Target> = chosen.sessions.clone();
+    lazy::catch_up(services, client, table.position(), true).await?;
+    let sources: Vec<Target> = selection.sessions.clone();
     let unread: Vec<FileSeen> = grown
         .iter()
         .filter(|file| {
             let is_whole = table.get(&file.session).is_some_and(|row| row.state.phase == Phase::Forgotten);
-            !is_whole && !chosen.has(&file.session)
+            !is_whole && !selection.contains(&file.session)
         })
         .cloned()
         .collect();
     // Sessions that were read but not indexed, or were put off, are not in the memory yet.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
     let put_off = services.indexer.owed();
-    let owed = table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !chosen.has(id));
+    let owed =
+        table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !selection.contains(id));
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
     let (services_then, rows) = (services.clone(), table.clone());
-    let found = look(services, out, total, move |looking| {
+    let found = scan(services, client, total, move |looking| {
         let searcher = services_then.indexer.searcher().map_err(|error| error.to_string())?;
         let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
         let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {
@@ -106,7 +107,7 @@ pub(super) async fn add(
     let found = found.await?.map_err(|error| internal("forks and copies cannot be found", error))?;
     let mut also: Vec<Target> = found
         .into_iter()
-        .filter(|(id, _)| !chosen.has(id))
+        .filter(|(id, _)| !selection.contains(id))
         .filter(|(id, _)| table.get(id).is_none_or(|row| row.state.phase != Phase::Forgotten))
         .map(|(id, (shared, with, file))| {
             let of_it = if shared == 1 { "1 record".to_owned() } else { format!("{shared} records") };
@@ -116,7 +117,7 @@ pub(super) async fn add(
         })
         .collect();
     also.sort_by_key(|target| (std::cmp::Reverse(target.shared), target.id.clone()));
-    chosen.also = also;
+    selection.also = also;
     Ok(())
 }
 

@@ -12,11 +12,11 @@ use baton_store::chunks::{ChunkStore, Removed};
 /// Deletes what was put aside of these sessions, and what a killed verification left. No verification may run
 /// meanwhile. Blocks for the disk.
 pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, String> {
-    let told = |error: io::Error| error.to_string();
+    let message = |error: io::Error| error.to_string();
     let mut removed = Removed::default();
     let log = home.join("log");
-    for entry in fs::read_dir(&log).map_err(told)? {
-        let entry = entry.map_err(told)?;
+    for entry in fs::read_dir(&log).map_err(message)? {
+        let entry = entry.map_err(message)?;
         if !entry.file_name().to_string_lossy().starts_with("cut-") {
             continue;
         }
@@ -26,7 +26,7 @@ pub(super) fn wipe(home: &Path, sessions: &[SessionId]) -> Result<Removed, Strin
         }
     }
     match fs::remove_dir_all(home.join(durable::VERIFY_FOLDER)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(told(error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(message(error)),
         _ => Ok(removed),
     }
 }
