@@ -29,7 +29,7 @@ use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor::Degraded;
 use baton_tracking::watcher::{Overview, RootSeen};
 
-fn out(text: &str) -> String {
+fn redact_plain(text: &str) -> String {
     redact(text).into_owned()
 }
 
@@ -44,9 +44,9 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
     let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
     Row {
         session_id: id.to_string(),
-        file_path: state.transcript.as_ref().map(|transcript| out(&transcript.path)),
-        project: state.place.as_ref().map(|place| out(&place.project)),
-        group_id: state.shown_group_id().map(out),
+        file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
+        project: state.place.as_ref().map(|place| redact_plain(&place.project)),
+        group_id: state.shown_group_id().map(redact_plain),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
         tracked: services.settings.now().policy_for(state).tracked
             && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
@@ -64,7 +64,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
         last_activity: state.last_conversation_at.map(|at| at.to_string()),
         message_count: state.counts.messages,
         close_reason: state.last_close.map(|reason| reason.to_string()),
-        close_note: note.map(|text| out(&text)),
+        close_note: note.map(|text| redact_plain(&text)),
         end: state.end.map(|end| end.reason.to_string()),
         retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
         parent_session_id: state.parent().map(ToString::to_string),
@@ -81,7 +81,7 @@ pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
 fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut shown = BTreeMap::new();
     for (name, count) in counts {
-        *shown.entry(out(name)).or_default() += count;
+        *shown.entry(redact_plain(name)).or_default() += count;
     }
     shown
 }
@@ -111,7 +111,7 @@ fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<Sess
     Some(SessionEnrichment {
         again: Some(asking.state).filter(|state| !state.is_empty()),
         state: "enriched".to_owned(),
-        model: Some(out(&by.model)),
+        model: Some(redact_plain(&by.model)),
         at: Some(by.at.to_string()),
         unseen: by.unseen,
         next_step: asking.next_step.or(next_step),
@@ -135,9 +135,9 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
         kind: kind.as_str().to_owned(),
         session_id: hit.session_id.to_string(),
         episode_uuid: hit.episode_uuid.to_string(),
-        project: hit.project.as_deref().map(out),
-        title: out(&hit.title),
-        snippet: out(&hit.snippet),
+        project: hit.project.as_deref().map(redact_plain),
+        title: redact_plain(&hit.title),
+        snippet: redact_plain(&hit.snippet),
         line: hit.line.filter(|_| source.is_none()),
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
@@ -149,7 +149,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
-    let content = out(&episode.clone().marked().content());
+    let content = redact_plain(&episode.clone().marked().content());
     let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
     let own = [("objective", &episode.objective), ("continuation_context", &episode.continuation_context)];
     let by_model_alone = own.into_iter().filter(|(_, text)| episode.is_of_model(0, text));
@@ -158,8 +158,8 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
         uuid: current.uuid.to_string(),
         tier: current.tier.as_str().to_owned(),
         name: episode_name(id),
-        title: out(&episode.title),
-        objective: out(&episode.objective),
+        title: redact_plain(&episode.title),
+        objective: redact_plain(&episode.objective),
         work_completed: episode
             .work_completed
             .iter()
@@ -171,7 +171,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             .iter()
             .map(|error| ErrorLine {
                 error: Line {
-                    text: out(&error.text),
+                    text: redact_plain(&error.text),
                     line: error.line,
                     at: error.at.map(|at| at.to_string()),
                     said_by: by_model(error.line, &error.text),
@@ -182,13 +182,13 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
         files_read: episode
             .files_read
             .iter()
-            .map(|file| FileRead { path: out(&file.path), line: file.line, count: file.count })
+            .map(|file| FileRead { path: redact_plain(&file.path), line: file.line, count: file.count })
             .collect(),
         files_modified: episode
             .files_modified
             .iter()
             .map(|file| FileModified {
-                path: out(&file.path),
+                path: redact_plain(&file.path),
                 line: file.line,
                 added: file.added,
                 removed: file.removed,
@@ -198,7 +198,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             .commands
             .iter()
             .map(|command| CommandLine {
-                text: out(&command.text),
+                text: redact_plain(&command.text),
                 line: command.line,
                 outcome: command.outcome.to_owned(),
                 exit_code: command.exit_code,
@@ -208,13 +208,17 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             })
             .collect(),
         external_research: lines(&episode.external_research),
-        knowledge_stored: episode.knowledge_stored.iter().map(|(tool, found)| (out(tool), lines(found))).collect(),
+        knowledge_stored: episode
+            .knowledge_stored
+            .iter()
+            .map(|(tool, found)| (redact_plain(tool), lines(found)))
+            .collect(),
         unresolved: lines(&episode.unresolved),
         next_steps: lines(&episode.next_steps),
-        continuation_context: out(&episode.continuation_context),
+        continuation_context: redact_plain(&episode.continuation_context),
         content,
         metadata: Metadata {
-            mcp_tools_used: numbers.mcp_tools_used.iter().map(|tool| out(tool)).collect(),
+            mcp_tools_used: numbers.mcp_tools_used.iter().map(|tool| redact_plain(tool)).collect(),
             start_time: numbers.start_time.map(|at| at.to_string()),
             end_time: numbers.end_time.map(|at| at.to_string()),
             duration_seconds: numbers.duration_seconds,
@@ -230,7 +234,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
 
 fn line(said: &Pointed, of: &Digest) -> Line {
     Line {
-        text: out(&said.text),
+        text: redact_plain(&said.text),
         line: said.line,
         at: said.at.map(|at| at.to_string()),
         said_by: of.is_of_model(said.line, &said.text).then(|| MODEL.to_owned()),
@@ -245,14 +249,14 @@ pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close 
         status: "error".to_owned(),
         session_id: Some(id.to_string()),
         episode_uuid: closed.episode.map(|uuid| uuid.to_string()),
-        message: out(&message),
+        message: redact_plain(&message),
     }
 }
 
 /// The outcome of a close as a sentence, with the next step if there is one.
 pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close {
     let (success, episode, message) = match closed {
-        Ok(closed) => told(id, &closed),
+        Ok(closed) => close_outcome(id, &closed),
         Err(CallError::TimedOut) => {
             (false, None, format!("the session is still being indexed; ask `baton show {id}` in a moment"))
         }
@@ -265,11 +269,11 @@ pub(super) fn close(id: &SessionId, closed: Result<Closed, CallError>) -> Close 
         status: if success { "success" } else { "error" }.to_owned(),
         session_id: Some(id.to_string()),
         episode_uuid: episode.map(|uuid| uuid.to_string()),
-        message: out(&message),
+        message: redact_plain(&message),
     }
 }
 
-fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
+fn close_outcome(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
     let messages = closed.messages;
     match &closed.outcome {
         Outcome::Stored => (true, closed.episode, format!("session closed and indexed: {messages} messages")),
@@ -329,47 +333,44 @@ fn told(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String) {
 /// Current problems, each with its fix.
 pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[Degraded]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut tell = |what: String, fix: &str| problems.push(Problem { what: out(&what), fix: fix.to_owned() });
+    let mut add = |what: String, fix: &str| problems.push(Problem { what: redact_plain(&what), fix: fix.to_owned() });
     for root in &overview.roots {
         // The folder of one agent may be missing if another agent's exists.
         let is_others = |other: &RootSeen| other.exists && other.path.file_name() != root.path.file_name();
         if !root.exists && !overview.roots.iter().any(is_others) {
-            tell(
+            add(
                 format!("there is no {}", root.path.display()),
                 "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
             );
         } else if let Some(swept) = &root.swept {
-            tell(swept.what(&root.path), &swept.fix(overview.swept_every));
+            add(swept.what(&root.path), &swept.fix(overview.swept_every));
         }
     }
     for path in &overview.unreachable {
-        tell(format!("cannot look into {path}"), "make the directory readable for you");
+        add(format!("cannot look into {path}"), "make the directory readable for you");
     }
     for path in &overview.nameless {
-        tell(format!("{path} is not read: its name is no UTF-8"), "rename it");
+        add(format!("{path} is not read: its name is no UTF-8"), "rename it");
     }
     if overview.nameless_count > overview.nameless.len() as u64 {
         let more = overview.nameless_count - overview.nameless.len() as u64;
-        tell(format!("{more} more are not read: their names are no UTF-8"), "rename those that are named here first");
+        add(format!("{more} more are not read: their names are no UTF-8"), "rename those that are named here first");
     }
     for path in &overview.second_files {
-        tell(
-            format!("{path} has the name of a session that is read from another file"),
-            "remove or rename one of them",
-        );
+        add(format!("{path} has the name of a session that is read from another file"), "remove or rename one of them");
     }
     if overview.left_out > 0 {
-        tell(format!("{} transcripts are beyond the bound", overview.left_out), "move old projects out of the root");
+        add(format!("{} transcripts are beyond the bound", overview.left_out), "move old projects out of the root");
     }
     if table.skipped() > 0 {
-        tell(
+        add(
             format!("{} events of the log were written by a newer version", table.skipped()),
             "install the newer version again",
         );
     }
     for (id, events) in table.unreadable() {
         let events = if events == 1 { "1 event".to_owned() } else { format!("{events} events") };
-        tell(
+        add(
             format!(
                 "{events} of session {id} cannot be read by this version of Baton: it is shown as far as the others say, and \
                  nothing new of it is recorded"
@@ -378,18 +379,18 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         );
     }
     for degraded in degraded {
-        tell(degraded.what(), degraded.fix());
+        add(degraded.what(), degraded.fix());
     }
     for (id, row) in table.iter() {
         if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {
             let what = format!("session {id} could not be indexed: {}; next try {}", failure.why, failure.retry_at);
-            tell(what, "see `daemon.log` for the reason; `baton close` tries at once");
+            add(what, "see `daemon.log` for the reason; `baton close` tries at once");
         }
         if let (0, malformed @ 1.., Some(transcript)) =
             (row.state.counts.records, row.state.counts.malformed, &row.state.transcript)
         {
             let what = format!("{} is no transcript: none of its {malformed} lines is a record", transcript.path);
-            tell(what, "move it out of the folder of transcripts, or mend it");
+            add(what, "move it out of the folder of transcripts, or mend it");
         }
     }
     problems

@@ -99,7 +99,7 @@ pub async fn call(
     if name != method::HOOK {
         directories::look(raw).await;
     }
-    let called = caught(dispatch(name, raw, services, client)).await;
+    let called = catch_panic(dispatch(name, raw, services, client)).await;
     match called {
         // While the daemon stops, internal errors come from actors that have ended.
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
@@ -110,7 +110,7 @@ pub async fn call(
 }
 
 /// Turns a panic into a failure of this call, so that the connection survives.
-async fn caught<T>(call: impl Future<Output = Result<T, QueryError>>) -> Result<T, QueryError> {
+async fn catch_panic<T>(call: impl Future<Output = Result<T, QueryError>>) -> Result<T, QueryError> {
     let mut call = pin!(call);
     poll_fn(|context| {
         catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(context))).unwrap_or_else(|_| {
@@ -199,11 +199,11 @@ mod tests {
             tokio::task::yield_now().await;
             at.map(|at| [0_u8; 1][at]).ok_or(QueryError::ClientGone)
         };
-        let Err(QueryError::Failure(failure)) = caught(breaks(Some(1))).await else {
+        let Err(QueryError::Failure(failure)) = catch_panic(breaks(Some(1))).await else {
             panic!("an index beyond the end")
         };
         assert!(failure.code == code::INTERNAL && failure.message.contains("defect"), "{failure:?}");
-        assert!(matches!(caught(breaks(Some(0))).await, Ok(0)));
-        assert!(matches!(caught(breaks(None)).await, Err(QueryError::ClientGone)));
+        assert!(matches!(catch_panic(breaks(Some(0))).await, Ok(0)));
+        assert!(matches!(catch_panic(breaks(None)).await, Err(QueryError::ClientGone)));
     }
 }

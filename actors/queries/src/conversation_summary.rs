@@ -24,7 +24,7 @@ pub(super) const NAME_CHARS: usize = 100;
 
 /// Summary of a conversation.
 #[derive(Default)]
-pub(super) struct Account {
+pub(super) struct ConversationSummary {
     pub(super) episode: Episode,
     pub(super) numbers: Metadata,
     /// Requests of the session itself.
@@ -38,11 +38,11 @@ pub(super) struct Account {
 }
 
 /// Summarises the conversation of an episode. Blocks for disk reads.
-pub(super) fn of(
+pub(super) fn summarise(
     services: &Services,
     id: &SessionId,
     current: EpisodeRef,
-) -> Result<(EpisodeRef, Account), EpisodeError> {
+) -> Result<(EpisodeRef, ConversationSummary), EpisodeError> {
     let show = services.settings.now().filtering;
     services.conversations.read(id, current, |current| {
         let conversation = Conversation::open(&services.chunks, id, current)?;
@@ -52,11 +52,12 @@ pub(super) fn of(
             Ok::<_, EpisodeError>(())
         })?;
         let by = services.table.now().get(id).and_then(|row| current_answer(&row.state, current));
-        let (mut account, mut abridged, mut lines) = (Account::default(), Abridged::default(), Lines::default());
+        let (mut summary, mut abridged, mut lines) =
+            (ConversationSummary::default(), Abridged::default(), Lines::default());
         let mut numbers = MetadataBuilder::excluding(withdrawn);
         conversation.each(|item| {
             numbers.note(item);
-            account.note(item);
+            summary.note(item);
             // A claim of the model must not rest on hidden items.
             if by.is_some() && show.keeps(&item.body) {
                 lines.note(item);
@@ -64,14 +65,14 @@ pub(super) fn of(
             abridged.push(item.clone());
             Ok::<_, EpisodeError>(())
         })?;
-        account.numbers = numbers.metadata(current.to);
-        account.episode = services.conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
-        services.conversations.entitle(id, &mut account.episode);
-        Ok(account)
+        summary.numbers = numbers.metadata(current.to);
+        summary.episode = services.conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
+        services.conversations.entitle(id, &mut summary.episode);
+        Ok(summary)
     })
 }
 
-impl Account {
+impl ConversationSummary {
     fn note(&mut self, item: &Item) {
         self.requests.note(item);
         self.inside.note_inside(item);

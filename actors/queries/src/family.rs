@@ -66,7 +66,7 @@ pub(super) struct Family {
 
 impl Family {
     /// Looks up the relatives. Blocks for reads of the index.
-    pub(super) fn of(
+    pub(super) fn find(
         id: &SessionId,
         links: Vec<(Link, SessionId)>,
         table: &SessionTable,
@@ -81,7 +81,7 @@ impl Family {
             naming: searcher
                 .sessions_naming(id)?
                 .into_iter()
-                .filter(|(_, other)| knows(table, settings, other))
+                .filter(|(_, other)| is_known(table, settings, other))
                 .collect(),
             children: children.map(|(child, _)| child.clone()).take(CHILDREN_MAX).collect(),
         })
@@ -104,8 +104,8 @@ impl Family {
 
     /// Returns true if a transcript says that `other` is a fork of this session or continues it.
     fn is_continued_by(&self, other: &SessionId) -> bool {
-        let says = |links: &[(Link, SessionId)], link| links.iter().any(|(kind, id)| *kind == link && id == other);
-        says(&self.links, Link::ContinuedIn) || says(&self.naming, Link::ForkedFrom)
+        let states = |links: &[(Link, SessionId)], link| links.iter().any(|(kind, id)| *kind == link && id == other);
+        states(&self.links, Link::ContinuedIn) || states(&self.naming, Link::ForkedFrom)
     }
 
     /// All relations, in a fixed order. Blocks for reads of small files.
@@ -117,20 +117,20 @@ impl Family {
         table: &SessionTable,
         searcher: &Searcher,
     ) -> Result<Vec<Relation>, Error> {
-        let mut relations = Relations { list: Vec::new(), told: BTreeSet::new() };
+        let mut relations = Relations { list: Vec::new(), seen: BTreeSet::new() };
         for child in &self.children {
             let call = agent_name(child).and_then(|agent| calls.get(agent).cloned());
-            relations.tell("spawned_agent", child, |relation| {
-                tell_agent(relation, transcript(table, child));
+            relations.add("spawned_agent", child, |relation| {
+                add_agent_meta(relation, transcript(table, child));
                 relation.tool_use_id = relation.tool_use_id.take().or(call);
             });
         }
         if let Some(parent) = row.state.parent() {
-            relations.tell("spawned_by", parent, |relation| tell_agent(relation, transcript(table, &self.id)));
+            relations.add("spawned_by", parent, |relation| add_agent_meta(relation, transcript(table, &self.id)));
         }
-        for (tie, other) in self.lineage(&row.state, &services.settings.now(), table, searcher)? {
-            let kin = self.kin.iter().find(|kin| kin.session == other && tie.is_fork());
-            relations.tell(tie.name(), &other, |relation| relation.shared_records = kin.map(|kin| kin.shared));
+        for (kinship, other) in self.lineage(&row.state, &services.settings.now(), table, searcher)? {
+            let kin = self.kin.iter().find(|kin| kin.session == other && kinship.is_fork());
+            relations.add(kinship.name(), &other, |relation| relation.shared_records = kin.map(|kin| kin.shared));
         }
         Ok(relations.list)
     }
@@ -142,18 +142,18 @@ impl Family {
         settings: &Settings,
         table: &SessionTable,
         searcher: &Searcher,
-    ) -> Result<Vec<(Tie, SessionId)>, Error> {
+    ) -> Result<Vec<(Kinship, SessionId)>, Error> {
         let mut lineage = self.forks(settings, table, searcher)?;
         let beside = Succession::beside(state, table, settings);
         let before = match &state.signals.follows {
             Some(follows) => Some(&follows.session),
             None => beside.before(&self.id, state),
         };
-        lineage.extend(before.map(|other| (Tie::PrecededBy, other.clone())));
+        lineage.extend(before.map(|other| (Kinship::PrecededBy, other.clone())));
         let is_follower = |other: &Row| other.state.signals.follows.as_ref().is_some_and(|f| f.session == self.id);
         let followers = table.iter().filter(|(_, other)| is_follower(other)).map(|(other, _)| other);
         let followers = followers.take(FOLLOWERS_MAX).chain(beside.after(&self.id, state, table));
-        lineage.extend(followers.map(|other| (Tie::FollowedBy, other.clone())));
+        lineage.extend(followers.map(|other| (Kinship::FollowedBy, other.clone())));
         Ok(lineage)
     }
 
@@ -162,15 +162,15 @@ impl Family {
         settings: &Settings,
         table: &SessionTable,
         searcher: &Searcher,
-    ) -> Result<Vec<(Tie, SessionId)>, Error> {
+    ) -> Result<Vec<(Kinship, SessionId)>, Error> {
         // What transcripts state is certain, so it takes precedence over what ages suggest.
-        let said = |links: &[(Link, SessionId)], wanted| {
+        let stated = |links: &[(Link, SessionId)], wanted| {
             links.iter().filter(|(link, _)| *link == wanted).map(|(_, other)| other.clone()).collect::<Vec<_>>()
         };
-        let mut continues = said(&self.links, Link::ForkedFrom);
-        continues.extend(said(&self.naming, Link::ContinuedIn));
-        let mut continued_by = said(&self.links, Link::ContinuedIn);
-        continued_by.extend(said(&self.naming, Link::ForkedFrom));
+        let mut continues = stated(&self.links, Link::ForkedFrom);
+        continues.extend(stated(&self.naming, Link::ContinuedIn));
+        let mut continued_by = stated(&self.links, Link::ContinuedIn);
+        continued_by.extend(stated(&self.naming, Link::ForkedFrom));
         if continues.is_empty() {
             let open: Vec<RelatedSession> =
                 self.kin.iter().filter(|kin| !continued_by.contains(&kin.session)).cloned().collect();
@@ -188,21 +188,21 @@ impl Family {
                 continued_by.push(other);
             }
         }
-        let continues = continues.into_iter().map(|other| (Tie::Continues, other));
-        Ok(continues.chain(continued_by.into_iter().map(|other| (Tie::ContinuedBy, other))).collect())
+        let continues = continues.into_iter().map(|other| (Kinship::Continues, other));
+        Ok(continues.chain(continued_by.into_iter().map(|other| (Kinship::ContinuedBy, other))).collect())
     }
 }
 
 /// The relation of another session to this one, if neither started the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tie {
+enum Kinship {
     Continues,
     ContinuedBy,
     PrecededBy,
     FollowedBy,
 }
 
-impl Tie {
+impl Kinship {
     fn name(self) -> &'static str {
         match self {
             Self::Continues => "continues",
@@ -220,15 +220,15 @@ impl Tie {
 /// Relations without duplicates.
 struct Relations {
     list: Vec<Relation>,
-    told: BTreeSet<(String, SessionId)>,
+    seen: BTreeSet<(String, SessionId)>,
 }
 
 impl Relations {
-    fn tell(&mut self, name: &str, other: &SessionId, add: impl FnOnce(&mut Relation)) {
-        if self.told.insert((name.to_owned(), other.clone())) {
+    fn add(&mut self, name: &str, other: &SessionId, fill: impl FnOnce(&mut Relation)) {
+        if self.seen.insert((name.to_owned(), other.clone())) {
             let session_id = redact(other.as_str()).into_owned();
             let mut relation = Relation { name: name.to_owned(), session_id, ..Relation::default() };
-            add(&mut relation);
+            fill(&mut relation);
             self.list.push(relation);
         }
     }
@@ -246,12 +246,12 @@ fn is_shown(row: &Row, settings: &Settings) -> bool {
     !row.state.is_unseen() && row.state.phase != Phase::Forgotten && !settings.excludes(&row.state)
 }
 
-fn knows(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
+fn is_known(table: &SessionTable, settings: &Settings, id: &SessionId) -> bool {
     table.get(id).is_some_and(|row| is_shown(row, settings))
 }
 
 fn shown_kin(kin: Vec<RelatedSession>, table: &SessionTable, settings: &Settings) -> Vec<RelatedSession> {
-    kin.into_iter().filter(|kin| knows(table, settings, &kin.session)).collect()
+    kin.into_iter().filter(|kin| is_known(table, settings, &kin.session)).collect()
 }
 
 /// The agent's name of the subagent that this session belongs to.
@@ -271,7 +271,7 @@ struct AgentMeta {
 }
 
 /// Adds the fields of the file beside a subagent's transcript. An unreadable file adds nothing.
-fn tell_agent(relation: &mut Relation, transcript: Option<&Path>) {
+fn add_agent_meta(relation: &mut Relation, transcript: Option<&Path>) {
     let Some(meta) = transcript.and_then(|path| agent_meta(&path.with_extension("meta.json"))) else { return };
     let bounded = |text: Option<String>, chars| text.map(|text| one_line(&text, chars)).filter(|text| !text.is_empty());
     relation.agent_type = bounded(meta.agent_type, NAME_CHARS);
@@ -338,19 +338,19 @@ mod tests {
     fn what_stands_beside_a_subagent_is_bounded_and_odd_fields_hide_no_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent-1.jsonl");
-        let told = |text: &str| {
+        let read = |text: &str| {
             std::fs::write(folder.path().join("agent-1.meta.json"), text).unwrap();
             let mut relation = Relation::default();
-            tell_agent(&mut relation, Some(&path));
+            add_agent_meta(&mut relation, Some(&path));
             (relation.agent_type, relation.description.map(|text| text.chars().count()), relation.tool_use_id)
         };
         let text = |text: &str| Some(text.to_owned());
-        assert_eq!(told("{\"agentType\": \"Explore\", \"toolUseId\": \"t1\"}"), (text("Explore"), None, text("t1")));
-        assert_eq!(told("{\"agentType\": 7, \"description\": \"look\"}"), (None, Some(4), None));
+        assert_eq!(read("{\"agentType\": \"Explore\", \"toolUseId\": \"t1\"}"), (text("Explore"), None, text("t1")));
+        assert_eq!(read("{\"agentType\": 7, \"description\": \"look\"}"), (None, Some(4), None));
         let long = format!("{{\"description\": \"{}\"}}", "word ".repeat(500));
-        assert_eq!(told(&long), (None, Some(DESCRIPTION_CHARS), None));
+        assert_eq!(read(&long), (None, Some(DESCRIPTION_CHARS), None));
         for odd in ["", "[]", "nul", "{\"agentType\": \"\"}"] {
-            assert_eq!(told(odd), (None, None, None), "{odd:?}");
+            assert_eq!(read(odd), (None, None, None), "{odd:?}");
         }
     }
 }

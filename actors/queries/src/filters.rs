@@ -24,19 +24,19 @@ use baton_config::settings::Settings;
 use baton_memory::{Error, Searcher, SessionIds, SessionMatches};
 
 /// The filters of a question, resolved against the current sessions.
-pub(super) struct Narrowing {
+pub(super) struct SessionFilter {
     /// Directories or sessions for each field that is named; one of them must fit.
     projects: Option<Vec<String>>,
     not_projects: Vec<String>,
-    things: Vec<SessionIds>,
-    not_things: Vec<SessionIds>,
+    wanted_sessions: Vec<SessionIds>,
+    unwanted_sessions: Vec<SessionIds>,
     /// Reasons why a filter fits nothing or not everything, each a sentence without the full stop.
     pub(super) notes: Vec<String>,
 }
 
-impl Narrowing {
+impl SessionFilter {
     /// Resolves the filters. `directory` replaces `.`. Blocks for look-ups in the memory.
-    pub(super) fn of(
+    pub(super) fn resolve(
         question: &Question,
         table: &SessionTable,
         settings: &Settings,
@@ -58,41 +58,42 @@ impl Narrowing {
         };
         let (wanted, not_projects) = (projects(false), projects(true));
         let is_named = question.values(Field::Project, false).next().is_some();
-        let mut narrowing = Self {
+        let mut filter = Self {
             projects: is_named.then_some(wanted),
             not_projects,
-            things: Vec::new(),
-            not_things: Vec::new(),
+            wanted_sessions: Vec::new(),
+            unwanted_sessions: Vec::new(),
             notes,
         };
         for field in [Field::File, Field::Tool, Field::Branch] {
             let mut fitting: Option<SessionIds> = None;
             for name in question.values(field, false) {
-                let mut sessions = narrowing.taken(having(searcher, field, name)?, field.as_str(), name);
+                let mut sessions =
+                    filter.note_if_partial(sessions_having(searcher, field, name)?, field.as_str(), name);
                 if sessions.is_empty() {
-                    narrowing.notes.push(format!("no session has to do with a {} {name:?}", field.as_str()));
+                    filter.notes.push(format!("no session has to do with a {} {name:?}", field.as_str()));
                 }
                 fitting.get_or_insert_default().append(&mut sessions);
             }
-            narrowing.things.extend(fitting);
+            filter.wanted_sessions.extend(fitting);
             for name in question.values(field, true) {
-                let sessions = narrowing.taken(having(searcher, field, name)?, field.as_str(), name);
-                narrowing.not_things.push(sessions);
+                let sessions = filter.note_if_partial(sessions_having(searcher, field, name)?, field.as_str(), name);
+                filter.unwanted_sessions.push(sessions);
             }
         }
         if question.is_filters_only() {
             // Without a passage to search for, excluded words must not occur anywhere in the session.
             for without in &question.without {
                 let (Without::Word(text) | Without::Phrase(text)) = without;
-                let sessions = narrowing.taken(searcher.sessions_saying(without)?, "text", text);
-                narrowing.not_things.push(sessions);
+                let sessions = filter.note_if_partial(searcher.sessions_saying(without)?, "text", text);
+                filter.unwanted_sessions.push(sessions);
             }
         }
-        Ok(narrowing)
+        Ok(filter)
     }
 
     /// Returns the found sessions, and adds a note if the look-up was not complete.
-    fn taken(&mut self, found: SessionMatches, field: &str, name: &str) -> SessionIds {
+    fn note_if_partial(&mut self, found: SessionMatches, field: &str, name: &str) -> SessionIds {
         if found.is_partial {
             self.notes.push(format!(
                 "not everything was compared with the {field} {name:?}: there is too much; more of it helps"
@@ -105,11 +106,11 @@ impl Narrowing {
     /// time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
         !question.fits_nothing
-            && self.things.iter().all(|sessions| sessions.contains(id))
-            && !self.not_things.iter().any(|sessions| sessions.contains(id))
+            && self.wanted_sessions.iter().all(|sessions| sessions.contains(id))
+            && !self.unwanted_sessions.iter().any(|sessions| sessions.contains(id))
             && match state {
                 Some(state) => self.admits_state(question, state),
-                None => !question.is_restricted() || !self.things.is_empty(),
+                None => !question.is_restricted() || !self.wanted_sessions.is_empty(),
             }
     }
 
@@ -158,7 +159,7 @@ impl Narrowing {
     }
 }
 
-fn having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatches, Error> {
+fn sessions_having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatches, Error> {
     match field {
         Field::File => searcher.sessions_with_file(name),
         Field::Tool => searcher.sessions_with_entity(Label::Tool, name),
@@ -167,7 +168,7 @@ fn having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatche
 }
 
 /// The names of the filters in a question.
-pub(super) fn filters(question: &Question) -> Vec<String> {
+pub(super) fn filter_names(question: &Question) -> Vec<String> {
     let mut names: Vec<&str> = Field::ALL
         .into_iter()
         .filter(|field| question.values(*field, false).next().is_some())

@@ -23,13 +23,13 @@ pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String
 }
 
 /// Returns [`hidden`] for the current table and settings, and any group.
-pub(super) fn hider(services: &Services) -> impl Fn(&str) -> bool {
+pub(super) fn hidden_now(services: &Services) -> impl Fn(&str) -> bool {
     let (table, settings) = (services.table.now(), services.settings.now());
     move |id| hidden(&table, &settings, &[], id)
 }
 
 /// Parses the uuid of a center node.
-pub(super) fn center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
+pub(super) fn parse_center(text: Option<&str>) -> Result<Option<Uuid>, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let wrong = || format!("{text:?} is not a uuid; take one from `nodes[].uuid` of search_nodes");
     text.parse().map(Some).map_err(|_| failure(code::INVALID_PARAMS, wrong()))
@@ -42,7 +42,7 @@ pub(super) fn no_center(uuid: Uuid) -> Failure {
 }
 
 /// Redacts a text and removes control characters, because an agent may show it to a person.
-fn out(text: &str) -> String {
+fn redact_plain(text: &str) -> String {
     plain(&redact(text))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn node(node: Node) -> answer::Node {
     let summary = summary(&node);
     answer::Node {
         uuid: node.uuid.to_string(),
-        name: out(&node.name),
+        name: redact_plain(&node.name),
         labels: vec!["Entity".to_owned(), label.to_owned()],
         created_at: time(node.created_at),
         summary: Some(summary),
@@ -104,28 +104,28 @@ fn summary(node: &Node) -> String {
         known = format!("{known}, {} times", node.count);
     }
     let detail = if node.detail == node.name { "" } else { node.detail.as_str() };
-    let mut told = match (node.label, detail.is_empty()) {
+    let mut summary_text = match (node.label, detail.is_empty()) {
         (Label::Session, true) => known,
         (Label::Session, false) => detail.to_owned(),
         (label, true) => format!("{} {known}", label.as_str()),
         (label, false) => format!("{} {known}: {detail}", label.as_str()),
     };
     if let Some(fact) = node.telling.as_deref().filter(|fact| node.label != Label::Session && !fact.is_empty()) {
-        told = format!("{told}. Latest: {fact}");
+        summary_text = format!("{summary_text}. Latest: {fact}");
     }
-    out(&told)
+    redact_plain(&summary_text)
 }
 
 /// Converts a fact.
 pub(super) fn fact(fact: Fact) -> answer::Fact {
-    let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(out(text)) };
+    let text = |text: &str| if text.is_empty() { Value::Null } else { Value::from(redact_plain(text)) };
     answer::Fact {
         uuid: fact.uuid.to_string(),
         group_id: redact(&fact.group_id).into_owned(),
         source_node_uuid: fact.source.to_string(),
         target_node_uuid: fact.target.to_string(),
         created_at: time(fact.created_at),
-        fact: out(&fact.fact),
+        fact: redact_plain(&fact.fact),
         episodes: fact.episodes.iter().map(ToString::to_string).collect(),
         expired_at: time(fact.expired_at),
         valid_at: time(fact.valid_at),
@@ -141,7 +141,7 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
             ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
             ("said_by", said_by(fact.by_model)),
         ]),
-        name: out(&fact.name),
+        name: redact_plain(&fact.name),
     }
 }
 
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_center_is_a_uuid_or_nothing() {
-        assert_eq!(center(None).unwrap(), None);
-        assert_eq!(center(Some("  ")).unwrap(), None);
+        assert_eq!(parse_center(None).unwrap(), None);
+        assert_eq!(parse_center(Some("  ")).unwrap(), None);
         let uuid = Uuid::from_u128(7);
-        assert_eq!(center(Some(&uuid.to_string())).unwrap(), Some(uuid));
-        assert_eq!(center(Some("auth.rs")).unwrap_err().code, code::INVALID_PARAMS);
+        assert_eq!(parse_center(Some(&uuid.to_string())).unwrap(), Some(uuid));
+        assert_eq!(parse_center(Some("auth.rs")).unwrap_err().code, code::INVALID_PARAMS);
     }
 }

@@ -30,8 +30,8 @@ use baton_protocol::answer;
 use baton_views::claim::claimer;
 use tokio::time::Instant;
 
-pub(super) use self::candidate::runs;
-use self::candidate::{Candidate, Wanted, candidates, ended_at, is_under_way};
+pub(super) use self::candidate::may_be_in_use;
+use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
 pub use self::prepared::{Handoffs, prepare};
 use super::Services;
 use baton_journal::session_stream;
@@ -47,18 +47,18 @@ const FIRST_EVENTS: usize = 64;
 
 /// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
 /// the first prompt. The offer is durable in the session's state when this returns.
-pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
-    let (id, place, detail) = (&told.session, told.place.as_ref()?, told.detail);
-    services.hooks.closed(told, patience(until)).await;
+pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+    let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
+    services.hooks.closed(signal, half_way_to(until)).await;
     let row = services.table.now().get(id).cloned();
     if detail == Some(SignalDetail::Compact) {
-        return own(services, id, until).await;
+        return own_facts(services, id, until).await;
     }
     if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
         return None;
     }
     let table = services.table.now();
-    let wanted = wanted(&table, id, &place.project, detail)?;
+    let wanted = criteria_for(&table, id, &place.project, detail)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
     offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
@@ -66,14 +66,14 @@ pub(crate) async fn for_start(services: &Arc<Services>, told: &Told, until: Inst
 
 /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
 /// session that was offered nothing at its start is offered one now, if this is its first prompt.
-pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
-    let id = &told.session;
+pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+    let id = &signal.session;
     let row = services.table.now().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);
     if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
         let text = match handoff.claimed || !services.hooks.deliver(id) {
             true => None,
-            false => again(services, id, handoff, until).await,
+            false => undelivered_text(services, id, handoff, until).await,
         };
         if !handoff.claimed {
             claim(services, id, until).await;
@@ -81,16 +81,16 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
         return text;
     }
     let is_first = state.is_none_or(|state| {
-        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= told.at)
+        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= signal.at)
     });
     if !is_first {
         return None;
     }
-    let place = told.place.as_ref()?;
-    services.hooks.closed(told, patience(until)).await;
+    let place = signal.place.as_ref()?;
+    services.hooks.closed(signal, half_way_to(until)).await;
     let begun = begun(services, id, until).await;
     let table = services.table.now();
-    let wanted = wanted(&table, id, &place.project, begun)?;
+    let wanted = criteria_for(&table, id, &place.project, begun)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
     if !offer(services, id, &chosen, until).await {
@@ -101,26 +101,26 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, told: &Told, until: Ins
 }
 
 /// The handoff that a session with this beginning should get, or `None`.
-fn wanted<'a>(
+fn criteria_for<'a>(
     table: &'a SessionTable,
     id: &'a SessionId,
     project: &'a str,
     begun: Option<SignalDetail>,
-) -> Option<Wanted<'a>> {
+) -> Option<Criteria<'a>> {
     let row = table.get(id).map(|row| &**row);
     let follows = row.and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
-    let wanted = Wanted { project, but: vec![id], first: None, after: None };
+    let wanted = Criteria { project, excluded: vec![id], first: None, after: None };
     Some(match begun {
         // After a compaction the session gets its own facts.
         Some(SignalDetail::Compact) => return None,
         // A resumed session knows its own history.
-        Some(SignalDetail::Resume) => Wanted { after: Some(known_to(row)?), ..wanted },
+        Some(SignalDetail::Resume) => Criteria { after: Some(last_conversation_at(row)?), ..wanted },
         Some(SignalDetail::Fork) => {
             let parent = follows.and_then(|follows| table.get(follows)).map(|row| &**row);
-            let after = known_to(row).or_else(|| known_to(parent))?;
-            Wanted { but: [id].into_iter().chain(follows).collect(), after: Some(after), ..wanted }
+            let after = last_conversation_at(row).or_else(|| last_conversation_at(parent))?;
+            Criteria { excluded: [id].into_iter().chain(follows).collect(), after: Some(after), ..wanted }
         }
-        _ => Wanted { first: follows, ..wanted },
+        _ => Criteria { first: follows, ..wanted },
     })
 }
 
@@ -140,7 +140,12 @@ async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<Si
 }
 
 /// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
-async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
+async fn undelivered_text(
+    services: &Arc<Services>,
+    id: &SessionId,
+    handoff: &Handoff,
+    until: Instant,
+) -> Option<String> {
     let table = services.table.now();
     if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
         return None;
@@ -152,20 +157,24 @@ async fn again(services: &Arc<Services>, id: &SessionId, handoff: &Handoff, unti
         services.hooks.not_delivered(id);
         return None;
     };
-    let chosen = Chosen { id: handoff.from.clone(), row, current, facts };
+    let chosen = HandoffSource { id: handoff.from.clone(), row, current, facts };
     Some(text(services, &chosen, until).await).filter(|text| !text.is_empty())
 }
 
 /// The handoff of a project for any caller; waits until `until` for a session that is being indexed. Not recorded.
-pub(super) async fn of_project(services: &Arc<Services>, project: &str, until: Instant) -> Option<answer::Handoff> {
-    let wanted = Wanted { project, but: Vec::new(), first: None, after: None };
+pub(super) async fn project_handoff(
+    services: &Arc<Services>,
+    project: &str,
+    until: Instant,
+) -> Option<answer::Handoff> {
+    let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
     let chosen = choose(services, &wanted, until).await?;
     let taken_by = claimer(&services.table.now(), &chosen.id, chosen.current.uuid, None);
     Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
 
 /// The session to hand over.
-struct Chosen {
+struct HandoffSource {
     id: SessionId,
     row: Arc<Row>,
     current: EpisodeRef,
@@ -173,18 +182,18 @@ struct Chosen {
 }
 
 /// Time of the last conversation in a session.
-fn known_to(row: Option<&Row>) -> Option<Timestamp> {
+fn last_conversation_at(row: Option<&Row>) -> Option<Timestamp> {
     row?.state.last_conversation_at
 }
 
 /// Deadline for waiting on others; leaves half of the time for the following steps.
-fn patience(until: Instant) -> Instant {
+fn half_way_to(until: Instant) -> Instant {
     let now = Instant::now();
     now + until.saturating_duration_since(now) / 2
 }
 
 /// Chooses the candidate. Waits for one that is being indexed.
-async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -> Option<Chosen> {
+async fn choose(services: &Arc<Services>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
     let mut table = services.table.clone();
     loop {
         let now = table.newest();
@@ -199,7 +208,7 @@ async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -
             };
             let (current, facts) = prepared::facts(services, &id, current, until).await?;
             if facts.relevant {
-                return Some(Chosen { id, row, current, facts });
+                return Some(HandoffSource { id, row, current, facts });
             }
         }
         if !waits || !matches!(tokio::time::timeout_at(until, table.changed()).await, Ok(Ok(()))) {
@@ -209,12 +218,12 @@ async fn choose(services: &Arc<Services>, wanted: &Wanted<'_>, until: Instant) -
 }
 
 /// The session's own facts, if they are available in time.
-async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
+async fn own_facts(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
     let mut table = services.table.clone();
     loop {
         let row = table.newest().get(id).cloned()?;
         if is_under_way(&row.state)
-            && matches!(tokio::time::timeout_at(patience(until), table.changed()).await, Ok(Ok(())))
+            && matches!(tokio::time::timeout_at(half_way_to(until), table.changed()).await, Ok(Ok(())))
         {
             continue;
         }
@@ -223,19 +232,19 @@ async fn own(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option
         if !facts.relevant {
             return None;
         }
-        let chosen = Chosen { id: id.clone(), row, current, facts };
+        let chosen = HandoffSource { id: id.clone(), row, current, facts };
         let text = written(services, &chosen, Occasion::Compaction, None, until).await.text;
         return Some(text).filter(|text| !text.is_empty());
     }
 }
 
-async fn text(services: &Arc<Services>, chosen: &Chosen, until: Instant) -> String {
+async fn text(services: &Arc<Services>, chosen: &HandoffSource, until: Instant) -> String {
     written(services, chosen, Occasion::Handoff, None, until).await.text
 }
 
 async fn written(
     services: &Arc<Services>,
-    chosen: &Chosen,
+    chosen: &HandoffSource,
     occasion: Occasion,
     claimed_by: Option<&SessionId>,
     until: Instant,
@@ -264,7 +273,7 @@ async fn written(
 
 /// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
 /// meanwhile, or if it could not be recorded in time.
-async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &Chosen, until: Instant) -> bool {
+async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
     let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
     let table = services.table.now();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());

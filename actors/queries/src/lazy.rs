@@ -16,9 +16,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, Interval};
 use uuid::Uuid;
 
-use self::closing::Closing;
-pub(super) use self::coverage::{catch_up, covered, holds_up};
-use self::stale::Wanted;
+use self::closing::QueryCloses;
+pub(super) use self::coverage::{catch_up, cover_step, is_large_put_off};
+use self::stale::StaleSession;
 use super::client::{ClientRef, QueryError, failure};
 use super::{SESSIONS_NAMED, Services};
 use baton_base::actor_address::CallError;
@@ -31,13 +31,13 @@ use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
 
 /// Interval of progress reports to a waiting client.
-const TELL: std::time::Duration = std::time::Duration::from_millis(100);
+const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// Note in an answer if the transcripts could not be checked for changes.
-const NOT_LOOKED: &str =
+const NOT_CHECKED: &str =
     "transcripts could not be looked at, and what has changed is missing; `baton status` tells why";
 /// Note in an answer if the check for changes was still running.
-const STILL_LOOKING: &str = "transcripts are still being looked through, and what has changed may be missing";
+const STILL_CHECKING: &str = "transcripts are still being looked through, and what has changed may be missing";
 /// Note in an answer if the log accepts no writes.
 const NOT_RECORDED: &str = "nothing new can be recorded, and what has changed is missing; `baton status` tells why";
 
@@ -54,7 +54,7 @@ pub(super) struct Step {
     /// The answer must cover the log up to this position.
     pub(super) position: Position,
     /// Why changes were not looked for, or where.
-    pub(super) not_looked: Option<String>,
+    pub(super) not_checked: Option<String>,
     /// End of the time budget.
     pub(super) until: Instant,
     /// True if the query waits no longer than the budget, because history is being read for the first time.
@@ -62,13 +62,13 @@ pub(super) struct Step {
 }
 
 impl Step {
-    fn new(left_out_asking: bool, position: Position, not_looked: Option<String>, until: Instant) -> Self {
+    fn new(left_out_asking: bool, position: Position, not_checked: Option<String>, until: Instant) -> Self {
         let (pending_sessions, is_backfill) = (Vec::new(), false);
-        Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_looked, until, is_backfill }
+        Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_checked, until, is_backfill }
     }
 
     /// Notes that the answer may miss something of a session.
-    pub(super) fn left(&mut self, id: &SessionId) {
+    pub(super) fn note_pending(&mut self, id: &SessionId) {
         let id = id.to_string();
         if self.pending_sessions.contains(&id) {
             return;
@@ -82,18 +82,18 @@ impl Step {
 
 /// Has every transcript checked at once, and reads sessions that were never read, up to [`limits::DISCOVERED_AT_ONCE`].
 /// Returns true if there were any.
-pub(super) async fn look(services: &Services) -> bool {
+pub(super) async fn check_transcripts(services: &Services) -> bool {
     let Ok(grown) = services.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
     let (table, settings) = (services.table.now(), services.settings.now());
-    let (unread, rest) = new_ones(&table, &settings, grown.files);
+    let (unread, rest) = split_unread(&table, &settings, grown.files);
     services.supervisor.seen(rest);
     let is_any = !unread.is_empty();
-    take_in(services, unread).await;
+    read_first(services, unread).await;
     is_any
 }
 
 /// Number of transcripts, without subagents', that wait to be read for the first time while the backlog is worked off.
-pub(super) async fn unread(services: &Services) -> u64 {
+pub(super) async fn count_unread(services: &Services) -> u64 {
     let Ok(grown) = services.watcher.refresh().await else { return 0 };
     // With an empty backlog the rest cannot be read; `status` reports it.
     if services.progress.borrow().pending() == 0 {
@@ -110,7 +110,7 @@ fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
 }
 
 /// Splits off the newest files of sessions that were never read or have no known directory, if they may be read.
-fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
+fn split_unread(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
     let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
@@ -121,7 +121,7 @@ fn new_ones(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> 
 
 /// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for a
 /// session that has just begun must not be told that it does not exist.
-pub(super) async fn take_in(services: &Services, files: Vec<FileSeen>) {
+pub(super) async fn read_first(services: &Services, files: Vec<FileSeen>) {
     let taking = async {
         let mut asked = Vec::new();
         for file in files {
@@ -149,7 +149,8 @@ pub(super) async fn wait_for_history(services: &Services, client: &ClientRef) ->
     // Later additions are left to the lazy step: busy agents must not keep a person waiting forever.
     let enough = progress.borrow().accepted;
     let (mut stopping, mut growing) = (services.stop.subscribe(), 0);
-    let (mut tell, mut to_tell) = (tokio::time::interval_at(Instant::now() + TELL, TELL), true);
+    let (mut interval, mut is_report_due) =
+        (tokio::time::interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL), true);
     loop {
         let now = *progress.borrow_and_update();
         // The backlog is paused while the log accepts no writes; the answer says so.
@@ -162,7 +163,7 @@ pub(super) async fn wait_for_history(services: &Services, client: &ClientRef) ->
         }
         // Each of the remaining ones may be all that is left.
         let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
-        if to_tell {
+        if is_report_due {
             growing = if is_little && only_growing(services).await { growing + 1 } else { 0 };
             // A session that was read between the two checks is known by the second.
             if growing > 1 {
@@ -172,11 +173,11 @@ pub(super) async fn wait_for_history(services: &Services, client: &ClientRef) ->
         if client.is_closed() {
             return Err(QueryError::ClientGone);
         }
-        if to_tell {
+        if is_report_due {
             client.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
         }
         tokio::select! {
-            is_time = progress_or_time(&mut progress, &mut tell) => to_tell = is_time,
+            is_due = progress_or_time(&mut progress, &mut interval) => is_report_due = is_due,
             _ = stopping.wait_for(|stop| *stop) => {
                 return Err(failure(code::STOPPING, "the daemon is stopping; call again").into());
             }
@@ -200,17 +201,17 @@ async fn only_growing(services: &Services) -> bool {
 }
 
 /// Waits for progress or for the next report, whichever comes first. Returns `true` if a report is due.
-async fn progress_or_time<T>(progress: &mut watch::Receiver<T>, tell: &mut Interval) -> bool {
+async fn progress_or_time<T>(progress: &mut watch::Receiver<T>, interval: &mut Interval) -> bool {
     tokio::select! {
         // If the sender is gone, only the interval remains.
         Ok(()) = progress.changed() => false,
-        _ = tell.tick() => true,
+        _ = interval.tick() => true,
     }
 }
 
 /// What a query requires of the step.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Ask<'a> {
+pub(super) struct Request<'a> {
     /// Sessions of this project come first.
     pub(super) project: Option<&'a str>,
     /// True to wait for everything.
@@ -220,12 +221,12 @@ pub(super) struct Ask<'a> {
 }
 
 /// The files that changed, as far as found in time, and a note if the check is not complete.
-async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
+async fn find_changes(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
     let newest = |until: Instant| services.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
     let known = || services.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
     match newest(until).await {
         Ok(unread) => return (unread, None),
-        Err(CallError::Gone) => return (Unread::default(), Some(NOT_LOOKED)),
+        Err(CallError::Gone) => return (Unread::default(), Some(NOT_CHECKED)),
         Err(CallError::TimedOut) => {}
     }
     // With few files a longer wait is worth it: the disk or the machine is slow. Only the first scan may find out that
@@ -244,37 +245,37 @@ async fn changed(services: &Services, until: Instant) -> (Unread, Option<&'stati
         return (unread, None);
     }
     match known().await {
-        Ok(unread) => (unread, Some(STILL_LOOKING)),
-        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_LOOKING)),
-        Err(CallError::Gone) => (Unread::default(), Some(NOT_LOOKED)),
+        Ok(unread) => (unread, Some(STILL_CHECKING)),
+        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_CHECKING)),
+        Err(CallError::Gone) => (Unread::default(), Some(NOT_CHECKED)),
     }
 }
 
 /// Estimates how many sessions an answer lacks besides `wanted` while a scan of very many files is not finished: those
 /// never read, or those in the backlog, without the wanted ones.
-fn beyond(services: &Services, wanted: &[Wanted]) -> u64 {
+fn estimate_others(services: &Services, wanted: &[StaleSession]) -> u64 {
     if !services.watcher.is_large() {
         return 0;
     }
     let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
-    beside_wanted(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
+    count_others(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
 }
 
 /// The larger of the two counts, each without the wanted sessions, which are counted separately.
-fn beside_wanted(never_read: u64, in_backlog: u64, wanted: &[Wanted]) -> u64 {
+fn count_others(never_read: u64, in_backlog: u64, wanted: &[StaleSession]) -> u64 {
     let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
     never_read.saturating_sub(new).max(in_backlog.saturating_sub(wanted.len() as u64))
 }
 
 /// Note in an answer that lacks the changes in these roots.
-fn left_out(hung: &[PathBuf]) -> Option<String> {
+fn hung_roots_note(hung: &[PathBuf]) -> Option<String> {
     let [first, rest @ ..] = hung else { return None };
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    let told = format!(
+    let note = format!(
         "{}{more} could not be looked at, because the file system does not answer, and what has changed there is missing",
         first.display()
     );
-    Some(redact(&told).into_owned())
+    Some(redact(&note).into_owned())
 }
 
 /// Indexes what has grown: first sessions of the requested project, then the newest. Up to [`limits::LAZY_BYTES`] of
@@ -282,25 +283,29 @@ fn left_out(hung: &[PathBuf]) -> Option<String> {
 /// are read regardless of time; beyond that as many as the configured time budget allows, with `all` everything. If
 /// more than that are to be read for the first time, nothing is awaited beyond the budget. The rest goes to the front
 /// of the backlog.
-pub(super) async fn step(services: &Arc<Services>, client: &ClientRef, ask: Ask<'_>) -> Result<Step, QueryError> {
+pub(super) async fn step(
+    services: &Arc<Services>,
+    client: &ClientRef,
+    request: Request<'_>,
+) -> Result<Step, QueryError> {
     let budget = services.settings.now().lazy_budget;
-    let until = Instant::now() + if ask.all { limits::LARGE_WAIT.max(budget) } else { budget };
+    let until = Instant::now() + if request.all { limits::LARGE_WAIT.max(budget) } else { budget };
     // Without the watcher the query is answered from what is indexed.
-    let (unread, not_looked) = match ask.all {
+    let (unread, not_checked) = match request.all {
         true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
             Ok(unread) => (unread, None),
-            Err(_) => (Unread::default(), Some(NOT_LOOKED)),
+            Err(_) => (Unread::default(), Some(NOT_CHECKED)),
         },
-        false => changed(services, until).await,
+        false => find_changes(services, until).await,
     };
-    let not_looked = not_looked.map(str::to_owned).or_else(|| left_out(&unread.hung));
+    let not_checked = not_checked.map(str::to_owned).or_else(|| hung_roots_note(&unread.hung));
     let (table, settings) = (services.table.now(), services.settings.now());
-    let (now, project) = (services.clock.now(), ask.project.map(str::to_owned));
-    let (grown, told_beyond) = (unread.files, unread.beyond);
+    let (now, project) = (services.clock.now(), request.project.map(str::to_owned));
+    let (grown, counted_beyond) = (unread.files, unread.beyond);
     // During a scan of very many files the number of new ones is unknown.
-    let is_unknown = not_looked.is_some() && services.watcher.is_large();
+    let is_unknown = not_checked.is_some() && services.watcher.is_large();
     let choosing = tokio::task::spawn_blocking(move || {
-        let mut chosen = stale::all(&table, &settings, now, grown);
+        let mut chosen = stale::find_all(&table, &settings, now, grown);
         if is_backfill(&chosen) {
             // Somebody works in sessions that were read before, so they come first.
             chosen.sort_by_key(|wanted| wanted.is_new);
@@ -312,50 +317,50 @@ pub(super) async fn step(services: &Arc<Services>, client: &ClientRef, ask: Ask<
     });
     let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
     let beyond = match is_unknown {
-        true => told_beyond.max(beyond(services, &chosen)),
-        false => told_beyond,
+        true => counted_beyond.max(estimate_others(services, &chosen)),
+        false => counted_beyond,
     };
     let everything = chosen.len();
-    chosen.retain(|wanted| Some(&wanted.id) != ask.asking);
+    chosen.retain(|wanted| Some(&wanted.id) != request.asking);
     let left_out_asking = chosen.len() < everything;
     if services.outage.lasts() {
         // While the log accepts no writes, reading would be refused.
-        let mut step = Step::new(left_out_asking, Position(0), not_looked, until);
-        chosen.iter().for_each(|wanted| step.left(&wanted.id));
-        step.not_looked = step.not_looked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
+        let mut step = Step::new(left_out_asking, Position(0), not_checked, until);
+        chosen.iter().for_each(|wanted| step.note_pending(&wanted.id));
+        step.not_checked = step.not_checked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
         return Ok(step);
     }
     // A query that waits for everything covers the whole log, otherwise what was read for it.
-    let position = if ask.all { services.journal.tail().position } else { Position(0) };
-    let mut step = Step::new(left_out_asking, position, not_looked, until);
-    if !ask.all {
+    let position = if request.all { services.journal.tail().position } else { Position(0) };
+    let mut step = Step::new(left_out_asking, position, not_checked, until);
+    if !request.all {
         let let_alone = services.indexer.let_alone();
         chosen.retain(|wanted| {
             let is_let_alone = let_alone.contains(&wanted.id);
             if is_let_alone {
-                step.left(&wanted.id);
+                step.note_pending(&wanted.id);
             }
             !is_let_alone
         });
     }
-    step.is_backfill = !ask.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
-    let (first, rest) = match (ask.all, step.is_backfill) {
-        (true, _) => split(chosen, u64::MAX, usize::MAX),
-        (false, false) => split(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
+    step.is_backfill = !request.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
+    let (first, rest) = match (request.all, step.is_backfill) {
+        (true, _) => split_by_bound(chosen, u64::MAX, usize::MAX),
+        (false, false) => split_by_bound(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
         (false, true) => (Vec::new(), chosen),
     };
     step.pending += beyond;
-    Closing::new(services, client, step, first, rest, until).run().await
+    QueryCloses::new(services, client, step, first, rest, until).run().await
 }
 
 /// Returns true if so many sessions are to be read for the first time that no query waits for them.
-fn is_backfill(chosen: &[Wanted]) -> bool {
+fn is_backfill(chosen: &[StaleSession]) -> bool {
     chosen.iter().filter(|wanted| wanted.is_new).count() > limits::LAZY_SESSIONS
 }
 
 /// Splits off the sessions that are read regardless of time: `fit` bytes in total, `most` that are new or have not
 /// grown, and no large one. Keeps the order.
-fn split(chosen: Vec<Wanted>, fit: u64, most: usize) -> (Vec<Wanted>, Vec<Wanted>) {
+fn split_by_bound(chosen: Vec<StaleSession>, fit: u64, most: usize) -> (Vec<StaleSession>, Vec<StaleSession>) {
     let (mut bytes, mut left) = (0_u64, most);
     chosen.into_iter().partition(|wanted| {
         let takes = usize::from(wanted.file.is_none() || wanted.is_new);
@@ -374,7 +379,7 @@ pub(super) fn close_call(reason: CloseReason) -> CloseCall {
 }
 
 /// The failure while the memory is not available: the reason and the remedy.
-pub(super) fn no_memory(services: &Services) -> Failure {
+pub(super) fn memory_unavailable(services: &Services) -> Failure {
     let message = match services.indexer.memory().1 {
         Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
         None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),

@@ -39,7 +39,7 @@ pub(super) async fn meant(
     let own = own(&services.table.now(), caller);
     let left = own.as_ref().filter(|id| lineage::is_left(&services.table.now(), id, caller.since));
     if let Some(id) = left {
-        lazy::look(services).await;
+        lazy::check_transcripts(services).await;
         let settings = services.settings.now();
         let begun = |id: &SessionId| services.hooks.place(id);
         let (table, now) = (services.table.now(), services.clock.now());
@@ -53,14 +53,14 @@ pub(super) async fn meant(
     }
     match (&caller.directory, own) {
         (Some(directory), Some(id)) => {
-            lazy::look(services).await;
+            lazy::check_transcripts(services).await;
             let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
             let begun = |id: &SessionId| services.hooks.place(id);
             let why = "asks and is not known";
             Err(directory::instead_of(&table, &settings, &begun, now, (&id, why), Some(directory)))
         }
         (Some(directory), None) => {
-            lazy::look(services).await;
+            lazy::check_transcripts(services).await;
             let settings = services.settings.now();
             let begun = |id: &SessionId| services.hooks.place(id);
             directory::only(&services.table.now(), &settings, &begun, services.clock.now(), directory)
@@ -144,7 +144,7 @@ async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
         // A session that keeps failing is tried again, because it was asked for.
         let _ = services.supervisor.resolve_meant(file.session.clone()).await;
     }
-    lazy::take_in(services, meant).await;
+    lazy::read_first(services, meant).await;
 }
 
 /// The failure for a session that exists but is not read.

@@ -22,7 +22,7 @@ const NOTE: &str = "tokens as the transcript tells them, each request once; cost
 
 /// The usage of a session with the requests `own`, and `inside` of subagents in its own transcript. Blocks for reads of
 /// the conversations of older sessions and of subagents.
-pub(super) fn of(
+pub(super) fn session_usage(
     services: &Services,
     table: &SessionTable,
     family: Option<&Family>,
@@ -32,28 +32,28 @@ pub(super) fn of(
     let prices = services.settings.now().prices.clone();
     let mut elders = Requests::default();
     let mut children = inside;
-    let mut told = SubagentUsage::default();
+    let mut subagents = SubagentUsage::default();
     if let Some(family) = family {
         if !own.is_empty() {
             for elder in family.elders(table).iter().take(ELDERS_MAX) {
-                if let Some(requests) = read(services, table, elder) {
+                if let Some(requests) = read_requests(services, table, elder) {
                     elders.join(requests);
                 }
             }
         }
-        told.sessions = family.children.len() as u64;
+        subagents.sessions = family.children.len() as u64;
         for child in family.children.iter().take(CHILDREN_MAX) {
-            match read(services, table, child) {
+            match read_requests(services, table, child) {
                 Some(requests) => children.join(requests),
-                None => told.not_counted += 1,
+                None => subagents.not_counted += 1,
             }
         }
     }
     let (models, children_by_model) = (own.by_model(), children.by_model());
     let total = sum(&models, &prices);
-    told.models = children_by_model.iter().map(|model| one(model, &prices)).collect();
-    told.total = sum(&children_by_model, &prices);
-    told.cost_usd = told.total.cost_usd;
+    subagents.models = children_by_model.iter().map(|model| priced_usage(model, &prices)).collect();
+    subagents.total = sum(&children_by_model, &prices);
+    subagents.cost_usd = subagents.total.cost_usd;
     let mut unpriced: Vec<String> = models.iter().chain(&children_by_model).map(|usage| usage.model.clone()).collect();
     unpriced.retain(|model| prices.price(model).is_none());
     unpriced.sort();
@@ -70,14 +70,14 @@ pub(super) fn of(
         cost_usd: total.cost_usd,
         total,
         copied: sum(&own.shared_with(&elders).by_model(), &prices),
-        models: models.iter().map(|model| one(model, &prices)).collect(),
-        subagents: told,
+        models: models.iter().map(|model| priced_usage(model, &prices)).collect(),
+        subagents: subagents,
         unpriced_models: unpriced.iter().map(|model| redact(model).into_owned()).collect(),
         note,
     }
 }
 
-fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
+fn read_requests(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
     let episode = table.get(id)?.state.episode.clone()?;
     let read = services.conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
@@ -93,7 +93,7 @@ fn read(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Req
     }
 }
 
-fn one(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
+fn priced_usage(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
     let cost_usd = prices.price(&usage.model).map(|price| price.cost(usage));
     ModelUsage { model: redact(&usage.model).into_owned(), tokens: tokens(usage, cost_usd) }
 }

@@ -7,7 +7,7 @@ use baton_outcomes as outcomes;
 use baton_protocol::{BlameParams, Failure, answer};
 
 use super::QueryError;
-use super::outcome_query::{Court, Heard, entries, judged, needed};
+use super::outcome_query::{OutcomeSource, SessionOutcomes, answer_from_outcomes, entries, required};
 use crate::Services;
 use crate::client::ClientRef;
 use baton_memory::Selector;
@@ -19,9 +19,9 @@ const RENAMES: usize = 8;
 /// Sessions listed by default.
 const LISTED: usize = 10;
 
-fn hear(court: &Court, keys: Option<&BTreeSet<String>>) -> Result<Heard, Failure> {
+fn read_sessions(source: &OutcomeSource, keys: Option<&BTreeSet<String>>) -> Result<SessionOutcomes, Failure> {
     let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().cloned().collect());
-    court.hear(keys.as_deref().map_or(Selector::All, Selector::Keys), court.project.as_deref(), SESSIONS)
+    source.read(keys.as_deref().map_or(Selector::All, Selector::Keys), source.project.as_deref(), SESSIONS)
 }
 
 /// A path relative to the caller's directory is resolved there, if any session knows it.
@@ -30,11 +30,11 @@ pub(crate) async fn blame(
     services: &Arc<Services>,
     client: &ClientRef,
 ) -> Result<answer::Blame, QueryError> {
-    let path = needed(&asked.path, "the path")?.to_owned();
+    let path = required(&asked.path, "the path")?.to_owned();
     let limit = entries(asked.limit, LISTED);
     let directory = asked.caller.directory.clone();
-    let judge = move |court: &Court| {
-        let own = court.own.as_deref();
+    let compute = move |source: &OutcomeSource| {
+        let own = source.own.as_deref();
         let directory = directory.filter(|_| !path.starts_with(['/', '~']));
         let whole = directory.map(|directory| match path.trim_start_matches("./") {
             "" | "." => directory,
@@ -43,26 +43,26 @@ pub(crate) async fn blame(
         for asked in whole.iter().chain([&path]) {
             let keys = outcomes::blame_keys(asked).filter(|_| own != Some(asked.as_str()));
             let mut keys: Option<BTreeSet<String>> = keys.map(|keys| keys.into_iter().collect());
-            let mut heard = hear(court, keys.as_ref())?;
+            let mut found = read_sessions(source, keys.as_ref())?;
             // The session that renamed the file knows its former name, under which other sessions know it.
             for _ in 0..RENAMES {
                 let Some(known) = &mut keys else { break };
                 let before = known.len();
-                known.extend(outcomes::blame_former(asked, &heard.witnesses, own));
+                known.extend(outcomes::blame_former(asked, &found.witnesses, own));
                 if known.len() == before {
                     break;
                 }
-                heard = hear(court, Some(known))?;
+                found = read_sessions(source, Some(known))?;
             }
-            let mut told = outcomes::blame(asked, &heard.witnesses, own, limit);
-            if !told.sessions.is_empty() || *asked == path {
-                told.more_sessions = told.more_sessions.saturating_add(heard.more);
-                return Ok(court.entitled(told));
+            let mut blamed = outcomes::blame(asked, &found.witnesses, own, limit);
+            if !blamed.sessions.is_empty() || *asked == path {
+                blamed.more_sessions = blamed.more_sessions.saturating_add(found.more);
+                return Ok(source.with_given_titles(blamed));
             }
         }
         Ok(answer::Blame::default())
     };
     let question = (asked.path.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
-    Ok(answer::Blame { freshness, ..told })
+    let (blamed, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    Ok(answer::Blame { freshness, ..blamed })
 }

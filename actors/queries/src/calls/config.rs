@@ -21,7 +21,8 @@ pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Res
         }
     };
     let shown = services.configuration.shown();
-    let told = |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
+    let redacted_texts =
+        |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
     Ok(answer::Config {
         path: shown.path.display().to_string(),
         values: shown
@@ -33,8 +34,8 @@ pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Res
                 origin: value.origin.clone(),
             })
             .collect(),
-        warnings: told(&shown.warnings),
-        mistakes: told(&shown.mistakes),
+        warnings: redacted_texts(&shown.warnings),
+        mistakes: redacted_texts(&shown.mistakes),
         imported: imported
             .into_iter()
             .map(|imported| answer::ImportedKey {
@@ -77,7 +78,7 @@ mod tests {
     #[test]
     fn a_secret_is_shown_neither_as_a_value_nor_as_a_name() {
         let key = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
-        let told = clean(&serde_json::json!({"m": [key, {&key: 1}]})).to_string();
-        assert!(!told.contains(&key), "{told}");
+        let redacted_texts = clean(&serde_json::json!({"m": [key, {&key: 1}]})).to_string();
+        assert!(!redacted_texts.contains(&key), "{redacted_texts}");
     }
 }

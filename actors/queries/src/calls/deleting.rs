@@ -9,7 +9,7 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::memory::{findable, refused, session_of, uuid, wiped};
-use super::search::{Ready, ready};
+use super::search::{FreshSearcher, prepare_searcher};
 use super::{QueryError, cause, internal};
 use crate::client::{ClientRef, failure};
 use crate::{Services, lazy, resolve};
@@ -79,8 +79,8 @@ pub(crate) async fn clear(
 ) -> Result<(answer::ClearGraph, bool), QueryError> {
     // What has been written by now is cleared too, indexed or not.
     let known = resolve::only_group(services, &asked.groups);
-    let ask = lazy::Ask { project: known.as_deref(), all: true, asking: None };
-    let Ready { freshness, .. } = ready(services, client, ask).await?;
+    let ask = lazy::Request { project: known.as_deref(), all: true, asking: None };
+    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (sessions, notes) = held(&table, &groups);

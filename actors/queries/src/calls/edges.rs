@@ -5,7 +5,6 @@ use std::sync::Arc;
 use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::memo::{Source, Words};
-use baton_graph as graph;
 use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -13,8 +12,8 @@ use uuid::Uuid;
 use super::memory::{findable, group_of, refused, session_of, uuid, wiped};
 use super::{QueryError, cause, internal};
 use crate::client::failure;
-use crate::family::facts::Sight;
-use crate::{SESSIONS_NAMED, Services, graph as told, page};
+use crate::family::facts::FactLookup;
+use crate::{SESSIONS_NAMED, Services, graph, page};
 use baton_memory::{Fact, Searcher};
 use baton_memos::{Done, Wanted};
 
@@ -26,7 +25,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
     let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
-    let stated = graph::memo(&words, Source::Triplet, &group, services.clock.now());
+    let stated = baton_graph::memo(&words, Source::Triplet, &group, services.clock.now());
     let Some(said) = stated.assertions.first().cloned() else {
         return Err(failure(code::INVALID_PARAMS, "the names contain no text that can be stored").into());
     };
@@ -40,7 +39,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     let done = if kept.done == Done::Unchanged { "was there already" } else { "added" };
     let looking = services.clone();
     let found = look(services, move |searcher| {
-        let hidden = told::hider(&looking);
+        let hidden = graph::hidden_now(&looking);
         let fact = searcher.fact(said.uuid, &hidden)?;
         let nodes = [said.source, said.target].into_iter().filter_map(|end| searcher.node(end, &hidden).transpose());
         Ok((fact, nodes.collect::<Result<Vec<_>, _>>()?))
@@ -53,7 +52,7 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     Ok(answer::AddTriplet {
         message: format!("Triplet {done}{after}{ignored}"),
         episode_uuid: kept.uuid.to_string(),
-        nodes: nodes.into_iter().map(told::node).collect(),
+        nodes: nodes.into_iter().map(graph::node).collect(),
         edges: fact.into_iter().map(edge).collect(),
         ignored: asked.ignored,
     })
@@ -63,8 +62,8 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
 pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, QueryError> {
     let uuid = uuid(&asked.uuid)?;
     let looking = services.clone();
-    let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
-    fact.map(told::fact).ok_or_else(|| unknown(uuid).into())
+    let fact = look(services, move |searcher| FactLookup::new(&looking, searcher.clone()).fact(uuid)).await?;
+    fact.map(graph::fact).ok_or_else(|| unknown(uuid).into())
 }
 
 /// Deletes a fact, and the triplets that state only this fact.
@@ -72,11 +71,11 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
     let uuid = uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     let looking = services.clone();
-    let by = look(services, move |searcher| searcher.supporters(uuid, &told::hider(&looking))).await?;
+    let by = look(services, move |searcher| searcher.supporters(uuid, &graph::hidden_now(&looking))).await?;
     let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
     if !is_deleted {
         let looking = services.clone();
-        let fact = look(services, move |searcher| Sight::now(&looking, searcher.clone()).fact(uuid)).await?;
+        let fact = look(services, move |searcher| FactLookup::new(&looking, searcher.clone()).fact(uuid)).await?;
         if fact.is_none() {
             return Err(unknown(uuid).into());
         }
@@ -132,10 +131,10 @@ pub(crate) async fn of_episodes(
     }
     let looking = services.clone();
     let said = look(services, move |searcher| {
-        let (hidden, sight) = (told::hider(&looking), Sight::now(&looking, searcher.clone()));
+        let (hidden, lookup) = (graph::hidden_now(&looking), FactLookup::new(&looking, searcher.clone()));
         let mut said = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
         for owner in &owners {
-            said.facts.extend(sight.of_session(owner, &hidden)?);
+            said.facts.extend(lookup.facts_of_session(owner, &hidden)?);
         }
         said.facts.sort_by_key(|fact| fact.uuid);
         said.facts.dedup_by_key(|fact| fact.uuid);
@@ -145,7 +144,7 @@ pub(crate) async fn of_episodes(
         Ok(said)
     });
     let said = said.await?;
-    let mut nodes: Vec<answer::Node> = said.nodes.into_iter().map(told::node).collect();
+    let mut nodes: Vec<answer::Node> = said.nodes.into_iter().map(graph::node).collect();
     let mut edges: Vec<answer::Edge> = said.facts.into_iter().map(edge).collect();
     let cut = page::fitting(&mut nodes) | page::fitting(&mut edges);
     let message = match nodes.is_empty() && edges.is_empty() {
@@ -163,7 +162,7 @@ fn owner(services: &Services, uuid: Uuid) -> Result<SessionId, Failure> {
         None => session_of(services, uuid).filter(|id| table.get(id).is_some_and(|row| !table.is_deleted(row))),
     };
     let settings = services.settings.now();
-    let owner = owner.filter(|id| !told::hidden(&table, &settings, &[], id.as_str()));
+    let owner = owner.filter(|id| !graph::hidden(&table, &settings, &[], id.as_str()));
     owner.ok_or_else(|| {
         let message =
             format!("no episode {uuid} is known; get_episodes lists what there is, a replaced one has another uuid");
@@ -187,7 +186,7 @@ fn edge(fact: Fact) -> answer::Edge {
         valid_at,
         invalid_at,
         ..
-    } = told::fact(fact);
+    } = graph::fact(fact);
     answer::Edge { uuid, name, fact, source_node_uuid, target_node_uuid, group_id, created_at, valid_at, invalid_at }
 }
 
@@ -196,7 +195,7 @@ async fn look<T: Send + 'static>(
     services: &Arc<Services>,
     ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,
 ) -> Result<T, QueryError> {
-    let searcher = services.indexer.searcher().map_err(|_| crate::lazy::no_memory(services))?;
+    let searcher = services.indexer.searcher().map_err(|_| crate::lazy::memory_unavailable(services))?;
     let searcher = searcher.without_facts(services.table.now().deleted_facts());
     let looking = tokio::task::spawn_blocking(move || ask(&searcher));
     let found = looking.await.map_err(|error| internal("the search broke", error))?;

@@ -37,7 +37,7 @@ pub(crate) async fn enrich(
     }
     let allowance = asked.max_usd.map(|usd| Arc::new(Allowance::new(usd)));
     let (chosen, by) = match asked.all {
-        true => (all(services), By::All(allowance)),
+        true => (all_to_enrich(services), By::All(allowance)),
         false => {
             let id = resolve::meant(services, asked.session.as_deref(), &asked.caller).await?;
             (vec![id], By::One(allowance))
@@ -66,7 +66,7 @@ pub(crate) async fn enrich(
                 let (services, by) = (services.clone(), by.clone());
                 // One that has begun is finished, even if the client disconnects.
                 let work = tokio::spawn(async move {
-                    let done = one(&services, &id, &by).await;
+                    let done = enrich_session(&services, &id, &by).await;
                     (id, done)
                 });
                 at_work.spawn(work);
@@ -108,7 +108,7 @@ pub(crate) async fn enrich(
 
 /// All sessions with an episode that no model has enriched, the last active first. Subagents are covered by their
 /// parents.
-fn all(services: &Services) -> Vec<SessionId> {
+fn all_to_enrich(services: &Services) -> Vec<SessionId> {
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
@@ -133,7 +133,7 @@ fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
 }
 
 /// Indexes new content first, then enriches.
-async fn one(services: &Services, id: &SessionId, by: &By) -> Done {
+async fn enrich_session(services: &Services, id: &SessionId, by: &By) -> Done {
     let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
     if !matches!(state, Some((Phase::Indexed, 0))) {
         let indexed =
@@ -164,7 +164,7 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             unseen(sum, services, id);
         }
         Outcome::OverBudget { why, next_step, .. } => {
-            name(format!("{why}; {next_step}{}", what_stays(services, id, &why)));
+            name(format!("{why}; {next_step}{}", remaining_state_note(services, id, &why)));
             sum.over_budget += 1;
         }
         Outcome::Nothing { why } => {
@@ -172,20 +172,20 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.failures += 1;
         }
         Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
-            name(format!("{why}{}", what_stays(services, id, &why)));
+            name(format!("{why}{}", remaining_state_note(services, id, &why)));
             sum.failures += 1;
         }
     }
 }
 
 /// A note on the state of a session that was not enriched, in addition to `told`.
-fn what_stays(services: &Services, id: &SessionId, told: &str) -> String {
+fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> String {
     let table = services.table.now();
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
     let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
     let owed = state.enrichment().filter(|known| known.owed.is_some());
-    let is_told = told.contains("tried again by itself");
-    let stays = if is_told { "; it stays owed" } else { "; it stays owed, and is tried again by itself" };
+    let is_stated = stated.contains("tried again by itself");
+    let stays = if is_stated { "; it stays owed" } else { "; it stays owed, and is tried again by itself" };
     format!("{kept}{}", owed.map_or("", |_| stays))
 }
 
@@ -213,8 +213,8 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
             format!("the session is {what}")
         }
         sessions => {
-            let told = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-            format!("of {sessions} sessions {}", told.collect::<Vec<_>>().join("; "))
+            let texts = counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+            format!("of {sessions} sessions {}", texts.collect::<Vec<_>>().join("; "))
         }
     };
     if sum.dropped_claims > 0 {

@@ -46,7 +46,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         () if shown.owed == 0 && problem.is_none() => "ready",
         () => "waiting",
     };
-    let told = answer::Enrichment {
+    let state = answer::Enrichment {
         state: state.to_owned(),
         model: Some(redact(&llm.endpoint.model).into_owned()),
         base_url: Some(llm.endpoint.base_url.to_string()),
@@ -61,8 +61,8 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         ..counted
     };
     let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
-    let problems = problems(&told, &shown, &services.table.now()).into_iter().chain(crowded).collect();
-    (told, problems)
+    let problems = problems(&state, &shown, &services.table.now()).into_iter().chain(crowded).collect();
+    (state, problems)
 }
 
 /// The problems that `status` lists.

@@ -17,7 +17,7 @@ use baton_protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::search::{Ready, asking, ready};
+use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::{Services, answers, graph, lazy, memo as added, page, resolve};
@@ -32,7 +32,7 @@ const SHOWN_CHARS: usize = 60;
 /// Fewest characters of a session's id that name it: as many as people are shown.
 const SHORT_ID_CHARS: usize = 8;
 /// Interval of progress reports to a waiting client.
-const TELL: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Sort key: end of the session, then its id. A cursor holds the key of the last episode of its page.
 type Key = (Reverse<i64>, SessionId);
@@ -45,10 +45,10 @@ pub(crate) async fn episodes(
 ) -> Result<answer::Episodes, QueryError> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
-    let asking = asking(services, &asked.caller, "");
+    let asking = asking_session(services, &asked.caller, "");
     let known = resolve::only_group(services, &asked.groups);
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { freshness, .. } = ready(services, client, ask).await?;
+    let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
     for name in asked.uuids.iter().filter(|name| name.len() >= SHORT_ID_CHARS) {
         resolve::not_ambiguous(services, name).await?;
     }
@@ -59,14 +59,14 @@ pub(crate) async fn episodes(
     let limit = page::entries(asked.limit);
     let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();
-    let named = Named(asked.uuids);
+    let named = NamedEpisodes(asked.uuids);
     let found = tokio::task::spawn_blocking(move || {
-        let mut found = Found::default();
+        let mut found = EpisodePage::default();
         let mut listed: Vec<(Key, Listed)> = Vec::new();
         for (uuid, _) in table.memos() {
             let Some((_, memo)) = table.memo(uuid) else { continue };
             let key = (Reverse(memo.at.0), memo::key(uuid));
-            if !named.holds(&key.1, Some(uuid)) {
+            if !named.contains(&key.1, Some(uuid)) {
                 continue;
             }
             if behind.as_ref().is_none_or(|behind| key > *behind)
@@ -79,7 +79,7 @@ pub(crate) async fn episodes(
             if row.state.episode.is_none() || graph::hidden(&table, &settings, &groups, id.as_str()) {
                 continue;
             }
-            if !named.holds(id, row.state.episode.as_ref().map(|episode| episode.uuid)) {
+            if !named.contains(id, row.state.episode.as_ref().map(|episode| episode.uuid)) {
                 continue;
             }
             if row.state.is_subagent() && named.0.is_empty() {
@@ -93,7 +93,7 @@ pub(crate) async fn episodes(
         }
         listed.sort_by(|(a, _), (b, _)| a.cmp(b));
         let total = limit.min(listed.len()) as u64;
-        let mut told = Instant::now();
+        let mut reported_at = Instant::now();
         let mut bytes = 0;
         for (key, entry) in listed {
             if found.episodes.len() == limit || found.unreadable == UNREADABLE_MOST {
@@ -102,8 +102,8 @@ pub(crate) async fn episodes(
             if telling.is_closed() {
                 return None;
             }
-            if told.elapsed() >= TELL {
-                told = Instant::now();
+            if reported_at.elapsed() >= PROGRESS_INTERVAL {
+                reported_at = Instant::now();
                 let done = found.episodes.len() as u64;
                 telling.progress(&Progress { what: "reading episodes".to_owned(), done, total });
             }
@@ -138,7 +138,7 @@ pub(crate) async fn episodes(
     }
     let next = found.last.as_ref().filter(|_| found.more);
     Ok(answer::Episodes {
-        message: message(found.episodes.len(), found.unreadable) + &budget::told(shortened, tokens),
+        message: message(found.episodes.len(), found.unreadable) + &budget::cut_note(shortened, tokens),
         next_cursor: next.map(|(end, id)| question.cursor(&format!("e{}.{id}", end.0))),
         episodes: found.episodes,
         unreadable: found.unreadable,
@@ -148,11 +148,11 @@ pub(crate) async fn episodes(
 }
 
 /// Episodes requested by name; empty: all.
-struct Named(Vec<String>);
+struct NamedEpisodes(Vec<String>);
 
-impl Named {
+impl NamedEpisodes {
     /// Returns true if an episode is requested, by its uuid, its session's id, or a prefix of that.
-    fn holds(&self, id: &SessionId, uuid: Option<Uuid>) -> bool {
+    fn contains(&self, id: &SessionId, uuid: Option<Uuid>) -> bool {
         let uuid = uuid.map(|uuid| uuid.to_string());
         let is = |name: &String| {
             let begins = name.len() >= SHORT_ID_CHARS && id.as_str().starts_with(name.as_str());
@@ -164,7 +164,7 @@ impl Named {
 
 /// The entries of one answer.
 #[derive(Default)]
-struct Found {
+struct EpisodePage {
     episodes: Vec<answer::EpisodeEntry>,
     /// Sort keys of the episodes, in the same order.
     keys: Vec<Key>,
@@ -176,7 +176,7 @@ struct Found {
     more: bool,
 }
 
-impl Found {
+impl EpisodePage {
     fn cut(self) -> Self {
         Self { more: true, ..self }
     }
@@ -293,8 +293,8 @@ mod tests {
     fn an_episode_is_asked_for_by_its_uuid_or_its_session() {
         let (id, uuid) = (SessionId::new("7acd37a8-1111").unwrap(), Uuid::from_u128(7));
         let check = |names: &[&str], expected: bool| {
-            let named = Named(names.iter().map(|name| (*name).to_owned()).collect());
-            assert_eq!(named.holds(&id, Some(uuid)), expected, "{names:?}");
+            let named = NamedEpisodes(names.iter().map(|name| (*name).to_owned()).collect());
+            assert_eq!(named.contains(&id, Some(uuid)), expected, "{names:?}");
         };
         check(&[], true);
         check(&["7acd37a8-1111"], true);
@@ -302,8 +302,8 @@ mod tests {
         check(&["7acd37a"], false);
         check(&[&uuid.to_string()], true);
         check(&["memory:7"], false);
-        let note = Named(vec![uuid.to_string()]);
-        assert!(note.holds(&memo::key(uuid), Some(uuid)));
+        let note = NamedEpisodes(vec![uuid.to_string()]);
+        assert!(note.contains(&memo::key(uuid), Some(uuid)));
     }
 
     #[test]

@@ -77,11 +77,11 @@ fn events(
     after: SequenceNumber,
     policy: &Policy,
 ) -> Result<(Vec<answer::HistoryEvent>, Option<u64>), ReadError> {
-    let (mut history, mut told) = (History::default(), Vec::new());
+    let (mut history, mut described) = (History::default(), Vec::new());
     loop {
         let records = services.journal.read_stream(stream, history.sequence, STEP)?;
         if records.is_empty() {
-            return Ok((told, None));
+            return Ok((described, None));
         }
         for mut record in records {
             if is_forgotten {
@@ -90,10 +90,10 @@ fn events(
             let occurrence = Occurrence::decode(record, false);
             if occurrence.sequence <= after {
                 history.apply(&occurrence);
-            } else if told.len() == EVENTS {
-                return Ok((told, Some(history.sequence.0)));
+            } else if described.len() == EVENTS {
+                return Ok((described, Some(history.sequence.0)));
             } else {
-                told.push(history.apply_and_describe(&occurrence, policy));
+                described.push(history.apply_and_describe(&occurrence, policy));
             }
         }
     }

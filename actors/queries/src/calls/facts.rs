@@ -10,7 +10,7 @@ use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, me
 use super::QueryError;
 use super::graph_search::{Criteria, ResultPage, search_graph};
 use crate::client::{ClientRef, failure};
-use crate::family::facts::Sight;
+use crate::family::facts::FactLookup;
 use crate::{Services, graph};
 use baton_memory::Window;
 
@@ -28,7 +28,7 @@ pub(crate) async fn facts(
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // The texts bind a cursor to its query.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
-    let found = search_graph(method::FACTS, asked, wanted, services, client, Sight::facts, graph::fact).await?;
+    let found = search_graph(method::FACTS, asked, wanted, services, client, FactLookup::facts, graph::fact).await?;
     let ResultPage { entries: facts, freshness, next_cursor } = found;
     let message = match (facts.is_empty(), unknown.is_empty()) {
         (false, _) => "Facts retrieved successfully".to_owned(),

@@ -7,7 +7,7 @@ use baton_protocol::{FixParams, answer};
 use baton_redaction::redact;
 
 use super::QueryError;
-use super::outcome_query::{entries, judged, needed};
+use super::outcome_query::{answer_from_outcomes, entries, required};
 use crate::Services;
 use crate::client::ClientRef;
 use baton_memory::Selector;
@@ -24,18 +24,18 @@ pub(crate) async fn fix(
     client: &ClientRef,
 ) -> Result<answer::Fix, QueryError> {
     // Stored text is redacted, so the query must be redacted as well.
-    let text = redact(needed(&asked.error, "the error")?).into_owned();
+    let text = redact(required(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
-    let judge = move |court: &super::outcome_query::Court| {
+    let compute = move |source: &super::outcome_query::OutcomeSource| {
         let error = outcomes::FixQuery::read(&text);
         let look = |words: &str| {
-            let heard = court.hear(Selector::Failure(words), court.project.as_deref(), SESSIONS)?;
-            Ok(answer::Fix { more_sessions: heard.more, ..outcomes::fix(&error, &heard.witnesses, limit) })
+            let found = source.read(Selector::Failure(words), source.project.as_deref(), SESSIONS)?;
+            Ok(answer::Fix { more_sessions: found.more, ..outcomes::fix(&error, &found.witnesses, limit) })
         };
-        let told: answer::Fix = look(&error.line)?;
-        if told.matches.is_empty() { look(&text) } else { Ok(told) }
+        let found: answer::Fix = look(&error.line)?;
+        if found.matches.is_empty() { look(&text) } else { Ok(found) }
     };
     let question = (asked.error.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
-    Ok(answer::Fix { freshness, ..told })
+    let (found, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    Ok(answer::Fix { freshness, ..found })
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use baton_graph::{Label, Relation};
 use baton_protocol::{Failure, NodesParams, answer};
 
-use super::search::{Ready, asking, ready};
+use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::ClientRef;
-use crate::family::facts::Sight;
+use crate::family::facts::FactLookup;
 use crate::{Services, graph, lazy, page, resolve};
 use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
 
@@ -52,35 +52,35 @@ pub(super) async fn search_graph<F: Send + 'static, T: serde::Serialize + Send +
     wanted: Criteria,
     services: &Arc<Services>,
     client: &ClientRef,
-    look: fn(&Sight, &GraphQuery<'_>) -> Result<Page<F>, Error>,
+    look: fn(&FactLookup, &GraphQuery<'_>) -> Result<Page<F>, Error>,
     tell: fn(F) -> T,
 ) -> Result<ResultPage<T>, QueryError> {
-    let center = graph::center(asked.center.as_deref())?;
+    let center = graph::parse_center(asked.center.as_deref())?;
     let times = wanted.times();
     let texts: [&[String]; 5] =
         [slice::from_ref(&asked.query), &asked.groups, &asked.labels, asked.center.as_slice(), &times];
     let question = page::Question::new(method, &texts);
     let (offset, limit) = (question.offset(asked.cursor.as_deref())?, page::entries(asked.limit));
-    let asking = asking(services, &asked.caller, &asked.query);
+    let asking = asking_session(services, &asked.caller, &asked.query);
     let known = resolve::only_group(services, &asked.groups);
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, client, ask).await?;
+    let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let FreshSearcher { searcher, freshness } = prepare_searcher(services, client, ask).await?;
     let table = services.table.now();
     let settings = services.settings.now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let (query, sight) = (asked.query, Sight { services: services.clone(), table, settings, searcher });
+    let (query, lookup) = (asked.query, FactLookup { services: services.clone(), table, settings, searcher });
     let searching = tokio::task::spawn_blocking(move || {
-        let exclude = |id: &str| graph::hidden(&sight.table, &sight.settings, &groups, id);
+        let exclude = |id: &str| graph::hidden(&lookup.table, &lookup.settings, &groups, id);
         let broke = |error| internal("the search failed", error);
         if let Some(center) = center
-            && !sight.searcher.has_node(center, &exclude).map_err(broke)?
+            && !lookup.searcher.has_node(center, &exclude).map_err(broke)?
         {
             return Err(graph::no_center(center));
         }
         let Criteria { labels, relations, names, valid, invalid } = &wanted;
         let sieve = Sieve { relations, names, valid: *valid, invalid: *invalid };
         let asked = GraphQuery { text: &query, exclude: &exclude, labels, sieve, center, limit, offset };
-        let page = look(&sight, &asked).map_err(broke)?;
+        let page = look(&lookup, &asked).map_err(broke)?;
         Ok::<_, Failure>((page.found.into_iter().map(tell).collect::<Vec<_>>(), page.more))
     });
     let (mut entries, more) = searching.await.map_err(|error| internal("the search broke", error))??;

@@ -11,7 +11,7 @@ use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::QueryError;
-use super::search::asking;
+use super::search::asking_session;
 use crate::client::{ClientRef, failure};
 use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
 
@@ -44,15 +44,15 @@ pub(crate) async fn handoff(
     };
     let first = own.clone().or_else(|| known().and_then(Result::ok));
     let _asking = services.throttle.begin_question();
-    let asking = asking(services, &asked.caller, "");
-    let ask = lazy::Ask { project: first.as_deref(), all: false, asking: asking.as_ref() };
+    let asking = asking_session(services, &asked.caller, "");
+    let ask = lazy::Request { project: first.as_deref(), all: false, asking: asking.as_ref() };
     lazy::step(services, client, ask).await?;
     // A project whose first session has just begun is known only after the step.
     let project = match own {
         Some(own) => own,
         None => known().transpose()?.unwrap_or_default(),
     };
-    let found = handoff::of_project(services, &project, Instant::now() + WAIT).await;
+    let found = handoff::project_handoff(services, &project, Instant::now() + WAIT).await;
     Ok(found.unwrap_or_else(|| none(services, &project, asking.as_ref())))
 }
 
@@ -68,7 +68,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
     };
     let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;
     let known = of_it().filter(|(_, row)| shown(&row.state)).count();
-    let runs = |state: &State| handoff::runs(state, &settings.policy, services.clock.now());
+    let runs = |state: &State| handoff::may_be_in_use(state, &settings.policy, services.clock.now());
     let running: Vec<&SessionId> = of_it()
         .filter(|(_, row)| shown(&row.state) && runs(&row.state) && row.state.counts.messages > 0)
         .map(|(id, _)| id)

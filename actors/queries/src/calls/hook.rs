@@ -23,25 +23,25 @@ pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
     // Earlier spooled hooks come first, as far as time permits, above all the end of the previous session.
     let _ = tokio::time::timeout_at(until, services.hooks.drain()).await;
-    let (status, told) = match services.hooks.take(&asked).await {
-        Taken::Recorded(told) => ("recorded", told),
-        Taken::Known(told) => ("known", told),
-        Taken::Accepted(told) => ("accepted", told),
+    let (status, signal) = match services.hooks.take(&asked).await {
+        Taken::Recorded(signal) => ("recorded", signal),
+        Taken::Known(signal) => ("known", signal),
+        Taken::Accepted(signal) => ("accepted", signal),
         Taken::Ignored(why) => {
             let why = Some(why.as_str().to_owned());
             return Ok(Hook { status: "ignored".to_owned(), why, context: None });
         }
         Taken::Failed(reason) => return Err(failure(code::INTERNAL, format!("not recorded: {reason}")).into()),
     };
-    let context = context(services, &told, until).await;
+    let context = context(services, &signal, until).await;
     Ok(Hook { status: status.to_owned(), why: None, context })
 }
 
 /// The text for the agent, if it is available in time.
-async fn context(services: &Arc<Services>, told: &Told, until: Instant) -> Option<String> {
-    match told.kind {
-        SignalKind::SessionStart => handoff::for_start(services, told, until).await,
-        SignalKind::UserPromptSubmit => handoff::for_prompt(services, told, until).await,
+async fn context(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+    match signal.kind {
+        SignalKind::SessionStart => handoff::for_start(services, signal, until).await,
+        SignalKind::UserPromptSubmit => handoff::for_prompt(services, signal, until).await,
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use baton_outcomes::Witness;
 use baton_protocol::{HowParams, answer};
 
 use super::QueryError;
-use super::outcome_query::{entries, judged, needed};
+use super::outcome_query::{answer_from_outcomes, entries, required};
 use crate::Services;
 use crate::client::ClientRef;
 use baton_memory::Selector;
@@ -23,28 +23,28 @@ pub(crate) async fn how(
     services: &Arc<Services>,
     client: &ClientRef,
 ) -> Result<answer::How, QueryError> {
-    let command = needed(&asked.command, "the command")?.to_owned();
+    let command = required(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);
-    let judge = move |court: &super::outcome_query::Court| {
+    let compute = move |source: &super::outcome_query::OutcomeSource| {
         let keys = outcomes::how_keys(&command);
-        let project = court.project.as_deref();
-        let heard = court.hear(Selector::Keys(&keys), project, SESSIONS)?;
-        let told = if let Some(own) = court.own.as_deref().filter(|_| project.is_none()) {
+        let project = source.project.as_deref();
+        let found = source.read(Selector::Keys(&keys), project, SESSIONS)?;
+        let answer_so_far = if let Some(own) = source.own.as_deref().filter(|_| project.is_none()) {
             let (mine, others): (Vec<Witness>, Vec<Witness>) =
-                heard.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));
-            let told = outcomes::how(&command, &mine, Some(own), limit);
+                found.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));
+            let answer_so_far = outcomes::how(&command, &mine, Some(own), limit);
             let elsewhere = outcomes::how(&command, &others, None, limit);
-            match (told.runs.count, elsewhere.runs.count) {
+            match (answer_so_far.runs.count, elsewhere.runs.count) {
                 (0, _) => elsewhere,
-                (_, 0) => told,
-                _ => outcomes::with_other_projects(told, elsewhere.runs),
+                (_, 0) => answer_so_far,
+                _ => outcomes::with_other_projects(answer_so_far, elsewhere.runs),
             }
         } else {
-            outcomes::how(&command, &heard.witnesses, project, limit)
+            outcomes::how(&command, &found.witnesses, project, limit)
         };
-        Ok(outcomes::of_newest(told, heard.read, heard.more))
+        Ok(outcomes::of_newest(answer_so_far, found.read, found.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
-    let (told, freshness) = judged(question, &asked.caller, services, client, judge).await?;
-    Ok(answer::How { freshness, ..told })
+    let (answer_so_far, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    Ok(answer::How { freshness, ..answer_so_far })
 }

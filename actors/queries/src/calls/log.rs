@@ -26,7 +26,7 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryError> {
     let services = services.clone();
-    let told = tokio::task::spawn_blocking(move || {
+    let reading = tokio::task::spawn_blocking(move || {
         // All values are as of the table's position.
         let table = services.table.now();
         let position = table.position();
@@ -36,12 +36,12 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
         let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);
-        let mut told = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
-        archive::fill(&mut told, Tail { position, chain }, &table);
-        Ok::<_, ReadError>(told)
+        let mut stats = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
+        archive::fill(&mut stats, Tail { position, chain }, &table);
+        Ok::<_, ReadError>(stats)
     });
-    let told = told.await.map_err(|error| internal("reading the log broke", error))?;
-    Ok(told.map_err(|error| internal("the log cannot be read", error))?)
+    let stats = reading.await.map_err(|error| internal("reading the log broke", error))?;
+    Ok(stats.map_err(|error| internal("the log cannot be read", error))?)
 }
 
 pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, QueryError> {
@@ -68,7 +68,7 @@ pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Resu
         };
         let records = records.map_err(|error| internal("the log cannot be read", error))?;
         let next = from + records.len() as u64;
-        let records = records.into_iter().map(told).collect::<Result<_, _>>()?;
+        let records = records.into_iter().map(to_log_record).collect::<Result<_, _>>()?;
         let forgotten = if asked.forgotten { forgotten(&services.table.now()) } else { Vec::new() };
         Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records, forgotten })
     });
@@ -133,7 +133,7 @@ fn of_session(
     Ok(records)
 }
 
-fn told(exact: Exact) -> Result<LogRecord, Failure> {
+fn to_log_record(exact: Exact) -> Result<LogRecord, Failure> {
     let unreadable =
         |what: &dyn std::fmt::Display| internal(&format!("position {} cannot be read", exact.position), what);
     let (format, json) = exact.bytes.split_first().ok_or_else(|| unreadable(&"it is empty"))?;

@@ -62,8 +62,8 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
         let ((messages, next), before, focus, note) = match wanted {
             Wanted::From(..) => (page(&stretch, limit), None, None, None),
             Wanted::Around(line, _) => {
-                let Placed { messages, before, next, focus } = place(&stretch);
-                ((messages, next), before, focus.map(|focus| focus as u64), elsewhere(&stretch, line))
+                let Surroundings { messages, before, next, focus } = surroundings(&stretch);
+                ((messages, next), before, focus.map(|focus| focus as u64), outside_note(&stretch, line))
             }
         };
         let total = stretch.total as u64;
@@ -94,28 +94,28 @@ fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Mess
 /// together, because a page begins with a line.
 fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
     let all = stretch.messages();
-    let mut told: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
-    page::fitting(&mut told);
+    let mut listed: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
+    page::fitting(&mut listed);
     let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
     let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
-    let mut end = told.len();
+    let mut end = listed.len();
     while end > 0 && !is_between(end) {
         end -= 1;
     }
     if end == 0 {
-        end = told.len();
+        end = listed.len();
         while end < all.len() && !is_between(end) {
             end += 1;
         }
-        told.extend(all[told.len()..end].iter().map(message));
+        listed.extend(all[listed.len()..end].iter().map(message));
     }
-    told.truncate(end);
-    (told, line(end))
+    listed.truncate(end);
+    (listed, line(end))
 }
 
 /// A message with its neighbours.
 #[derive(Default)]
-struct Placed {
+struct Surroundings {
     messages: Vec<answer::Message>,
     /// Lines of the messages before the first and after the last one.
     before: Option<u64>,
@@ -125,12 +125,12 @@ struct Placed {
 }
 
 /// The message at a line with as many neighbours on either side as fit, the nearest first.
-fn place(stretch: &Stretch) -> Placed {
+fn surroundings(stretch: &Stretch) -> Surroundings {
     let all = stretch.messages();
-    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Placed::default() };
+    let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Surroundings::default() };
     let (mut start, mut end) = (0, all.len());
-    let mut told: Vec<answer::Message> = all.iter().map(message).collect();
-    let bytes: Vec<usize> = told.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
+    let mut listed: Vec<answer::Message> = all.iter().map(message).collect();
+    let bytes: Vec<usize> = listed.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
     let mut sum = bytes.iter().sum::<usize>();
     while sum > page::PAGE_BYTES && end - start > 1 {
         if at - start > end - 1 - at {
@@ -141,15 +141,15 @@ fn place(stretch: &Stretch) -> Placed {
             sum -= bytes[end];
         }
     }
-    told.truncate(end);
-    told.drain(..start);
+    listed.truncate(end);
+    listed.drain(..start);
     let before = start.checked_sub(1).map_or(stretch.ahead, |last| all.get(last).map(|message| message.line));
     let next = all.get(end).map_or(stretch.behind, |next| Some(next.line));
-    Placed { messages: told, before, next, focus: Some(at - start) }
+    Surroundings { messages: listed, before, next, focus: Some(at - start) }
 }
 
 /// The note for a line outside of the conversation.
-fn elsewhere(stretch: &Stretch, line: u64) -> Option<String> {
+fn outside_note(stretch: &Stretch, line: u64) -> Option<String> {
     let (first, last) = stretch.lines?;
     match line {
         _ if line < first => Some(format!("nothing is said before line {first}")),
@@ -164,7 +164,7 @@ fn message(message: &Message<'_>) -> answer::Message {
         role: message.speaker.as_str().to_owned(),
         line: message.line,
         at: message.at.map(|at| at.to_string()),
-        message_id: message.id.map(out),
+        message_id: message.id.map(redact_plain),
         abandoned: message.abandoned,
         sidechain: message.sidechain,
         parts: message.parts.iter().take(PARTS_MAX).map(part).collect(),
@@ -173,24 +173,24 @@ fn message(message: &Message<'_>) -> answer::Message {
 }
 
 fn part(part: &Part<'_>) -> answer::MessagePart {
-    let mut told = answer::MessagePart { line: part.line, ..Default::default() };
+    let mut listed = answer::MessagePart { line: part.line, ..Default::default() };
     match &part.content {
         Content::Text { kind, text } => {
-            told.kind = (*kind).to_owned();
+            listed.kind = (*kind).to_owned();
             // Redacted before the cut, because a secret may cross it.
-            let mut text = out(text);
+            let mut text = redact_plain(text);
             if let Some((end, _)) = text.char_indices().nth(TEXT_CHARS) {
-                told.chars_left_out = Some(text[end..].chars().count() as u64);
+                listed.chars_left_out = Some(text[end..].chars().count() as u64);
                 text.truncate(end);
             }
-            told.text = Some(text);
+            listed.text = Some(text);
         }
         Content::Tool { call, result } => {
-            told.kind = "tool".to_owned();
-            told.tool = Some(tool(*call, *result));
+            listed.kind = "tool".to_owned();
+            listed.tool = Some(tool(*call, *result));
         }
         Content::Compaction(compaction) => {
-            told.kind = "compaction".to_owned();
+            listed.kind = "compaction".to_owned();
             let tokens = match (compaction.tokens_before, compaction.tokens_after) {
                 (Some(before), Some(after)) => format!("{before} tokens to {after}"),
                 (Some(before), None) => format!("{before} tokens before"),
@@ -199,10 +199,10 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
             // Some agents do not record the trigger.
             let known: Vec<&str> = [&*compaction.trigger, &tokens].into_iter().filter(|it| !it.is_empty()).collect();
             let about = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
-            told.text = Some(out(&format!("conversation compacted{about}")));
+            listed.text = Some(redact_plain(&format!("conversation compacted{about}")));
         }
     }
-    told
+    listed
 }
 
 fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::ToolUse {
@@ -211,22 +211,22 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::Tool
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
     let changed = changed(call, answered);
     answer::ToolUse {
-        id: id.map(|id| out(id)),
-        name: out(name.unwrap_or_default()),
+        id: id.map(|id| redact_plain(id)),
+        name: redact_plain(name.unwrap_or_default()),
         input: call.map_or_else(Default::default, |call| {
-            call.input.iter().map(|(key, value)| (out(key), redacted(value))).collect()
+            call.input.iter().map(|(key, value)| (redact_plain(key), redacted(value))).collect()
         }),
         in_flight: result.is_none(),
         outcome: answered.map(|result| outcome(result.outcome).to_owned()),
         exit_code: answered.and_then(|result| result.exit_code),
         duration_ms: answered.and_then(|result| result.duration_ms),
-        result: answered.map(|result| out(&result.text)),
+        result: answered.map(|result| redact_plain(&result.text)),
         result_line: result.map(|(_, line)| line),
         added: changed.map(|(added, _)| added),
         removed: changed.map(|(_, removed)| removed),
         subagent: answered
             .and_then(|result| SessionId::new(&format!("agent-{}", result.agent.as_deref()?)))
-            .map(|session| out(session.as_str())),
+            .map(|session| redact_plain(session.as_str())),
     }
 }
 
@@ -239,16 +239,16 @@ fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-fn out(text: &str) -> String {
+fn redact_plain(text: &str) -> String {
     redact(text).into_owned()
 }
 
 /// Redacts every text in a value, whose depth the filter has bounded.
 fn redacted(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(out(text)),
+        Value::String(text) => Value::String(redact_plain(text)),
         Value::Array(values) => values.iter().map(redacted).collect(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| (out(key), redacted(value))).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (redact_plain(key), redacted(value))).collect(),
         other => other.clone(),
     }
 }
@@ -311,28 +311,28 @@ mod tests {
             (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", Some(1), None),
         ] {
             let items = items(lines);
-            let told = place(&stretch(&items, Wanted::Around(line, context)));
-            let (around, focus) = ((told.before, told.next), told.focus);
-            let told: Vec<String> = told
+            let listed = surroundings(&stretch(&items, Wanted::Around(line, context)));
+            let (around, focus) = ((listed.before, listed.next), listed.focus);
+            let listed: Vec<String> = listed
                 .messages
                 .iter()
                 .enumerate()
                 .map(|(at, message)| format!("{}{}", if focus == Some(at) { ">" } else { "" }, message.line))
                 .collect();
-            assert_eq!((told.join(" ").as_str(), around), (expected, (before, next)), "{lines:?} {line}");
+            assert_eq!((listed.join(" ").as_str(), around), (expected, (before, next)), "{lines:?} {line}");
         }
         let items = items(&[(2, 5), (4, 5)]);
         let all = stretch(&items, Wanted::Around(1, 1));
-        assert_eq!(elsewhere(&all, 1).as_deref(), Some("nothing is said before line 2"));
-        assert_eq!(elsewhere(&all, 3), None);
-        assert_eq!(elsewhere(&all, 9).as_deref(), Some("nothing is said behind line 4"));
+        assert_eq!(outside_note(&all, 1).as_deref(), Some("nothing is said before line 2"));
+        assert_eq!(outside_note(&all, 3), None);
+        assert_eq!(outside_note(&all, 9).as_deref(), Some("nothing is said behind line 4"));
     }
 
     #[test]
     fn a_very_long_text_is_cut_and_says_so() {
         let items = items(&[(1, TEXT_CHARS + 7)]);
-        let (told, _) = page(&stretch(&items, Wanted::From(0, 1)), 1);
-        let part = &told[0].parts[0];
+        let (listed, _) = page(&stretch(&items, Wanted::From(0, 1)), 1);
+        let part = &listed[0].parts[0];
         assert_eq!((part.text.as_ref().map(String::len), part.chars_left_out), (Some(TEXT_CHARS), Some(7)));
     }
 }

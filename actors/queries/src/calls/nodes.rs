@@ -8,10 +8,10 @@ use baton_redaction::redact;
 
 use super::QueryError;
 use super::graph_search::{Criteria, ResultPage, search_graph};
-use super::search::{Ready, ready};
+use super::search::{FreshSearcher, prepare_searcher};
 use super::vault::{Recalled, recalled};
 use crate::client::ClientRef;
-use crate::family::facts::Sight;
+use crate::family::facts::FactLookup;
 use crate::{Services, graph, lazy, resolve};
 use baton_memory::GraphQuery;
 
@@ -33,17 +33,17 @@ pub(crate) async fn nodes(
     // If all requested types are unknown, nothing fits.
     if labels.is_empty() && !unknown.is_empty() {
         let known = resolve::only_group(services, &asked.groups);
-        let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: None };
-        let Ready { freshness, .. } = ready(services, client, ask).await?;
+        let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: None };
+        let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
         let message = format!("No relevant nodes found{unknown}");
         return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
     }
     let (wanted, caller) = (Criteria { labels, ..Criteria::default() }, asked.caller.clone());
-    let look = |sight: &Sight, query: &GraphQuery<'_>| sight.searcher.nodes(query);
+    let look = |lookup: &FactLookup, query: &GraphQuery<'_>| lookup.searcher.nodes(query);
     let found = search_graph(method::NODES, asked, wanted, services, client, look, graph::node).await?;
     let ResultPage { entries: nodes, freshness, next_cursor } = found;
-    let told = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
-    recalled(services, &caller, Recalled::Nodes(told));
+    let uuids = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
+    recalled(services, &caller, Recalled::Nodes(uuids));
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
     Ok(answer::Nodes { message: format!("{message}{unknown}"), nodes, freshness, next_cursor })
 }

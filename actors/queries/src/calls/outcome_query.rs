@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::search::{Ready, asking, ready};
+use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::{Services, family, lazy, resolve};
@@ -27,7 +27,7 @@ const MOST: u32 = 100;
 const IDS: [&str; 1] = ["session_id"];
 
 /// The sessions that a query may use. Blocks when it reads.
-pub(super) struct Court {
+pub(super) struct OutcomeSource {
     searcher: Searcher,
     table: SessionTable,
     settings: Arc<Settings>,
@@ -39,7 +39,7 @@ pub(super) struct Court {
 
 /// The outcomes recorded by sessions.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct SessionOutcomes {
     /// Newest first.
     pub(super) witnesses: Vec<Witness>,
     /// Number of sessions that were read.
@@ -48,38 +48,43 @@ pub(super) struct Heard {
     pub(super) more: u32,
 }
 
-impl Court {
+impl OutcomeSource {
     /// Reads the outcomes of at most `limit` sessions. What a fork has copied is counted once, for the older session.
-    pub(super) fn hear(&self, by: Selector<'_>, project: Option<&str>, limit: usize) -> Result<Heard, Failure> {
+    pub(super) fn read(
+        &self,
+        by: Selector<'_>,
+        project: Option<&str>,
+        limit: usize,
+    ) -> Result<SessionOutcomes, Failure> {
         let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
-        let mut heard =
+        let mut found =
             self.searcher.witnesses(&query).map_err(|error| internal("the outcomes cannot be read", error))?;
-        let read = u32::try_from(heard.found.len()).unwrap_or(u32::MAX);
-        outcomes::remove_copies(&mut heard.found, &|one, other| family::elder(&self.table, one, other));
-        Ok(Heard { witnesses: heard.found, read, more: u32::try_from(heard.more).unwrap_or(u32::MAX) })
+        let read = u32::try_from(found.found.len()).unwrap_or(u32::MAX);
+        outcomes::remove_copies(&mut found.found, &|one, other| family::elder(&self.table, one, other));
+        Ok(SessionOutcomes { witnesses: found.found, read, more: u32::try_from(found.more).unwrap_or(u32::MAX) })
     }
 }
 
-impl Court {
+impl OutcomeSource {
     /// Replaces the titles by those that other sessions have given.
-    pub(super) fn entitled(&self, mut told: answer::Blame) -> answer::Blame {
-        for session in &mut told.sessions {
+    pub(super) fn with_given_titles(&self, mut answer: answer::Blame) -> answer::Blame {
+        for session in &mut answer.sessions {
             let id = SessionId::new(&session.session_id);
             let title = id.and_then(|id| given_title(&self.searcher, &self.table, &self.settings, &id));
             session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
         }
-        told
+        answer
     }
 }
 
-/// Runs the lazy step, then `judge` on the outcomes, and redacts the result.
-pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
+/// Runs the lazy step, then `compute` on the outcomes, and redacts the result.
+pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send + 'static>(
     (question, project, wait): (&str, Option<&str>, bool),
     caller: &Caller,
     services: &Arc<Services>,
     client: &ClientRef,
-    judge: impl FnOnce(&Court) -> Result<T, Failure> + Send + 'static,
+    compute: impl FnOnce(&OutcomeSource) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(T, answer::Freshness), QueryError> {
     let named = || {
         let (table, settings) = (services.table.now(), services.settings.now());
@@ -87,18 +92,18 @@ pub(super) async fn judged<T: Serialize + DeserializeOwned + Send + 'static>(
     };
     // A project whose first session has just begun is known only after the step.
     let known = named().and_then(Result::ok);
-    let asking = asking(services, caller, question);
-    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: asking.as_ref() };
-    let Ready { searcher, freshness } = ready(services, client, ask).await?;
+    let asking = asking_session(services, caller, question);
+    let ask = lazy::Request { project: known.as_deref(), all: wait, asking: asking.as_ref() };
+    let FreshSearcher { searcher, freshness } = prepare_searcher(services, client, ask).await?;
     let project = named().transpose()?;
     let (table, settings) = (services.table.now(), services.settings.now());
     let directory = caller.directory.clone();
-    let judging = tokio::task::spawn_blocking(move || {
+    let computing = tokio::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_base::project::resolve_or_as_written(&directory).project);
-        let court = Court { searcher, table, settings, project, own };
-        judge(&court).and_then(|answer| redacted(&answer))
+        let source = OutcomeSource { searcher, table, settings, project, own };
+        compute(&source).and_then(|answer| redacted(&answer))
     });
-    let answer = judging.await.map_err(|error| internal("reading the outcomes broke", error))??;
+    let answer = computing.await.map_err(|error| internal("reading the outcomes broke", error))??;
     Ok((answer, freshness))
 }
 
@@ -108,7 +113,7 @@ pub(super) fn entries(asked: u32, usual: usize) -> usize {
 }
 
 /// Returns a required argument, or fails if it is empty.
-pub(super) fn needed<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
+pub(super) fn required<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
     match text.trim() {
         "" => Err(failure(code::INVALID_PARAMS, format!("{what} is missing"))),
         text => Ok(text),

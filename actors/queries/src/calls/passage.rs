@@ -18,7 +18,7 @@ const AROUND_TOKENS: u64 = 120;
 /// Longest input and longest result of a tool, in characters each.
 const TOOL_CHARS: usize = 1_500;
 /// Parameters that state the purpose of a tool call.
-const TELLING: [&str; 9] =
+const PURPOSE_PARAMETERS: [&str; 9] =
     ["command", "file_path", "notebook_path", "path", "pattern", "query", "url", "prompt", "description"];
 
 pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> Result<answer::Passage, QueryError> {
@@ -37,7 +37,7 @@ pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> R
         let why = if is_deleted { "was deleted or cleared" } else { "is forgotten, or of a project that is excluded" };
         return Err(failure(code::NOT_FOUND, format!("session {} {why}", found.session_id)).into());
     }
-    Ok(within(found, u64::from(asked.line), u64::from(asked.budget_tokens)))
+    Ok(fit_to_budget(found, u64::from(asked.line), u64::from(asked.budget_tokens)))
 }
 
 /// The session whose current episode has this uuid.
@@ -53,8 +53,8 @@ fn named(services: &Services, text: &str) -> Option<SessionId> {
 
 /// The part at a line with as many parts on either side as fit, the nearest first. The first one is cut if it does not
 /// fit.
-fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
-    let parts: Vec<answer::PassagePart> = found.messages.iter().flat_map(said).collect();
+fn fit_to_budget(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
+    let parts: Vec<answer::PassagePart> = found.messages.iter().flat_map(parts_of).collect();
     let mut left = budget.saturating_sub(AROUND_TOKENS);
     let mut passage = answer::Passage {
         session_id: found.session_id,
@@ -88,8 +88,8 @@ fn within(found: answer::Messages, line: u64, budget: u64) -> answer::Passage {
     passage.before = start.checked_sub(1).and_then(|before| parts.get(before)).map(|part| part.line).or(found.before);
     passage.next = parts.get(end).map(|part| part.line).or(found.next);
     passage.said = parts.into_iter().take(end).skip(start).collect();
-    if let Some(told) = passage.said.get_mut(focus - start) {
-        *told = first;
+    if let Some(part) = passage.said.get_mut(focus - start) {
+        *part = first;
     }
     passage
 }
@@ -111,14 +111,14 @@ fn cut(mut part: answer::PassagePart, budget: u64) -> answer::PassagePart {
 }
 
 /// Converts the parts of a message.
-fn said(message: &answer::Message) -> Vec<answer::PassagePart> {
-    let told = |part: &answer::MessagePart| {
+fn parts_of(message: &answer::Message) -> Vec<answer::PassagePart> {
+    let to_part = |part: &answer::MessagePart| {
         let role = match (part.kind.as_str(), &part.tool) {
             (_, Some(_)) => "tool",
             ("thinking", _) => "thinking",
             _ => message.role.as_str(),
         };
-        let text = part.tool.as_ref().map(tool).or_else(|| part.text.clone()).unwrap_or_default();
+        let text = part.tool.as_ref().map(tool_text).or_else(|| part.text.clone()).unwrap_or_default();
         answer::PassagePart {
             line: part.line,
             role: role.to_owned(),
@@ -127,32 +127,32 @@ fn said(message: &answer::Message) -> Vec<answer::PassagePart> {
             chars_left_out: part.chars_left_out,
         }
     };
-    message.parts.iter().map(told).filter(|said| !said.text.trim().is_empty()).collect()
+    message.parts.iter().map(to_part).filter(|said| !said.text.trim().is_empty()).collect()
 }
 
 /// `Bash cargo test -> failed, exit 101: error[E0382] …`.
-fn tool(tool: &answer::ToolUse) -> String {
-    let given = TELLING.iter().find_map(|name| tool.input.get(*name)).and_then(serde_json::Value::as_str);
+fn tool_text(tool: &answer::ToolUse) -> String {
+    let given = PURPOSE_PARAMETERS.iter().find_map(|name| tool.input.get(*name)).and_then(serde_json::Value::as_str);
     let given = match given {
         Some(given) => given.to_owned(),
         None if tool.input.is_empty() => String::new(),
         None => serde_json::to_string(&tool.input).unwrap_or_default(),
     };
     let head = format!("{} {given}", tool.name).trim_end().to_owned();
-    let mut told = bounded(&head);
-    told.push_str(" -> ");
-    told.push_str(tool.outcome.as_deref().unwrap_or("no result"));
+    let mut text = bounded(&head);
+    text.push_str(" -> ");
+    text.push_str(tool.outcome.as_deref().unwrap_or("no result"));
     if let Some(code) = tool.exit_code.filter(|code| *code != 0) {
-        told.push_str(&format!(", exit {code}"));
+        text.push_str(&format!(", exit {code}"));
     }
     // A result often begins with the command itself.
     let result = tool.result.as_deref().map(|result| result.strip_prefix(&head).unwrap_or(result));
     let result = result.map(|result| result.trim_start_matches([':', ' ']));
     if let Some(result) = result.filter(|result| !result.is_empty()) {
-        told.push_str(": ");
-        told.push_str(&bounded(result));
+        text.push_str(": ");
+        text.push_str(&bounded(result));
     }
-    told
+    text
 }
 
 fn bounded(text: &str) -> String {
@@ -197,9 +197,9 @@ mod tests {
             (&[(2, 40_000), (4, 10)], 2, 700, ">2… 4", Some(1), Some(99)),
             (&[], 3, 700, "", None, None),
         ] {
-            let told = within(messages(lines), line, budget);
+            let text = fit_to_budget(messages(lines), line, budget);
             let focus = lines.iter().rposition(|(at, _)| *at <= line).map_or(2, |at| lines[at].0);
-            let said: Vec<String> = told
+            let said: Vec<String> = text
                 .said
                 .iter()
                 .map(|part| {
@@ -207,8 +207,8 @@ mod tests {
                     format!("{}{}{cut}", if part.line == focus { ">" } else { "" }, part.line)
                 })
                 .collect();
-            assert_eq!((said.join(" ").as_str(), told.before, told.next), (expected, before, next), "{line} {budget}");
-            assert!(told.tokens <= budget, "{} of {budget}", told.tokens);
+            assert_eq!((said.join(" ").as_str(), text.before, text.next), (expected, before, next), "{line} {budget}");
+            assert!(text.tokens <= budget, "{} of {budget}", text.tokens);
         }
     }
 
@@ -223,9 +223,9 @@ mod tests {
             result: Some("Bash cargo test: error[E0382]".to_owned()),
             ..Default::default()
         };
-        assert_eq!(tool(&ran), "Bash cargo test -> failed, exit 101: error[E0382]");
-        assert_eq!(tool(&answer::ToolUse { name: "X".to_owned(), ..Default::default() }), "X -> no result");
+        assert_eq!(tool_text(&ran), "Bash cargo test -> failed, exit 101: error[E0382]");
+        assert_eq!(tool_text(&answer::ToolUse { name: "X".to_owned(), ..Default::default() }), "X -> no result");
         let long = answer::ToolUse { result: Some("y".repeat(9_000)), ..ran };
-        assert!(tool(&long).chars().count() < 2 * TOOL_CHARS);
+        assert!(tool_text(&long).chars().count() < 2 * TOOL_CHARS);
     }
 }

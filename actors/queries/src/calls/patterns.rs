@@ -7,7 +7,7 @@ use baton_outcomes::Format;
 use baton_protocol::{PatternsParams, answer, code};
 
 use super::QueryError;
-use super::outcome_query::{entries, judged};
+use super::outcome_query::{answer_from_outcomes, entries};
 use crate::Services;
 use crate::client::{ClientRef, failure};
 use baton_memory::Selector;
@@ -31,17 +31,18 @@ pub(crate) async fn patterns(
         }
     };
     let limit = entries(asked.limit, ENTRIES);
-    let judge = move |court: &super::outcome_query::Court| {
-        let mut project = court.project.as_deref().or(court.own.as_deref());
-        let mut heard = court.hear(Selector::All, project, SESSIONS)?;
-        if heard.witnesses.is_empty() && court.project.is_none() {
+    let judge = move |source: &super::outcome_query::OutcomeSource| {
+        let mut project = source.project.as_deref().or(source.own.as_deref());
+        let mut found = source.read(Selector::All, project, SESSIONS)?;
+        if found.witnesses.is_empty() && source.project.is_none() {
             project = None;
-            heard = court.hear(Selector::All, None, SESSIONS)?;
+            found = source.read(Selector::All, None, SESSIONS)?;
         }
-        let told = outcomes::patterns(&heard.witnesses, project, limit, format);
-        Ok(answer::Patterns { more_sessions: heard.more, ..told })
+        let patterns = outcomes::patterns(&found.witnesses, project, limit, format);
+        Ok(answer::Patterns { more_sessions: found.more, ..patterns })
     };
-    let (told, freshness) =
-        judged(("", asked.project.as_deref(), asked.wait), &asked.caller, services, client, judge).await?;
-    Ok(answer::Patterns { freshness, ..told })
+    let (patterns, freshness) =
+        answer_from_outcomes(("", asked.project.as_deref(), asked.wait), &asked.caller, services, client, judge)
+            .await?;
+    Ok(answer::Patterns { freshness, ..patterns })
 }

@@ -17,7 +17,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
 use baton_protocol::{Failure, RecallParams, answer, code};
 
-use super::search::{Wanted, Whose, find, prepared};
+use super::search::{Scope, SearchRequest, find, prepare_question};
 use super::vault::{Recalled, recalled};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
@@ -52,15 +52,15 @@ pub(crate) async fn recall(
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepared(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
-    let looking = Looking {
+    let prepared = prepare_question(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let recall = Recall {
         project: prepared.project,
         question: prepared.question,
         meaning: prepared.meaning,
         now: prepared.now,
         directory: asked.caller.directory.clone(),
         asking: prepared.asking,
-        whose: Whose::Others,
+        scope: Scope::Others,
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
         freshness: answer::BriefFreshness::from(&prepared.freshness),
@@ -70,18 +70,18 @@ pub(crate) async fn recall(
         searcher: prepared.searcher,
         client: client.clone(),
     };
-    let asking_last = looking.own_parts();
-    let looking = Looking { freshness: answer::BriefFreshness { asking_last, ..looking.freshness.clone() }, ..looking };
-    let looked = tokio::task::spawn_blocking(move || looking.answer());
-    let told = looked.await.map_err(|error| internal("the recall broke", error))??;
-    let sessions = told.entries.iter().map(|entry| entry.session_id.clone()).collect();
+    let asking_last = recall.has_indexed_own_parts();
+    let recall = Recall { freshness: answer::BriefFreshness { asking_last, ..recall.freshness.clone() }, ..recall };
+    let looked = tokio::task::spawn_blocking(move || recall.answer());
+    let answer = looked.await.map_err(|error| internal("the recall broke", error))??;
+    let sessions = answer.entries.iter().map(|entry| entry.session_id.clone()).collect();
     recalled(services, &asked.caller, Recalled::Words { words: asked.query, sessions });
-    Ok(told)
+    Ok(answer)
 }
 
 /// State of one question.
 #[derive(Clone)]
-struct Looking {
+struct Recall {
     project: Option<String>,
     question: Question,
     /// Vector of the question, if available.
@@ -89,7 +89,7 @@ struct Looking {
     now: Timestamp,
     directory: Option<String>,
     asking: Option<SessionId>,
-    whose: Whose,
+    scope: Scope,
     sessions: usize,
     budget: u64,
     freshness: answer::BriefFreshness,
@@ -108,27 +108,27 @@ struct Answer {
     notes: Vec<String>,
 }
 
-impl Looking {
+impl Recall {
     fn answer(self) -> Result<answer::Recall, QueryError> {
-        let (looking, asked, narrowed) = self.clone().narrowed();
-        let mut found = looking.look(&asked)?;
-        let mut told_by = (looking, asked);
+        let (recall, asked, narrowed) = self.clone().narrowed();
+        let mut found = recall.answer_from_sessions(&asked)?;
+        let mut answering = (recall, asked);
         if narrowed.by_a_word && (found.entries.is_empty() || !found.unknown.is_empty()) {
             // What was taken for the name of a project may have been a word.
             let (everywhere, asked) = self.unnarrowed();
-            let elsewhere = everywhere.look(&asked)?;
+            let elsewhere = everywhere.answer_from_sessions(&asked)?;
             if elsewhere.unknown.is_empty() && !elsewhere.entries.is_empty() {
                 let note = "nothing of it is known of the project that the question names; this is of all of them";
                 found = Answer { notes: [vec![note.to_owned()], elsewhere.notes].concat(), ..elsewhere };
-                told_by = (everywhere, asked);
+                answering = (everywhere, asked);
             } else {
                 found.notes.extend(narrowed.note);
             }
         } else {
             found.notes.extend(narrowed.note);
         }
-        let (looking, asked) = told_by;
-        if let Some(note) = looking.no_such_place(&asked, &found) {
+        let (recall, asked) = answering;
+        if let Some(note) = recall.no_such_place(&asked, &found) {
             // Without entries the notes are dropped: "nothing is open" would mislead.
             if found.entries.is_empty() {
                 found.notes.clear();
@@ -136,21 +136,21 @@ impl Looking {
             found.notes.insert(0, note);
         }
         found.notes.splice(0..0, asked.span.map(narrowing::time));
-        if looking.client.is_closed() {
+        if recall.client.is_closed() {
             return Err(QueryError::ClientGone);
         }
-        Ok(looking.within_budget(&asked, found))
+        Ok(recall.within_budget(&asked, found))
     }
 
     /// Selects what answers the question. What was indexed earlier of the asking session ranks below everything else:
     /// after a compaction the agent no longer knows it.
-    fn look(&self, asked: &Intent) -> Result<Answer, QueryError> {
-        let (mut notes, mut told) = self.told(asked)?;
-        if self.own_parts() {
-            let (_, own) = Self { whose: Whose::Own, ..self.clone() }.told(asked)?;
-            recall::append_below(&mut told, own);
+    fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
+        let (mut notes, mut selection) = self.select(asked)?;
+        if self.has_indexed_own_parts() {
+            let (_, own) = Self { scope: Scope::Own, ..self.clone() }.select(asked)?;
+            recall::append_below(&mut selection, own);
         }
-        let recall::Selection { entries, unknown, unsaid } = told;
+        let recall::Selection { entries, unknown, unsaid } = selection;
         notes.extend(self.what_is_unknown(&entries, &unknown));
         if unknown.is_empty() && asked.is(Kind::Decisions) && !unsaid.is_empty() && !self.question.has_secret {
             let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
@@ -160,14 +160,14 @@ impl Looking {
     }
 
     /// Returns true if something of the asking session was indexed before and may be shown.
-    fn own_parts(&self) -> bool {
+    fn has_indexed_own_parts(&self) -> bool {
         let row = self.asking.as_ref().and_then(|id| Some((id, self.table.get(id)?)));
         let is_asked = |state: &State| self.project.as_deref().is_none_or(|project| visibility::is_in(state, project));
         row.is_some_and(|(id, row)| row.state.episode.is_some() && is_asked(&row.state) && !self.is_hidden(id.as_str()))
     }
 
     /// The answer from the sessions that are searched, and notes on how the question was understood.
-    fn told(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
+    fn select(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
         let mut found = self.sessions(asked)?;
         self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
@@ -182,12 +182,12 @@ impl Looking {
                 project: project.map(resolve::last_part),
                 fit: session.fit(asked),
             };
-            let mut told = session_entries(&session.episode, &place, asked);
+            let mut answers = session_entries(&session.episode, &place, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
                 // That a session was somebody's subagent does not tell what the person did.
-                told.retain(|entry| entry.sort != Sort::Session);
+                answers.retain(|entry| entry.sort != Sort::Session);
             }
-            entries.append(&mut told);
+            entries.append(&mut answers);
             // Only a list of sessions is in order of time; elsewhere it is unknown what came later.
             let after = later.entry(project.unwrap_or_default().to_owned()).or_default();
             entries.append(&mut still_open(&session.episode, &place, asked, after));
@@ -200,7 +200,7 @@ impl Looking {
         let (mut facts, ended) = self.facts(asked)?;
         recall::reverse(&mut entries, &ended);
         if asked.is(Kind::Preferences) && facts.iter().all(|fact| fact.ended.is_some()) {
-            entries.append(&mut self.wishes(asked)?);
+            entries.append(&mut self.typed_preferences(asked)?);
         }
         entries.append(&mut facts);
         Ok((found.notes, recall::select(asked, entries)))
@@ -233,7 +233,7 @@ impl Looking {
     }
 
     /// Typed text that reads like a preference, used if no preference is known as a fact.
-    fn wishes(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
+    fn typed_preferences(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
         let words = ["prefer always never please instead", &asked.about.join(" ")].join(" ");
         let question = Question { words, ..self.question.clone() };
         let hits = find(&self.wanted(question, self.sessions), &self.table, &self.settings, &self.searcher)?.hits;
@@ -247,14 +247,14 @@ impl Looking {
         Ok(typed.filter_map(entry).collect())
     }
 
-    fn wanted(&self, question: Question, sessions: usize) -> Wanted {
-        Wanted {
+    fn wanted(&self, question: Question, sessions: usize) -> SearchRequest {
+        SearchRequest {
             question,
             meaning: None,
             project: self.project.clone(),
             directory: self.directory.clone(),
             asking: self.asking.clone(),
-            whose: self.whose,
+            scope: self.scope,
             sessions,
             turns: PASSAGES,
         }

@@ -22,7 +22,7 @@ use baton_redaction::redact;
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::filters;
-use crate::filters::Narrowing;
+use crate::filters::SessionFilter;
 use crate::{SESSIONS_NAMED, Services, answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
 use baton_tracking::indexer::Want;
@@ -42,35 +42,35 @@ const TURNS_EACH: usize = 3;
 const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
 
 /// A memory that covers the request, and its freshness.
-pub(crate) struct Ready {
+pub(crate) struct FreshSearcher {
     pub(crate) searcher: Searcher,
     pub(crate) freshness: answer::Freshness,
 }
 
 /// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
-pub(crate) async fn ready(
+pub(crate) async fn prepare_searcher(
     services: &Arc<Services>,
     client: &ClientRef,
-    ask: lazy::Ask<'_>,
-) -> Result<Ready, QueryError> {
+    ask: lazy::Request<'_>,
+) -> Result<FreshSearcher, QueryError> {
     if ask.all {
         lazy::wait_for_history(services, client).await?;
     }
     let _asking = services.throttle.begin_question();
     let tail = services.journal.tail().position;
     let mut step = lazy::step(services, client, ask).await?;
-    let position: Position = lazy::covered(services, client, &step, ask.all).await?;
+    let position: Position = lazy::cover_step(services, client, &step, ask.all).await?;
     let mut but_large = services.indexer.covered().but_large;
     if but_large < tail {
         // What others have just indexed is awaited only briefly.
         let budget = services.settings.now().lazy_budget;
-        let budget = match step.is_backfill || lazy::holds_up(services, ask.all) {
+        let budget = match step.is_backfill || lazy::is_large_put_off(services, ask.all) {
             true => (step.until - tokio::time::Instant::now()).max(GLANCE),
             false => budget,
         };
         but_large = services.indexer.covers(tail, Want::ButLarge, budget).await.unwrap_or(but_large);
     }
-    let searcher = services.indexer.searcher().map_err(|_| lazy::no_memory(services))?;
+    let searcher = services.indexer.searcher().map_err(|_| lazy::memory_unavailable(services))?;
     let table = services.table.now();
     let searcher = searcher.without_facts(table.deleted_facts());
     let settings = services.settings.now();
@@ -80,35 +80,37 @@ pub(crate) async fn ready(
         is_in && !settings.excludes(state)
     };
     let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
-    services.indexer.owed().iter().filter(is_asked).for_each(|id| step.left(id));
+    services.indexer.owed().iter().filter(is_asked).for_each(|id| step.note_pending(id));
     let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
     let freshness = answer::Freshness {
         indexed_now: step.indexed,
         pending: step.pending + u64::from(but_large < step.position.max(tail)),
         pending_sessions: step.pending_sessions,
         left_out_asking: step.left_out_asking,
-        note: behind(services, step.pending).or(step.not_looked).or_else(|| services.settings.now().note()),
+        note: not_indexed_note(services, step.pending).or(step.not_checked).or_else(|| services.settings.now().note()),
         position: position.max(services.indexer.covered().whole).0,
         failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
         vectors: None,
     };
-    Ok(Ready { searcher, freshness })
+    Ok(FreshSearcher { searcher, freshness })
 }
 
 /// A note for the answer if something new cannot be indexed.
-fn behind(services: &Services, pending: u64) -> Option<String> {
-    let told = |what: &str, why: &str| {
-        let told = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
-        redact(&told).into_owned()
+fn not_indexed_note(services: &Services, pending: u64) -> Option<String> {
+    let explain = |what: &str, why: &str| {
+        let note = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
+        redact(&note).into_owned()
     };
     match services.outage.lasting().filter(|_| pending > 0) {
-        Some(refusal) => Some(told("what is new cannot be recorded", &refusal.reason)),
-        None => services.indexer.memory().1.map(|why| told("the searchable memory cannot take in what is new", &why)),
+        Some(refusal) => Some(explain("what is new cannot be recorded", &refusal.reason)),
+        None => {
+            services.indexer.memory().1.map(|why| explain("the searchable memory cannot take in what is new", &why))
+        }
     }
 }
 
 /// The asking session, unless the question names it.
-pub(crate) fn asking(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
+pub(crate) fn asking_session(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
     let table = services.table.now();
     let id = resolve::own(&table, caller)?;
     (!question.contains(table.short_id(&id))).then_some(id)
@@ -130,7 +132,7 @@ async fn is_compacted(services: &Services, id: &SessionId) -> bool {
 }
 
 /// A parsed question in words, and the memory to search.
-pub(super) struct Prepared {
+pub(super) struct PreparedQuestion {
     pub(super) searcher: Searcher,
     pub(super) freshness: answer::Freshness,
     pub(super) question: Question,
@@ -145,34 +147,34 @@ pub(super) struct Prepared {
 }
 
 /// Parses a question, and runs the lazy step for it.
-pub(super) async fn prepared(
+pub(super) async fn prepare_question(
     services: &Arc<Services>,
     client: &ClientRef,
     query: &str,
     project: Option<&str>,
     caller: &Caller,
     wait: bool,
-) -> Result<Prepared, QueryError> {
+) -> Result<PreparedQuestion, QueryError> {
     let resolved = || {
         let (table, settings) = (services.table.now(), services.settings.now());
         project.map(|name| resolve::project(&table, &settings, name))
     };
     // A project whose first session has just begun is known only after the step.
     let known = resolved().and_then(Result::ok);
-    let asking = asking(services, caller, query);
+    let asking = asking_session(services, caller, query);
     let left_out = match &asking {
         Some(id) if is_compacted(services, id).await => None,
         asking => asking.as_ref(),
     };
-    let ask = lazy::Ask { project: known.as_deref(), all: wait, asking: left_out };
+    let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
     let now = services.clock.now();
     let question = query::parse(query, now);
     // Both run at once.
-    let (ready, meant) = tokio::join!(ready(services, client, ask), services.embedder.meaning(&question));
-    let Ready { searcher, freshness } = ready?;
+    let (ready, meant) = tokio::join!(prepare_searcher(services, client, ask), services.embedder.meaning(&question));
+    let FreshSearcher { searcher, freshness } = ready?;
     let freshness = answer::Freshness { vectors: meant.told, ..freshness };
     let project = resolved().transpose()?;
-    Ok(Prepared { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
+    Ok(PreparedQuestion { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
 }
 
 pub(crate) async fn search(
@@ -184,28 +186,28 @@ pub(crate) async fn search(
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepared(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = prepare_question(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
     let table = services.table.now();
     let settings = services.settings.now();
-    let wanted = Wanted {
+    let wanted = SearchRequest {
         question: prepared.question,
         meaning: prepared.meaning,
         project: prepared.project,
         directory: asked.caller.directory,
         asking: prepared.asking,
-        whose: Whose::All,
+        scope: Scope::All,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
     };
     let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
-    let Found { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
+    let SearchHits { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
     services.enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     Ok(answer::Search { hits, freshness, notes })
 }
 
 /// A question with everything its answer depends on.
-pub(super) struct Wanted {
+pub(super) struct SearchRequest {
     pub(super) question: Question,
     /// Vector of the question, if available.
     pub(super) meaning: Option<Meaning>,
@@ -215,7 +217,7 @@ pub(super) struct Wanted {
     pub(super) directory: Option<String>,
     /// The asking session.
     pub(super) asking: Option<SessionId>,
-    pub(super) whose: Whose,
+    pub(super) scope: Scope,
     pub(super) sessions: usize,
     /// Turns per session.
     pub(super) turns: usize,
@@ -223,7 +225,7 @@ pub(super) struct Wanted {
 
 /// Which sessions are searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Whose {
+pub(super) enum Scope {
     /// All, the asking one last.
     #[default]
     All,
@@ -234,7 +236,7 @@ pub(super) enum Whose {
 }
 
 /// The result of a search.
-pub(super) struct Found {
+pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
     pub(super) notes: Vec<String>,
 }
@@ -245,34 +247,34 @@ const SECRETS: &str =
 
 /// Searches the memory; without words, lists the sessions that the filters admit, the latest first. Blocks.
 pub(super) fn find(
-    wanted: &Wanted,
+    wanted: &SearchRequest,
     table: &SessionTable,
     settings: &Settings,
     searcher: &Searcher,
-) -> Result<Found, Failure> {
+) -> Result<SearchHits, Failure> {
     let question = &wanted.question;
     let (project, directory) = (wanted.project.as_deref(), wanted.directory.as_deref());
     let broke = |error| internal("the search failed", error);
-    let narrowing = Narrowing::of(question, table, settings, searcher, directory).map_err(broke)?;
+    let filter = SessionFilter::resolve(question, table, settings, searcher, directory).map_err(broke)?;
     let row = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
     let is_own = |id: &str| wanted.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
-    let left_out = |id: &str| match wanted.whose {
-        Whose::All => false,
-        Whose::Others => is_own(id),
-        Whose::Own => !is_own(id),
+    let left_out = |id: &str| match wanted.scope {
+        Scope::All => false,
+        Scope::Others => is_own(id),
+        Scope::Own => !is_own(id),
     };
-    let called = |hit: baton_memory::Hit| {
+    let to_answer_hit = |hit: baton_memory::Hit| {
         let title = given_title(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
         answers::hit(table, baton_memory::Hit { title, ..hit })
     };
     let hidden = |id: &str| left_out(id) || visibility::is_hidden(table, settings, &[], id);
     let admits = |id: &str| match visibility::memo_as_state(table, id) {
-        Some(state) => narrowing.admits(question, id, Some(&state)),
-        None => narrowing.admits(question, id, row(id).as_ref().map(|row| &row.state)),
+        Some(state) => filter.admits(question, id, Some(&state)),
+        None => filter.admits(question, id, row(id).as_ref().map(|row| &row.state)),
     };
     let exclude = |id: &str| hidden(id) || !admits(id);
-    let mut notes = [question.notes.clone(), narrowing.notes.clone()].concat();
-    let told = |notes: Vec<String>| match question.has_secret {
+    let mut notes = [question.notes.clone(), filter.notes.clone()].concat();
+    let shown_notes = |notes: Vec<String>| match question.has_secret {
         true => notes.first().map(|_| SECRETS.to_owned()).into_iter().collect(),
         false => notes.iter().map(|note| redact(note).into_owned()).collect(),
     };
@@ -282,11 +284,11 @@ pub(super) fn find(
             None => row(id).is_some_and(|row| visibility::is_in(&row.state, wanted)),
         };
         let outside = |id: &str| hidden(id) || project.is_some_and(|wanted| !is_in(id, wanted));
-        let sessions = narrowing.latest(question, table, &outside, wanted.sessions);
+        let sessions = filter.latest(question, table, &outside, wanted.sessions);
         let listed = searcher.hits_for(&sessions).map_err(broke)?;
-        let filters = filters::filters(question);
-        let hit = |hit| answer::Hit { matched: filters.clone(), ..called(hit) };
-        return Ok(Found { hits: listed.into_iter().map(hit).collect(), notes: told(notes) });
+        let filters = filters::filter_names(question);
+        let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
+        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
     }
     let own = directory
         .filter(|_| project.is_none())
@@ -320,18 +322,18 @@ pub(super) fn find(
     }
     match (is_cut, is_by_words && !hits.is_empty()) {
         (false, true) => notes.push(format!("no passage has {}: found by the words instead", phrases())),
-        (true, true) => notes.push(format!("{}: found by the words instead", unread(&phrases()))),
-        (true, false) => notes.push(unread(&phrases())),
+        (true, true) => notes.push(format!("{}: found by the words instead", too_many_passages_note(&phrases()))),
+        (true, false) => notes.push(too_many_passages_note(&phrases())),
         (false, false) => {}
     }
-    let mut hits: Vec<answer::Hit> = hits.into_iter().map(called).collect();
+    let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
-    Ok(Found { hits, notes: told(notes) })
+    Ok(SearchHits { hits, notes: shown_notes(notes) })
 }
 
 /// The note if more passages contain the words of a phrase than one query reads.
-fn unread(phrases: &str) -> String {
+fn too_many_passages_note(phrases: &str) -> String {
     let what = if phrases.is_empty() { "what is asked".to_owned() } else { phrases.to_owned() };
     format!("too many passages have the words of {what} for all to be read; project:, file: or after: leaves fewer")
 }

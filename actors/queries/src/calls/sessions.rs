@@ -32,7 +32,7 @@ pub(crate) async fn sessions(asked: &SessionsParams, services: &Arc<Services>) -
         let known = STATES.join(", ");
         return Err(failure(code::INVALID_PARAMS, format!("no state {state:?}; there are {known}")).into());
     }
-    let unread = if lazy::look(services).await { lazy::unread(services).await } else { 0 };
+    let unread = if lazy::check_transcripts(services).await { lazy::count_unread(services).await } else { 0 };
     let table = services.table.now();
     let settings = services.settings.now();
     let project =

@@ -14,6 +14,6 @@ pub(crate) fn short_ids(asked: ShortIdsParams, services: &Arc<Services>) -> answ
         Some(uuid) => Some(table.short_memo_id(uuid)),
         None => SessionId::new(id).map(|id| table.short_id(&id).to_owned()),
     };
-    let told = asked.ids.into_iter().filter_map(|id| Some((short(&id)?, id)));
-    answer::ShortIds { short: told.map(|(short, id)| (id, short)).collect() }
+    let shortened = asked.ids.into_iter().filter_map(|id| Some((short(&id)?, id)));
+    answer::ShortIds { short: shortened.map(|(short, id)| (id, short)).collect() }
 }

@@ -300,16 +300,19 @@ mod tests {
             bounded((0..count).map(problem).collect())
         };
         assert_eq!(problems(PROBLEMS).len(), PROBLEMS);
-        let told = problems(PROBLEMS + 7);
-        assert_eq!((told.len(), told[PROBLEMS].what.as_str()), (PROBLEMS + 1, "and 7 more"));
-        assert_eq!(told[0].what, "problem 0");
+        let bounded_problems = problems(PROBLEMS + 7);
+        assert_eq!((bounded_problems.len(), bounded_problems[PROBLEMS].what.as_str()), (PROBLEMS + 1, "and 7 more"));
+        assert_eq!(bounded_problems[0].what, "problem 0");
     }
 
     #[test]
     fn no_problem_tells_a_secret() {
         let secret = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
         let problem = answer::Problem { what: format!("/srv/{secret} is not read"), fix: format!("name {secret}") };
-        let told = bounded(vec![problem]);
-        assert!(!told[0].what.contains(secret) && !told[0].fix.contains(secret), "{told:?}");
+        let bounded_problems = bounded(vec![problem]);
+        assert!(
+            !bounded_problems[0].what.contains(secret) && !bounded_problems[0].fix.contains(secret),
+            "{bounded_problems:?}"
+        );
     }
 }

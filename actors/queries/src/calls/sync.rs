@@ -27,7 +27,7 @@ use super::QueryError;
 use super::transcript_scan::{self, ScanProgress, with_progress};
 use crate::client::{ClientRef, failure};
 use crate::lazy::stale;
-use crate::lazy::stale::Wanted;
+use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
 use crate::transcript_peek::Kept;
 use crate::{SESSIONS_NAMED, Services, lazy, resolve};
@@ -67,7 +67,7 @@ struct Range {
 
 /// A session to index.
 struct Work {
-    wanted: Wanted,
+    wanted: StaleSession,
     /// The file to read for a preview.
     file: Option<FileSeen>,
     subagent: bool,
@@ -79,7 +79,7 @@ struct Candidate {
     at: Timestamp,
     subagent: bool,
     parent: Option<SessionId>,
-    wanted: Option<Wanted>,
+    wanted: Option<StaleSession>,
     file: Option<FileSeen>,
 }
 
@@ -95,12 +95,12 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
     };
 
     let mut candidates = Vec::new();
-    let mut wanted = stale::all(&table, &settings, now, grown);
+    let mut wanted = stale::find_all(&table, &settings, now, grown);
     // A full sync includes what has failed.
     let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
     let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
     for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
-        wanted.push(Wanted {
+        wanted.push(StaleSession {
             id: id.clone(),
             file: None,
             is_new: false,
@@ -110,7 +110,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
         });
     }
     let in_project = |state: &State| project.as_deref().is_none_or(|project| visibility::is_in(state, project));
-    let mut wanted: std::collections::BTreeMap<SessionId, Wanted> =
+    let mut wanted: std::collections::BTreeMap<SessionId, StaleSession> =
         wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
     for (id, row) in table.iter() {
         let state = &row.state;
@@ -132,7 +132,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
         candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
     }
     // The rest are files of unknown sessions.
-    let new: Vec<Wanted> = wanted.into_values().collect();
+    let new: Vec<StaleSession> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
     let looked = transcript_scan::scan(services, client, total, move |looking| {
@@ -154,9 +154,9 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
 }
 
 /// Files of unknown sessions, judged by their heads: those of the project that may be read. Blocks for disk reads.
-fn judge(new: Vec<Wanted>, project: Option<&str>, settings: &Settings, looking: &ScanProgress) -> Vec<Candidate> {
-    let judge = |wanted: Wanted| {
-        let file = wanted.file.clone().filter(|file| stale::may_look(settings, None, file))?;
+fn judge(new: Vec<StaleSession>, project: Option<&str>, settings: &Settings, looking: &ScanProgress) -> Vec<Candidate> {
+    let judge = |wanted: StaleSession| {
+        let file = wanted.file.clone().filter(|file| stale::may_read_all(settings, None, file))?;
         let glance = transcript_peek::head(&file).unwrap_or_default();
         let state = transcript_peek::as_state(&glance);
         let is_in = project.is_none_or(|project| visibility::is_in(&state, project));
@@ -392,7 +392,7 @@ fn is_new(closed: &Closed) -> bool {
 }
 
 async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
-    let Wanted { id, file, .. } = &work.wanted;
+    let StaleSession { id, file, .. } = &work.wanted;
     let call = lazy::close_call(CloseReason::Sync);
     services.supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
 }
@@ -426,7 +426,7 @@ mod tests {
             at: Timestamp(100 * DAY_MS - days_old * DAY_MS),
             subagent: name.starts_with('s'),
             parent: parent.map(id),
-            wanted: Some(Wanted {
+            wanted: Some(StaleSession {
                 id: id(name),
                 file: None,
                 is_new: false,

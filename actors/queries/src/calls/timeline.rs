@@ -10,13 +10,13 @@ use baton_events::projection::table::Row;
 use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
-use super::search::{Ready, asking, ready};
+use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::{Services, graph, lazy, page, resolve};
 
 /// Most open ends per session.
-const OPEN_TOLD: usize = 2;
+const OPEN_ENDS: usize = 2;
 /// Longest title and longest open end, in characters.
 const TITLE_CHARS: usize = 120;
 
@@ -38,9 +38,9 @@ pub(crate) async fn timeline(
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let known = project().and_then(Result::ok);
-    let asking = asking(services, &asked.caller, "");
-    let ask = lazy::Ask { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let Ready { freshness, .. } = ready(services, client, ask).await?;
+    let asking = asking_session(services, &asked.caller, "");
+    let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
+    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
     let (table, settings) = (services.table.now(), services.settings.now());
     let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
@@ -61,7 +61,8 @@ pub(crate) async fn timeline(
         let more = listed.len() > limit;
         listed.truncate(limit);
         let awaited = listed.iter().take_while(|_| !waiting.is_closed());
-        let mut past: Vec<answer::TimelineSession> = awaited.map(|((_, id), row)| told(&services, id, row)).collect();
+        let mut past: Vec<answer::TimelineSession> =
+            awaited.map(|((_, id), row)| to_answer(&services, id, row)).collect();
         if past.len() < listed.len() {
             return None;
         }
@@ -90,7 +91,7 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 }
 
 /// Converts a session. If its conversation cannot be read, only the table's fields are set.
-fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
+fn to_answer(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
     let state = &row.state;
     let show = services.settings.now().filtering;
     let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
@@ -110,13 +111,13 @@ fn told(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSessi
     };
     if let Some(episode) = episode {
         let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
-        past.title = if is_name { bounded(&episode.title) } else { said(&episode, 0, &episode.objective) };
+        past.title = if is_name { bounded(&episode.title) } else { marked(&episode, 0, &episode.objective) };
         past.outcome = outcome(&episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
         past.commits = commits(&episode);
         let open = || episode.unresolved.iter().chain(&episode.next_steps);
         past.open_ends = open().count() as u64;
-        past.open = open().take(OPEN_TOLD).map(|open| said(&episode, open.line, &open.text)).collect();
+        past.open = open().take(OPEN_ENDS).map(|open| marked(&episode, open.line, &open.text)).collect();
     }
     past
 }
@@ -140,9 +141,9 @@ fn commits(episode: &Episode) -> u64 {
 }
 
 /// A text of an episode, marked if only a model states it.
-fn said(episode: &Episode, line: u64, text: &str) -> String {
-    let told = bounded(text);
-    if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
+fn marked(episode: &Episode, line: u64, text: &str) -> String {
+    let shown = bounded(text);
+    if episode.is_of_model(line, text) && !shown.is_empty() { shown + MODEL_MARK } else { shown }
 }
 
 fn bounded(text: &str) -> String {
@@ -226,7 +227,7 @@ mod tests {
         let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::TimelineSession::default());
         let past = ["2026-03-02T10:00:00Z", "2026-03-02T01:00:00Z", "2026-03-01T23:00:00Z"].map(past);
         let days = by_day(past.into_iter());
-        let told: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();
-        assert_eq!(told, [("2026-03-02", 2), ("2026-03-01", 1)]);
+        let counts: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();
+        assert_eq!(counts, [("2026-03-02", 2), ("2026-03-01", 1)]);
     }
 }

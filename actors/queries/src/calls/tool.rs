@@ -50,12 +50,12 @@ pub(crate) async fn call(
             let call = Call { arguments, caller: asked.caller, command_id: asked.command_id, services, client };
             match call.answer(tool.id).await {
                 Err(QueryError::Failure(failure)) if failure.code != code::STOPPING && !*services.stop.borrow() => {
-                    refused(&failure.message)
+                    error_result(&failure.message)
                 }
                 answered => answered?,
             }
         }
-        Err(wrong) => refused(&wrong),
+        Err(wrong) => error_result(&wrong),
     };
     if tool.wraps_result() {
         answer.structured_content = answer.structured_content.map(|content| json!({"result": content}));
@@ -97,17 +97,17 @@ impl Call<'_> {
             ToolId::AddTriplet => self.add_triplet().await,
             ToolId::GetEpisodeEntities => {
                 let asked = EpisodeEntitiesParams { episode_uuids: self.arguments.texts("episode_uuids") };
-                quoted(&edges::of_episodes(asked, self.services).await?)
+                to_quoted_result(&edges::of_episodes(asked, self.services).await?)
             }
-            ToolId::GetEntityEdge => quoted(&edges::get(self.uuid(), self.services).await?),
-            ToolId::DeleteEntityEdge => told(&edges::delete(self.uuid(), self.services).await?, true),
+            ToolId::GetEntityEdge => to_quoted_result(&edges::get(self.uuid(), self.services).await?),
+            ToolId::DeleteEntityEdge => to_result(&edges::delete(self.uuid(), self.services).await?, true),
             ToolId::DeleteEpisode => self.delete_episode().await,
             ToolId::ClearGraph => self.clear_graph().await,
-            ToolId::GetStatus => told(&memory::status(self.services), true),
-            ToolId::VaultStatus => told(&vault::status(self.services).await, true),
+            ToolId::GetStatus => to_result(&memory::status(self.services), true),
+            ToolId::VaultStatus => to_result(&vault::status(self.services).await, true),
             ToolId::VaultRead => {
                 let asked = VaultReadParams { path: self.arguments.text("path").unwrap_or_default() };
-                quoted(&vault::read(asked, self.services).await?)
+                to_quoted_result(&vault::read(asked, self.services).await?)
             }
         }
     }
@@ -115,38 +115,38 @@ impl Call<'_> {
     async fn recall(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = RecallParams {
             query: self.arguments.text("query").unwrap_or_default(),
-            project: self.place("project"),
+            project: self.project("project"),
             limit: self.arguments.count("limit"),
             budget_tokens: self.arguments.count("budget_tokens"),
             wait: false,
             caller: self.caller.clone(),
         };
-        quoted(&recall::recall(asked, self.services, self.client).await?)
+        to_quoted_result(&recall::recall(asked, self.services, self.client).await?)
     }
 
     async fn timeline(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = TimelineParams {
-            project: self.place("project"),
+            project: self.project("project"),
             since: self.arguments.text("since"),
             limit: self.arguments.count("limit"),
             wait: false,
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        quoted(&timeline::timeline(asked, self.services, self.client).await?)
+        to_quoted_result(&timeline::timeline(asked, self.services, self.client).await?)
     }
 
     async fn explain(&self) -> Result<answer::ToolResult, QueryError> {
         let id = resolve::meant(self.services, self.arguments.text("session_id").as_deref(), &self.caller).await?;
         let asked = ExplainParams { session: id.to_string(), after: 0 };
         let explained = explain::explain(&asked, self.services).await?;
-        cut(&explained, "events", "`baton explain` tells all")
+        to_cut_result(&explained, "events", "`baton explain` tells all")
     }
 
     async fn nodes(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = NodesParams {
             query: self.arguments.text("query").unwrap_or_default(),
-            groups: self.places("group_ids"),
+            groups: self.projects("group_ids"),
             limit: self.arguments.count("max_nodes"),
             center: self.arguments.text("center_node_uuid"),
             labels: self.arguments.texts("entity_types"),
@@ -155,14 +155,14 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = nodes::nodes(asked, self.services, self.client).await?;
-        self.tell_cut(&mut found.message, found.next_cursor.is_some());
-        quoted(&found)
+        self.note_limit(&mut found.message, found.next_cursor.is_some());
+        to_quoted_result(&found)
     }
 
     async fn facts(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = FactsParams {
             query: self.arguments.text("query").unwrap_or_default(),
-            groups: self.places("group_ids"),
+            groups: self.projects("group_ids"),
             limit: self.arguments.count("max_facts"),
             center: self.arguments.text("center_node_uuid"),
             relations: self.arguments.texts("edge_types"),
@@ -173,12 +173,12 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = facts::facts(asked, self.services, self.client).await?;
-        self.tell_cut(&mut found.message, found.next_cursor.is_some());
-        quoted(&found)
+        self.note_limit(&mut found.message, found.next_cursor.is_some());
+        to_quoted_result(&found)
     }
 
     /// Adds a note if more was requested than one answer returns.
-    fn tell_cut(&self, message: &mut String, more: bool) {
+    fn note_limit(&self, message: &mut String, more: bool) {
         if let Some((name, most)) = self.arguments.cut() {
             let how = if more { ": next_cursor goes on" } else { ", and these are all" };
             message.push_str(&format!("; {name} counts as {most}, the most{how}"));
@@ -191,7 +191,7 @@ impl Call<'_> {
 
     async fn episodes(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = EpisodesParams {
-            groups: self.places("group_ids"),
+            groups: self.projects("group_ids"),
             uuids: self.arguments.texts("episode_uuids"),
             limit: self.arguments.count("max_episodes"),
             budget_tokens: self.arguments.count("budget_tokens"),
@@ -200,8 +200,8 @@ impl Call<'_> {
             caller: self.caller.clone(),
         };
         let mut found = episodes::episodes(asked, self.services, self.client).await?;
-        self.tell_cut(&mut found.message, found.next_cursor.is_some());
-        quoted(&found)
+        self.note_limit(&mut found.message, found.next_cursor.is_some());
+        to_quoted_result(&found)
     }
 
     async fn passage(&self) -> Result<answer::ToolResult, QueryError> {
@@ -211,39 +211,47 @@ impl Call<'_> {
             context: self.arguments.count("context"),
             budget_tokens: self.arguments.count("budget_tokens"),
         };
-        quoted(&passage::passage(asked, self.services).await?)
+        to_quoted_result(&passage::passage(asked, self.services).await?)
     }
 
     async fn handoff(&self) -> Result<answer::ToolResult, QueryError> {
-        let asked = HandoffParams { project: self.place("project"), caller: self.caller.clone() };
-        quoted(&handoff::handoff(asked, self.services, self.client).await?)
+        let asked = HandoffParams { project: self.project("project"), caller: self.caller.clone() };
+        to_quoted_result(&handoff::handoff(asked, self.services, self.client).await?)
     }
 
     async fn how(&self) -> Result<answer::ToolResult, QueryError> {
         let command = self.arguments.text("command").unwrap_or_default();
-        let asked =
-            HowParams { command, project: self.place("project"), caller: self.caller.clone(), ..HowParams::default() };
-        quoted(&how::how(asked, self.services, self.client).await?)
+        let asked = HowParams {
+            command,
+            project: self.project("project"),
+            caller: self.caller.clone(),
+            ..HowParams::default()
+        };
+        to_quoted_result(&how::how(asked, self.services, self.client).await?)
     }
 
     async fn fix(&self) -> Result<answer::ToolResult, QueryError> {
         let error = self.arguments.text("error").unwrap_or_default();
         let asked =
-            FixParams { error, project: self.place("project"), caller: self.caller.clone(), ..FixParams::default() };
-        quoted(&fix::fix(asked, self.services, self.client).await?)
+            FixParams { error, project: self.project("project"), caller: self.caller.clone(), ..FixParams::default() };
+        to_quoted_result(&fix::fix(asked, self.services, self.client).await?)
     }
 
     async fn blame(&self) -> Result<answer::ToolResult, QueryError> {
         let path = self.arguments.text("path").unwrap_or_default();
-        let asked =
-            BlameParams { path, project: self.place("project"), caller: self.caller.clone(), ..BlameParams::default() };
-        quoted(&blame::blame(asked, self.services, self.client).await?)
+        let asked = BlameParams {
+            path,
+            project: self.project("project"),
+            caller: self.caller.clone(),
+            ..BlameParams::default()
+        };
+        to_quoted_result(&blame::blame(asked, self.services, self.client).await?)
     }
 
     async fn patterns(&self) -> Result<answer::ToolResult, QueryError> {
-        let (project, format) = (self.place("project"), self.arguments.text("diagram"));
+        let (project, format) = (self.project("project"), self.arguments.text("diagram"));
         let asked = PatternsParams { project, format, caller: self.caller.clone(), ..PatternsParams::default() };
-        quoted(&patterns::patterns(asked, self.services, self.client).await?)
+        to_quoted_result(&patterns::patterns(asked, self.services, self.client).await?)
     }
 
     async fn close(&self) -> Result<answer::ToolResult, QueryError> {
@@ -255,33 +263,33 @@ impl Call<'_> {
             deadline_ms: CLOSE_DEADLINE_MS,
         };
         let closed = close::close(asked, self.services).await?;
-        told(&closed, closed.status == "success")
+        to_result(&closed, closed.status == "success")
     }
 
     async fn unindexed(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = UnindexedParams {
-            project: self.place("project_namespace"),
+            project: self.project("project_namespace"),
             include_inactive: self.arguments.flag("include_inactive"),
         };
         let listed = unindexed::unindexed(asked, self.services, self.client).await?;
-        cut(&listed, "sessions", "name a project_namespace to see fewer; `baton unindexed` lists all")
+        to_cut_result(&listed, "sessions", "name a project_namespace to see fewer; `baton unindexed` lists all")
     }
 
     async fn sync(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = SyncParams {
-            project: self.place("project"),
+            project: self.project("project"),
             days: Some(self.arguments.count("days")),
             max_sessions: Some(self.arguments.count("max_sessions")),
             dry_run: self.arguments.flag("dry_run"),
         };
         let synced = sync::sync(asked, self.services, self.client).await?;
-        cut(&synced, "failed", "`baton status` names them all")
+        to_cut_result(&synced, "failed", "`baton status` names them all")
     }
 
     async fn status(&self) -> Result<answer::ToolResult, QueryError> {
         let Some(text) = self.arguments.text("session_id") else {
             let tracking = tracking::tracking(TrackingParams::default(), self.services).await?;
-            return cut(&tracking, "sessions", "`baton session-tracking status` lists all");
+            return to_cut_result(&tracking, "sessions", "`baton session-tracking status` lists all");
         };
         let id = resolve::session(self.services, &text).await?;
         let Some(row) = self.services.table.now().get(&id).cloned() else {
@@ -290,31 +298,31 @@ impl Call<'_> {
         let services = self.services.clone();
         // The note is read from a file.
         let reading = tokio::task::spawn_blocking(move || answers::row(&services, &id, &row.state));
-        told(&reading.await.map_err(|error| internal("reading the session's row broke", error))?, true)
+        to_result(&reading.await.map_err(|error| internal("reading the session's row broke", error))?, true)
     }
 
     async fn track(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = TrackParams {
             session: self.arguments.text("session_id"),
-            group: self.place("group_id"),
+            group: self.project("group_id"),
             force: self.arguments.flag("force"),
             caller: self.caller.clone(),
         };
         let tracked = track::track(asked, self.services).await?;
-        told(&tracked, tracked.status == "success")
+        to_result(&tracked, tracked.status == "success")
     }
 
     async fn stop_tracking(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = UntrackParams { session: self.arguments.text("session_id").unwrap_or_default() };
         let stopped = track::untrack(asked, self.services).await?;
-        told(&stopped, stopped.status == "success")
+        to_result(&stopped, stopped.status == "success")
     }
 
     async fn add_memory(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = AddMemoryParams {
             name: self.arguments.text("name").unwrap_or_default(),
             episode_body: self.arguments.text("episode_body").unwrap_or_default(),
-            group_id: self.place("group_id"),
+            group_id: self.project("group_id"),
             source: self.arguments.text("source"),
             source_description: self.arguments.text("source_description"),
             uuid: self.arguments.text("uuid"),
@@ -323,7 +331,7 @@ impl Call<'_> {
             caller: self.caller.clone(),
             command_id: self.command_id.clone(),
         };
-        told(&memory::add(asked, self.services).await?, true)
+        to_result(&memory::add(asked, self.services).await?, true)
     }
 
     async fn add_triplet(&self) -> Result<answer::ToolResult, QueryError> {
@@ -333,12 +341,12 @@ impl Call<'_> {
             edge_name: text("edge_name"),
             fact: text("fact"),
             target_node_name: text("target_node_name"),
-            group_id: self.place("group_id"),
+            group_id: self.project("group_id"),
             ignored: self.arguments.ignored().into_iter().map(str::to_owned).collect(),
             caller: self.caller.clone(),
             command_id: self.command_id.clone(),
         };
-        told(&edges::add(asked, self.services).await?, true)
+        to_result(&edges::add(asked, self.services).await?, true)
     }
 
     fn uuid(&self) -> UuidParams {
@@ -346,31 +354,31 @@ impl Call<'_> {
     }
 
     async fn delete_episode(&self) -> Result<answer::ToolResult, QueryError> {
-        told(&deleting::episode(self.uuid(), self.services).await?, true)
+        to_result(&deleting::episode(self.uuid(), self.services).await?, true)
     }
 
     async fn clear_graph(&self) -> Result<answer::ToolResult, QueryError> {
         let asked = ClearGraphParams {
-            groups: self.places("group_ids"),
+            groups: self.projects("group_ids"),
             confirm: self.arguments.flag("confirm"),
             command_id: self.command_id.clone(),
         };
         let (cleared, done) = deleting::clear(asked, self.services, self.client).await?;
-        told(&cleared, done)
+        to_result(&cleared, done)
     }
 
     /// A project or group; one that begins with a dot is relative to the caller's directory.
-    fn place(&self, argument: &str) -> Option<String> {
-        self.arguments.text(argument).map(|text| from_directory(text, self.caller.directory.as_deref()))
+    fn project(&self, argument: &str) -> Option<String> {
+        self.arguments.text(argument).map(|text| resolve_relative(text, self.caller.directory.as_deref()))
     }
 
-    fn places(&self, argument: &str) -> Vec<String> {
+    fn projects(&self, argument: &str) -> Vec<String> {
         let directory = self.caller.directory.as_deref();
-        self.arguments.texts(argument).into_iter().map(|text| from_directory(text, directory)).collect()
+        self.arguments.texts(argument).into_iter().map(|text| resolve_relative(text, directory)).collect()
     }
 }
 
-fn from_directory(text: String, directory: Option<&str>) -> String {
+fn resolve_relative(text: String, directory: Option<&str>) -> String {
     let Some(directory) = directory else { return text };
     match text.strip_prefix("./") {
         Some(rest) => format!("{}/{rest}", directory.trim_end_matches('/')),
@@ -380,12 +388,12 @@ fn from_directory(text: String, directory: Option<&str>) -> String {
 }
 
 /// Converts an answer to a tool result.
-fn told(answer: &impl Serialize, success: bool) -> Result<answer::ToolResult, QueryError> {
+fn to_result(answer: &impl Serialize, success: bool) -> Result<answer::ToolResult, QueryError> {
     Ok(result(bounded::whole(value(answer)?), !success))
 }
 
 /// Like [`told`], with the notice that past sessions are quoted.
-fn quoted(answer: &impl Serialize) -> Result<answer::ToolResult, QueryError> {
+fn to_quoted_result(answer: &impl Serialize) -> Result<answer::ToolResult, QueryError> {
     let mut value = value(answer)?;
     if let Value::Object(fields) = &mut value {
         fields.insert("notice".to_owned(), json!(NOTICE));
@@ -394,7 +402,7 @@ fn quoted(answer: &impl Serialize) -> Result<answer::ToolResult, QueryError> {
 }
 
 /// Like [`told`], but cuts a list that is too long, and says so.
-fn cut(answer: &impl Serialize, list: &str, more: &str) -> Result<answer::ToolResult, QueryError> {
+fn to_cut_result(answer: &impl Serialize, list: &str, more: &str) -> Result<answer::ToolResult, QueryError> {
     Ok(result(bounded::whole(bounded::cut(value(answer)?, list, more)), false))
 }
 
@@ -403,7 +411,7 @@ fn value(answer: &impl Serialize) -> Result<Value, Failure> {
 }
 
 /// A result with the reason why there is no answer.
-fn refused(reason: &str) -> answer::ToolResult {
+fn error_result(reason: &str) -> answer::ToolResult {
     result(json!({"error": reason}), true)
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) ->
         writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
         tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
     }
-    lazy::look(services).await;
+    lazy::check_transcripts(services).await;
     let table = services.table.now();
     let settings = services.settings.now();
     // A caller who has just switched a project off wants to see what is still tracked.

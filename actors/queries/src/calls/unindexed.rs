@@ -10,7 +10,7 @@ use baton_redaction::redact;
 use super::{QueryError, transcript_scan};
 use crate::client::{ClientRef, failure};
 use crate::lazy::stale;
-use crate::lazy::stale::Wanted;
+use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
 use crate::transcript_peek::Glance;
 use crate::{Services, resolve};
@@ -26,7 +26,7 @@ pub(crate) async fn unindexed(
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
     let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
-    let wanted = stale::all(&table, &settings, now, grown);
+    let wanted = stale::find_all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may not be known yet.
     let project = match (&known, &asked.project) {
@@ -39,10 +39,10 @@ pub(crate) async fn unindexed(
     let looked = transcript_scan::scan(services, client, total, move |looking| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
-        let mut look = |wanted: Wanted| {
+        let mut look = |wanted: StaleSession| {
             let row = table.get(&wanted.id);
             let state = row.map(|row| &row.state);
-            if wanted.file.as_ref().is_some_and(|file| !stale::may_look(&settings, state, file)) {
+            if wanted.file.as_ref().is_some_and(|file| !stale::may_read_all(&settings, state, file)) {
                 return None;
             }
             let glance = wanted.file.as_ref().and_then(|file| {

@@ -133,7 +133,7 @@ fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
 /// The entities in question; `None` while the memory is not available.
 fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<Node>> {
     let searcher = services.indexer.searcher().ok()?;
-    let hidden = graph::hider(services);
+    let hidden = graph::hidden_now(services);
     let found = match recalled {
         Recalled::Nodes(uuids) => uuids.iter().filter_map(|uuid| searcher.node(*uuid, &hidden).ok()?).collect(),
         Recalled::Words { words, sessions } => {

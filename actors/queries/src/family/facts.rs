@@ -18,7 +18,7 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::succession::Succession;
-use super::{Family, Tie};
+use super::{Family, Kinship};
 use crate::{Services, conversation_summary, graph, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Error, Fact, GraphQuery, Page, Searcher};
@@ -29,31 +29,31 @@ const ID_CHARS: usize = 8;
 const NAMED_MAX: usize = 8;
 
 /// The sources that facts are looked up in.
-pub(crate) struct Sight {
+pub(crate) struct FactLookup {
     pub(crate) services: Arc<Services>,
     pub(crate) table: SessionTable,
     pub(crate) settings: Arc<Settings>,
     pub(crate) searcher: Searcher,
 }
 
-impl Sight {
+impl FactLookup {
     /// The current table and settings.
-    pub(crate) fn now(services: &Arc<Services>, searcher: Searcher) -> Self {
+    pub(crate) fn new(services: &Arc<Services>, searcher: Searcher) -> Self {
         let (table, settings) = (services.table.now(), services.settings.now());
         Self { services: services.clone(), table, settings, searcher }
     }
 
     /// Facts that fit a query: first those of the sessions that it names or that are its center, then the memory's.
     pub(crate) fn facts(&self, query: &GraphQuery<'_>) -> Result<Page<Fact>, Error> {
-        let mut told: Vec<Fact> = Vec::new();
+        let mut computed: Vec<Fact> = Vec::new();
         for id in self.named(query)? {
-            let facts = self.of_session(&id, query.exclude)?.into_iter();
-            told.extend(facts.filter(|fact| query.sieve.keeps(fact)));
+            let facts = self.facts_of_session(&id, query.exclude)?.into_iter();
+            computed.extend(facts.filter(|fact| query.sieve.keeps(fact)));
         }
         let mut seen = BTreeSet::new();
-        told.retain(|fact| seen.insert(fact.uuid));
-        let before = told.len();
-        let mut found: Vec<Fact> = told.into_iter().skip(query.offset).take(query.limit).collect();
+        computed.retain(|fact| seen.insert(fact.uuid));
+        let before = computed.len();
+        let mut found: Vec<Fact> = computed.into_iter().skip(query.offset).take(query.limit).collect();
         let (offset, limit) = (query.offset.saturating_sub(before), query.limit - found.len());
         let rest = self.searcher.facts(&GraphQuery { offset, limit, ..*query })?;
         found.extend(rest.found);
@@ -62,7 +62,7 @@ impl Sight {
 
     /// The fact with this uuid, from the memory or computed.
     pub(crate) fn fact(&self, uuid: Uuid) -> Result<Option<Fact>, Error> {
-        let hidden = graph::hider(&self.services);
+        let hidden = graph::hidden_now(&self.services);
         if let Some(fact) = self.searcher.fact(uuid, &hidden)? {
             return Ok(Some(fact));
         }
@@ -78,7 +78,7 @@ impl Sight {
             let before = state.place.as_ref().and_then(|place| all.get(place)?.before(id, state));
             let is_after = || before.is_some_and(|before| self.uuid(Relation::PrecededBy, before, id) == uuid);
             if is_after() || is_fork() {
-                let found = self.of_session(id, &hidden)?.into_iter().find(|fact| fact.uuid == uuid);
+                let found = self.facts_of_session(id, &hidden)?.into_iter().find(|fact| fact.uuid == uuid);
                 if found.is_some() {
                     return Ok(found);
                 }
@@ -88,25 +88,26 @@ impl Sight {
     }
 
     /// The visible computed facts of one session, without those that the memory holds.
-    pub(crate) fn of_session(&self, id: &SessionId, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<Fact>, Error> {
+    pub(crate) fn facts_of_session(&self, id: &SessionId, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<Fact>, Error> {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
-        let read = self.table.shown(row).map(|current| conversation_summary::of(&self.services, id, current.clone()));
-        let Some(Ok((_, account))) = read else { return Ok(Vec::new()) };
-        let family = Family::of(id, account.links, &self.table, &self.settings, &self.searcher)?;
+        let read =
+            self.table.shown(row).map(|current| conversation_summary::summarise(&self.services, id, current.clone()));
+        let Some(Ok((_, summary))) = read else { return Ok(Vec::new()) };
+        let family = Family::find(id, summary.links, &self.table, &self.settings, &self.searcher)?;
         let mut facts = Vec::new();
-        for (tie, other) in family.lineage(&row.state, &self.settings, &self.table, &self.searcher)? {
-            let (relation, earlier, later) = match tie {
-                Tie::Continues => (Relation::ContinuedBy, &other, id),
-                Tie::ContinuedBy => (Relation::ContinuedBy, id, &other),
-                Tie::PrecededBy => (Relation::PrecededBy, &other, id),
-                Tie::FollowedBy => (Relation::PrecededBy, id, &other),
+        for (kinship, other) in family.lineage(&row.state, &self.settings, &self.table, &self.searcher)? {
+            let (relation, earlier, later) = match kinship {
+                Kinship::Continues => (Relation::ContinuedBy, &other, id),
+                Kinship::ContinuedBy => (Relation::ContinuedBy, id, &other),
+                Kinship::PrecededBy => (Relation::PrecededBy, &other, id),
+                Kinship::FollowedBy => (Relation::PrecededBy, id, &other),
             };
             let uuid = self.uuid(relation, earlier, later);
-            let is_told = self.table.home().state.deleted_facts.contains(&uuid)
+            let is_known = self.table.home().state.deleted_facts.contains(&uuid)
                 || exclude(other.as_str())
                 || self.searcher.fact(uuid, exclude)?.is_some();
-            if !is_told {
-                facts.extend(self.told(relation, earlier, later));
+            if !is_known {
+                facts.extend(self.session_fact(relation, earlier, later));
             }
         }
         Ok(facts)
@@ -138,7 +139,7 @@ impl Sight {
         fact_uuid(group, relation, source, target)
     }
 
-    fn told(&self, relation: Relation, earlier: &SessionId, later: &SessionId) -> Option<Fact> {
+    fn session_fact(&self, relation: Relation, earlier: &SessionId, later: &SessionId) -> Option<Fact> {
         let (before, after) = (self.indexed(earlier)?, self.indexed(later)?);
         let group_id = group(after);
         let (source, target) = ends(group_id, relation, earlier, later);

@@ -20,11 +20,11 @@ pub(super) const MOST: usize = 8;
 
 /// The criteria.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct Criteria<'a> {
     /// Sessions of this project, or assigned to this group.
     pub(super) project: &'a str,
     /// Excluded sessions. The first is the one that asks.
-    pub(super) but: Vec<&'a SessionId>,
+    pub(super) excluded: Vec<&'a SessionId>,
     /// Preferred over all others.
     pub(super) first: Option<&'a SessionId>,
     /// Only sessions that ended after this.
@@ -44,20 +44,21 @@ pub(super) fn candidates(
     table: &SessionTable,
     settings: &Settings,
     now: Timestamp,
-    wanted: &Wanted<'_>,
+    criteria: &Criteria<'_>,
 ) -> Vec<Candidate> {
     let mut best: Vec<(bool, Reverse<Timestamp>, &SessionId, &Arc<Row>)> = Vec::with_capacity(MOST + 1);
     for (id, row) in table.iter() {
         let state = &row.state;
-        if !is_of(state, wanted.project) || !is_over(state, &settings.policy, now) || wanted.but.contains(&id) {
+        if !is_of(state, criteria.project) || !is_over(state, &settings.policy, now) || criteria.excluded.contains(&id)
+        {
             continue;
         }
         let ended = ended_at(state);
-        let late_enough = wanted.after.is_none_or(|after| ended > after);
+        let late_enough = criteria.after.is_none_or(|after| ended > after);
         if !late_enough || !has_content(table, row) || settings.excludes(state) {
             continue;
         }
-        let entry = (wanted.first != Some(id), Reverse(ended), id, row);
+        let entry = (criteria.first != Some(id), Reverse(ended), id, row);
         let at =
             best.partition_point(|other| *other.2 != *id && (other.0, other.1, other.2) < (entry.0, entry.1, entry.2));
         if at < MOST {
@@ -91,12 +92,12 @@ pub(super) fn is_under_way(state: &State) -> bool {
 
 /// Returns true if nobody works in it any more.
 pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
-    !state.is_unseen() && state.phase != Phase::Forgotten && !runs(state, policy, now)
+    !state.is_unseen() && state.phase != Phase::Forgotten && !may_be_in_use(state, policy, now)
 }
 
 /// Returns true if the session may be in use. The end of one that was begun again does not count, unless it was silent
 /// for the timeout or its agent has gone.
-pub(crate) fn runs(state: &State, policy: &Policy, now: Timestamp) -> bool {
+pub(crate) fn may_be_in_use(state: &State, policy: &Policy, now: Timestamp) -> bool {
     let timeout = if policy.timeout_disabled() { policy.abandoned_after_ms } else { policy.inactivity_timeout_ms };
     let signals = &state.signals;
     let heard_at = signals.started_at.max(signals.active_at);

@@ -7,7 +7,7 @@ use baton_events::session::{
 };
 use uuid::Uuid;
 
-use super::candidate::runs;
+use super::candidate::may_be_in_use;
 use super::*;
 use baton_config::settings::pattern::Pattern;
 use baton_config::settings::{Settings, Switches};
@@ -50,15 +50,15 @@ fn state(name: &str, words: &str) -> State {
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let when = || at(value.parse().expect("seconds"));
         let end = |reason| Some(End { reason, at: when(), by_self: false });
-        let told = |claimed| Some(Handoff { episode: uuid(value), from: id(value), at: at(0), claimed });
+        let handoff = |claimed| Some(Handoff { episode: uuid(value), from: id(value), at: at(0), claimed });
         match key {
             "project" => project = value,
             "worked" => state.last_conversation_at = Some(when()),
             "end" => (state.end, state.phase) = (end(CloseReason::HookClear), Phase::Indexed),
             "timeout" => (state.end, state.phase) = (end(CloseReason::InactivityTimeout), Phase::Indexed),
             "episode" => state.episode = Some(episode(name)),
-            "claims" => state.handoff = told(true),
-            "offered" => state.handoff = told(false),
+            "claims" => state.handoff = handoff(true),
+            "offered" => state.handoff = handoff(false),
             "started" => state.signals.started_at = Some(when()),
             "active" => state.signals.active_at = Some(when()),
             "left" => state.signals.disconnected_at = Some(when()),
@@ -96,8 +96,8 @@ fn check(sessions: &str, first: Option<&str>, after: Option<i64>, expected: &str
     let exclude = vec![Pattern::new("/hidden").unwrap()];
     let settings = Settings { switches: Switches::new(Vec::new(), exclude), ..Settings::default() };
     let (me, first) = (id("me"), first.map(id));
-    let wanted = Wanted { project: "/a", but: vec![&me], first: first.as_ref(), after: after.map(at) };
-    let found = candidates(&table(sessions), &settings, at(NOW), &wanted);
+    let criteria = Criteria { project: "/a", excluded: vec![&me], first: first.as_ref(), after: after.map(at) };
+    let found = candidates(&table(sessions), &settings, at(NOW), &criteria);
     let named: Vec<String> =
         found.iter().map(|it| format!("{}{}", it.id, if it.under_way { "~" } else { "" })).collect();
     assert_eq!(named.join(" "), expected, "{sessions}");
@@ -185,8 +185,8 @@ fn a_claim_holds_also_when_its_session_is_over() {
 #[test]
 fn without_a_timeout_silence_counts_as_well() {
     let policy = Policy { inactivity_timeout_ms: 0, ..Policy::default() };
-    assert!(runs(&state("y", "new started=99000"), &policy, at(NOW)));
-    assert!(!runs(&state("y", "new started=97000"), &policy, at(NOW)));
+    assert!(may_be_in_use(&state("y", "new started=99000"), &policy, at(NOW)));
+    assert!(!may_be_in_use(&state("y", "new started=97000"), &policy, at(NOW)));
 }
 
 #[test]
@@ -194,9 +194,9 @@ fn ten_thousand_sessions_are_looked_through_at_once() {
     let sessions: String =
         (0..10_000).map(|n| format!("s{n} worked={n} end={n} episode project=/p{}\n", n % 50)).collect();
     let (table, settings, me) = (table(&sessions), Settings::default(), id("me"));
-    let wanted = Wanted { project: "/p7", but: vec![&me], first: None, after: None };
+    let criteria = Criteria { project: "/p7", excluded: vec![&me], first: None, after: None };
     let begun = std::time::Instant::now();
-    let found = candidates(&table, &settings, at(NOW), &wanted);
+    let found = candidates(&table, &settings, at(NOW), &criteria);
     let took = begun.elapsed();
     assert_eq!((found.len(), found[0].id.as_str()), (candidate::MOST, "s9957"));
     // Generous, because tests are built without optimisation and run in parallel.

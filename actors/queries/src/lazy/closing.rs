@@ -9,8 +9,8 @@ use baton_protocol::Progress;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::stale::Wanted;
-use super::{Step, TELL, close_call};
+use super::stale::StaleSession;
+use super::{PROGRESS_INTERVAL, Step, close_call};
 use crate::Services;
 use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
@@ -18,53 +18,53 @@ use baton_base::limits;
 use baton_tracking::session::{Closed, Outcome};
 
 /// The closes of one query.
-pub(super) struct Closing<'a> {
+pub(super) struct QueryCloses<'a> {
     services: &'a Arc<Services>,
     client: &'a ClientRef,
     step: Step,
     /// Not begun yet: those that the answer waits for, and those it does not wait for.
-    first: VecDeque<Wanted>,
-    beyond: VecDeque<Wanted>,
+    first: VecDeque<StaleSession>,
+    beyond: VecDeque<StaleSession>,
     /// Deadline for beginning and awaiting `beyond`.
     until: Instant,
     at_work: JoinSet<(SessionId, Result<Closed, CallError>)>,
     /// In progress: those that the answer waits for, and the others.
     awaited: BTreeSet<SessionId>,
-    hoped_for: BTreeSet<SessionId>,
+    optional: BTreeSet<SessionId>,
     done: u64,
     total: u64,
 }
 
-impl<'a> Closing<'a> {
+impl<'a> QueryCloses<'a> {
     pub(super) fn new(
         services: &'a Arc<Services>,
         client: &'a ClientRef,
         step: Step,
-        first: Vec<Wanted>,
-        beyond: Vec<Wanted>,
+        first: Vec<StaleSession>,
+        beyond: Vec<StaleSession>,
         until: Instant,
     ) -> Self {
         let total = (first.len() + beyond.len()) as u64;
         let (first, beyond) = (first.into(), beyond.into());
-        let (awaited, hoped_for, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
-        Self { services, client, step, first, beyond, until, at_work, awaited, hoped_for, done: 0, total }
+        let (awaited, optional, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
+        Self { services, client, step, first, beyond, until, at_work, awaited, optional, done: 0, total }
     }
 
     pub(super) async fn run(mut self) -> Result<Step, QueryError> {
-        let mut told = tokio::time::interval(TELL);
+        let mut interval = tokio::time::interval(PROGRESS_INTERVAL);
         loop {
             self.begin();
             let in_time = Instant::now() < self.until;
-            if self.first.is_empty() && self.awaited.is_empty() && (self.hoped_for.is_empty() || !in_time) {
+            if self.first.is_empty() && self.awaited.is_empty() && (self.optional.is_empty() || !in_time) {
                 break;
             }
             tokio::select! {
-                Some(closed) = self.at_work.join_next() => self.take(closed),
+                Some(closed) = self.at_work.join_next() => self.record_closed(closed),
                 // At the deadline the others are no longer awaited.
-                () = tokio::time::sleep_until(self.until), if in_time && !self.hoped_for.is_empty() => {}
-                _ = told.tick() => {
+                () = tokio::time::sleep_until(self.until), if in_time && !self.optional.is_empty() => {}
+                _ = interval.tick() => {
                     if self.client.is_closed() {
-                        self.let_go();
+                        self.hand_over_rest();
                         return Err(QueryError::ClientGone);
                     }
                     let (done, total) = (self.done, self.total);
@@ -74,7 +74,7 @@ impl<'a> Closing<'a> {
                 }
             }
         }
-        self.let_go();
+        self.hand_over_rest();
         Ok(self.step)
     }
 
@@ -88,7 +88,7 @@ impl<'a> Closing<'a> {
                 }
                 None if Instant::now() < self.until => {
                     let Some(next) = self.beyond.pop_front() else { return };
-                    self.hoped_for.insert(next.id.clone());
+                    self.optional.insert(next.id.clone());
                     next
                 }
                 None => return,
@@ -102,7 +102,7 @@ impl<'a> Closing<'a> {
         }
     }
 
-    fn take(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
+    fn record_closed(&mut self, closed: Result<(SessionId, Result<Closed, CallError>), JoinError>) {
         self.done += 1;
         // The session of a panicked task is unknown; it is counted as pending.
         let Ok((id, closed)) = closed else {
@@ -110,30 +110,30 @@ impl<'a> Closing<'a> {
             return;
         };
         self.awaited.remove(&id);
-        self.hoped_for.remove(&id);
+        self.optional.remove(&id);
         match closed {
             Ok(closed) => {
                 self.step.position = self.step.position.max(closed.position);
                 match closed.outcome {
                     Outcome::Stored | Outcome::Replaced(_) => self.step.indexed += 1,
-                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.left(&id),
+                    Outcome::NotRecorded { .. } | Outcome::Broken { .. } | Outcome::Busy => self.step.note_pending(&id),
                     _ => {}
                 }
             }
             // It timed out, or its actor is down: the answer may lack it.
-            Err(_) => self.step.left(&id),
+            Err(_) => self.step.note_pending(&id),
         }
     }
 
     /// Closes in progress continue, the rest goes to the backlog. The answer counts both as pending.
-    fn let_go(&mut self) {
+    fn hand_over_rest(&mut self) {
         self.at_work.detach_all();
-        for id in self.awaited.iter().chain(&self.hoped_for) {
-            self.step.left(id);
+        for id in self.awaited.iter().chain(&self.optional) {
+            self.step.note_pending(id);
         }
-        let mut rest: Vec<Wanted> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
+        let mut rest: Vec<StaleSession> = self.first.drain(..).chain(self.beyond.drain(..)).collect();
         for wanted in &rest {
-            self.step.left(&wanted.id);
+            self.step.note_pending(&wanted.id);
         }
         if self.step.is_backfill {
             // The others come in their turn, the newest first.

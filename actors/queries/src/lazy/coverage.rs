@@ -4,7 +4,7 @@ use baton_conversation::record::{Position, SessionId};
 use baton_protocol::Progress;
 use tokio::time::Instant;
 
-use super::{Step, TELL, no_memory, stale};
+use super::{PROGRESS_INTERVAL, Step, memory_unavailable, stale};
 use crate::Services;
 use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
@@ -19,20 +19,20 @@ pub(crate) async fn catch_up(
     position: Position,
     all: bool,
 ) -> Result<Position, QueryError> {
-    catching_up(services, client, position, all, None).await
+    wait_for_coverage(services, client, position, all, None).await
 }
 
 /// Like [`catch_up`], but not beyond the step's budget during a backfill or while a large conversation is put off.
-pub(crate) async fn covered(
+pub(crate) async fn cover_step(
     services: &Services,
     client: &ClientRef,
     step: &Step,
     all: bool,
 ) -> Result<Position, QueryError> {
-    catching_up(services, client, step.position, all, Some(step)).await
+    wait_for_coverage(services, client, step.position, all, Some(step)).await
 }
 
-async fn catching_up(
+async fn wait_for_coverage(
     services: &Services,
     client: &ClientRef,
     position: Position,
@@ -45,15 +45,15 @@ async fn catching_up(
     let (mut reached, since) = (begun, Instant::now());
     let mut moved = since;
     loop {
-        let holds_up = holds_up(services, all);
-        let bounded = step.filter(|step| step.is_backfill || !all && holds_up);
+        let is_put_off = is_large_put_off(services, all);
+        let bounded = step.filter(|step| step.is_backfill || !all && is_put_off);
         let left = bounded.map(|step| step.until - Instant::now());
         let is_late = step.is_some_and(|step| Instant::now() >= step.until);
-        let want = if holds_up && is_late { Want::ButLarge } else { Want::Whole };
-        let patience = left.map_or(TELL, |left| TELL.min(left));
+        let want = if is_put_off && is_late { Want::ButLarge } else { Want::Whole };
+        let patience = left.map_or(PROGRESS_INTERVAL, |left| PROGRESS_INTERVAL.min(left));
         match services.indexer.covers(position, want, patience).await {
             Ok(_) => return Ok(services.indexer.covered().whole),
-            Err(CallError::Gone) => return Err(no_memory(services).into()),
+            Err(CallError::Gone) => return Err(memory_unavailable(services).into()),
             Err(CallError::TimedOut) => {}
         }
         let (now, problem) = (covered(), services.indexer.memory().1);
@@ -68,7 +68,7 @@ async fn catching_up(
             return Err(QueryError::ClientGone);
         }
         let waited = if all { moved.elapsed() } else { since.elapsed() };
-        if waited > limits::CATCH_UP || left.is_some_and(|left| left <= TELL) {
+        if waited > limits::CATCH_UP || left.is_some_and(|left| left <= PROGRESS_INTERVAL) {
             // The answer says how far it goes.
             return Ok(reached.whole);
         }
@@ -79,7 +79,7 @@ async fn catching_up(
 }
 
 /// Returns true if a large conversation is put off and not awaited. With `all`, only one in use is not awaited.
-pub(crate) fn holds_up(services: &Services, all: bool) -> bool {
+pub(crate) fn is_large_put_off(services: &Services, all: bool) -> bool {
     let (owed, table, now) = (services.indexer.owed(), services.table.now(), services.clock.now());
     let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| stale::is_at_work(&row.state, now));
     !owed.is_empty() && (!all || owed.iter().all(is_at_work))

@@ -27,7 +27,7 @@ const AT_WORK_MS: i64 = 5 * 60_000;
 
 /// A session that a query would index.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct StaleSession {
     pub(crate) id: SessionId,
     /// Its file, if it has grown since it was read.
     pub(crate) file: Option<FileSeen>,
@@ -43,7 +43,12 @@ pub(crate) struct Wanted {
 
 /// All sessions that a query would index, newest first; `grown` is in the watcher's order. Leaves out what may not be
 /// read, but not unknown sessions, which find out themselves.
-pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, grown: Vec<FileSeen>) -> Vec<Wanted> {
+pub(crate) fn find_all(
+    table: &SessionTable,
+    settings: &Settings,
+    now: Timestamp,
+    grown: Vec<FileSeen>,
+) -> Vec<StaleSession> {
     let (mut wanted, unknown) = (BTreeMap::new(), State::default());
     for file in grown {
         let row = table.get(&file.session);
@@ -51,7 +56,7 @@ pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, gro
             continue;
         }
         let indexed = row.map_or(0, |row| indexed_to(&row.state));
-        let entry = Wanted {
+        let entry = StaleSession {
             id: file.session.clone(),
             is_new: row.is_none_or(|row| row.state.read.offset == 0),
             is_large: row.is_some_and(|row| is_large_growing(&row.state, &file, now)),
@@ -68,17 +73,17 @@ pub(crate) fn all(table: &SessionTable, settings: &Settings, now: Timestamp, gro
             let bytes = state.read.offset.saturating_sub(indexed_to(state));
             let is_large = state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now);
             let at = state.last_activity();
-            wanted.insert(id.clone(), Wanted { id: id.clone(), file: None, is_new: false, is_large, bytes, at });
+            wanted.insert(id.clone(), StaleSession { id: id.clone(), file: None, is_new: false, is_large, bytes, at });
         }
     }
-    let mut wanted: Vec<Wanted> = wanted.into_values().collect();
+    let mut wanted: Vec<StaleSession> = wanted.into_values().collect();
     wanted.sort_by_key(|wanted| std::cmp::Reverse(wanted.at));
     wanted
 }
 
 /// Returns true if all of a file may be read. If projects decide and the session's directory is unknown, the head of
 /// the file is checked; a file that does not state it yet is left alone. Blocks for disk reads.
-pub(crate) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSeen) -> bool {
+pub(crate) fn may_read_all(settings: &Settings, state: Option<&State>, file: &FileSeen) -> bool {
     let unknown = State::default();
     let state = state.unwrap_or(&unknown);
     if state.place.is_some() || !settings.depend_on_project(&file.path) {
@@ -100,7 +105,7 @@ pub(crate) fn may_look(settings: &Settings, state: Option<&State>, file: &FileSe
 
 /// Moves the sessions of a project to the front, and keeps the order otherwise. An unknown session counts as the
 /// project's if its transcript is in the same folder as transcripts of the project.
-pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: &mut [Wanted]) {
+pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: &mut [StaleSession]) {
     if wanted.len() < 2 {
         return;
     }
@@ -111,17 +116,19 @@ pub(super) fn project_first<'a>(table: &'a SessionTable, project: &str, wanted: 
         *judged.entry((state.group_id(), place)).or_insert_with(|| visibility::is_in(state, project))
     };
     let of_it = table.iter().map(|(_, row)| &row.state).filter(|state| is_in(state) && !state.is_subagent());
-    let folders: HashSet<&str> = of_it.filter_map(|state| above(&state.transcript.as_ref()?.path)).collect();
-    let is_asked = |wanted: &Wanted| match (table.get(&wanted.id), &wanted.file) {
+    let folders: HashSet<&str> = of_it.filter_map(|state| parent_folder(&state.transcript.as_ref()?.path)).collect();
+    let is_asked = |wanted: &StaleSession| match (table.get(&wanted.id), &wanted.file) {
         (Some(row), _) if row.state.place.is_some() => visibility::is_in(&row.state, project),
-        (_, Some(file)) => std::iter::successors(above(&file.path), |path| above(path)).any(|at| folders.contains(at)),
+        (_, Some(file)) => {
+            std::iter::successors(parent_folder(&file.path), |path| parent_folder(path)).any(|at| folders.contains(at))
+        }
         _ => false,
     };
     wanted.sort_by_cached_key(|wanted| !is_asked(wanted));
 }
 
 /// The parent folder of a path.
-fn above(path: &str) -> Option<&str> {
+fn parent_folder(path: &str) -> Option<&str> {
     path.rsplit_once(['/', '\\']).map(|(folder, _)| folder)
 }
 
@@ -208,8 +215,8 @@ mod tests {
             file("brand-new", "/p/-a/brand-new.jsonl", 2, 10),
             file("other", "/p/-b/other.jsonl", 3, 10),
         ];
-        let names = |wanted: &[Wanted]| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
-        let mut wanted = all(&table, &Settings::default(), Timestamp(0), grown);
+        let names = |wanted: &[StaleSession]| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
+        let mut wanted = find_all(&table, &Settings::default(), Timestamp(0), grown);
         assert_eq!(names(&wanted), ["other", "brand-new", "known"]);
         project_first(&table, "/a", &mut wanted);
         assert_eq!(names(&wanted), ["brand-new", "known", "other"]);
@@ -228,16 +235,16 @@ mod tests {
         let mut table = table(&[("stopped", "/p/-a/stopped.jsonl", "/a")]);
         table.apply(Position(9), &id("stopped"), SequenceNumber(3), &Event::TrackingStopped);
         let grown = || vec![file("stopped", "/p/-a/stopped.jsonl", 1, 10)];
-        assert!(all(&table, &Settings::default(), Timestamp(0), grown()).is_empty());
+        assert!(find_all(&table, &Settings::default(), Timestamp(0), grown()).is_empty());
         table.apply(Position(10), &id("stopped"), SequenceNumber(4), &Event::TrackingResumed);
-        assert_eq!(all(&table, &Settings::default(), Timestamp(0), grown()).len(), 1);
+        assert_eq!(find_all(&table, &Settings::default(), Timestamp(0), grown()).len(), 1);
         let mut off = Settings::default();
         off.policy.tracked = false;
-        assert!(all(&table, &off, Timestamp(0), grown()).is_empty());
+        assert!(find_all(&table, &off, Timestamp(0), grown()).is_empty());
         let unknown = || vec![file("unknown", "/p/-a/unknown.jsonl", 1, 10)];
-        assert!(all(&table, &off, Timestamp(0), unknown()).is_empty(), "nothing could let it be read");
+        assert!(find_all(&table, &off, Timestamp(0), unknown()).is_empty(), "nothing could let it be read");
         off.switches = Switches::new(vec![(Pattern::new("/b").unwrap(), true)], Vec::new());
-        assert_eq!(all(&table, &off, Timestamp(0), unknown()).len(), 1, "it may be of the project that is on");
+        assert_eq!(find_all(&table, &off, Timestamp(0), unknown()).len(), 1, "it may be of the project that is on");
     }
 
     #[test]
@@ -266,10 +273,10 @@ mod tests {
         ] {
             std::fs::write(&path, &content).unwrap();
             let known = known.map(|at| state(Some(at)));
-            assert_eq!(may_look(&settings, known.as_ref(), &written), expected, "{content} {known:?}");
+            assert_eq!(may_read_all(&settings, known.as_ref(), &written), expected, "{content} {known:?}");
         }
         settings.policy.tracked = false;
         std::fs::write(&path, said("")).unwrap();
-        assert!(!may_look(&settings, None, &written), "it is of no project, and everything else is off");
+        assert!(!may_read_all(&settings, None, &written), "it is of no project, and everything else is off");
     }
 }

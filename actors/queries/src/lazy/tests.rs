@@ -7,7 +7,7 @@ use baton_events::session::{Event, FileIdentity, Kind};
 
 #[test]
 fn what_fits_is_read_and_a_giant_blocks_nobody() {
-    let wanted = |name: &str, bytes| Wanted {
+    let wanted = |name: &str, bytes| StaleSession {
         id: SessionId::new(name).unwrap(),
         file: None,
         is_new: false,
@@ -15,17 +15,17 @@ fn what_fits_is_read_and_a_giant_blocks_nobody() {
         bytes,
         at: Timestamp(0),
     };
-    let names = |wanted: Vec<Wanted>| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
+    let names = |wanted: Vec<StaleSession>| wanted.iter().map(|wanted| wanted.id.to_string()).collect::<Vec<_>>();
     let chosen = vec![wanted("giant", 500), wanted("a", 60), wanted("b", 60), wanted("c", 40)];
-    let (first, beyond) = split(chosen.clone(), 100, 9);
+    let (first, beyond) = split_by_bound(chosen.clone(), 100, 9);
     assert_eq!((names(first), names(beyond)), (vec!["a".into(), "c".into()], vec!["giant".into(), "b".into()]));
-    let (first, beyond) = split(chosen, 1_000, 1);
+    let (first, beyond) = split_by_bound(chosen, 1_000, 1);
     assert_eq!((first.len(), beyond.len()), (1, 3));
 }
 
 #[test]
 fn a_session_that_lacks_is_counted_once() {
-    let wanted = |is_new| Wanted {
+    let wanted = |is_new| StaleSession {
         id: SessionId::new("s").unwrap(),
         file: None,
         is_new,
@@ -43,7 +43,7 @@ fn a_session_that_lacks_is_counted_once() {
         (10, 20, &both, 17),
         (1, 2, &both, 0),
     ] {
-        assert_eq!(beside_wanted(never_read, in_backlog, wanted), expected, "{never_read} {in_backlog}");
+        assert_eq!(count_others(never_read, in_backlog, wanted), expected, "{never_read} {in_backlog}");
     }
 }
 
@@ -51,17 +51,17 @@ fn a_session_that_lacks_is_counted_once() {
 async fn who_waits_goes_on_with_the_progress_and_not_at_the_next_look() {
     let (begun, done) = (Instant::now(), watch::Sender::new(0));
     let mut progress = done.subscribe();
-    let mut tell = tokio::time::interval_at(begun + TELL, TELL);
+    let mut interval = tokio::time::interval_at(begun + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     let working = tokio::spawn(async move {
-        tokio::time::sleep(TELL / 10).await;
+        tokio::time::sleep(PROGRESS_INTERVAL / 10).await;
         done.send_replace(1);
     });
-    assert!(!progress_or_time(&mut progress, &mut tell).await);
-    assert_eq!(begun.elapsed(), TELL / 10);
+    assert!(!progress_or_time(&mut progress, &mut interval).await);
+    assert_eq!(begun.elapsed(), PROGRESS_INTERVAL / 10);
     working.await.unwrap();
     // No further progress is possible, so it must not be polled in a loop.
-    assert!(progress_or_time(&mut progress, &mut tell).await);
-    assert_eq!(begun.elapsed(), TELL);
+    assert!(progress_or_time(&mut progress, &mut interval).await);
+    assert_eq!(begun.elapsed(), PROGRESS_INTERVAL);
 }
 
 fn file(session: &str) -> FileSeen {
@@ -77,7 +77,7 @@ fn file(session: &str) -> FileSeen {
 
 #[test]
 fn unread_bytes_that_fit_are_read_in_however_many_sessions_they_lie() {
-    let wanted = |number: usize, file: Option<FileSeen>| Wanted {
+    let wanted = |number: usize, file: Option<FileSeen>| StaleSession {
         id: SessionId::new(&format!("s{number}")).unwrap(),
         file,
         is_new: false,
@@ -87,15 +87,15 @@ fn unread_bytes_that_fit_are_read_in_however_many_sessions_they_lie() {
     };
     let grown = (0..500).map(|number| wanted(number, Some(file(&format!("s{number}")))));
     let read = (500..600).map(|number| wanted(number, None));
-    let (first, beyond) = split(grown.chain(read).collect(), 10_000, limits::LAZY_SESSIONS);
+    let (first, beyond) = split_by_bound(grown.chain(read).collect(), 10_000, limits::LAZY_SESSIONS);
     assert_eq!((first.len(), beyond.len()), (500 + limits::LAZY_SESSIONS, 100 - limits::LAZY_SESSIONS));
     // A few sessions that were never read are awaited; many of them are a backfill.
-    let new = |count| -> Vec<Wanted> {
-        let new = |number| Wanted { is_new: true, ..wanted(number, Some(file(&format!("s{number}")))) };
+    let new = |count| -> Vec<StaleSession> {
+        let new = |number| StaleSession { is_new: true, ..wanted(number, Some(file(&format!("s{number}")))) };
         (0..count).map(new).collect()
     };
     assert!(!is_backfill(&new(limits::LAZY_SESSIONS)) && is_backfill(&new(limits::LAZY_SESSIONS + 1)));
-    assert_eq!(split(new(limits::LAZY_SESSIONS), 10_000, limits::LAZY_SESSIONS).1.len(), 0);
+    assert_eq!(split_by_bound(new(limits::LAZY_SESSIONS), 10_000, limits::LAZY_SESSIONS).1.len(), 0);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_stopped_session_is_not_new_however_little_was_read_of_it() {
         kind: Kind::Main,
         at: Timestamp(0),
     };
-    let new = |table: &SessionTable| new_ones(table, &settings, vec![file("stopped")]).0.len();
+    let new = |table: &SessionTable| split_unread(table, &settings, vec![file("stopped")]).0.len();
     assert_eq!(new(&table), 1);
     table.apply(Position(1), &id, SequenceNumber(1), &discovered);
     assert_eq!(new(&table), 1);

@@ -54,7 +54,7 @@ pub(super) fn fit(episodes: &mut Vec<EpisodeEntry>, budget: u64, mark: &str) -> 
 }
 
 /// The note on the cut.
-pub(super) fn told(cut: usize, budget: u64) -> String {
+pub(super) fn cut_note(cut: usize, budget: u64) -> String {
     match cut {
         0 => String::new(),
         cut => format!(
@@ -133,6 +133,6 @@ mod tests {
         assert_eq!([10, 60, 100].map(|episodes| tokens(0, episodes, false)), [6_000, 9_000, 15_000]);
         assert_eq!([tokens(0, 1, true), tokens(99_999, 10, false), tokens(700, 1, true)], [15_000, 15_000, 700]);
         assert_eq!(head("aaaa語語b", 2), "aaaa語");
-        assert!(told(0, 9).is_empty() && told(2, 900).contains("2 cut to fit 900 tokens"));
+        assert!(cut_note(0, 9).is_empty() && cut_note(2, 900).contains("2 cut to fit 900 tokens"));
     }
 }

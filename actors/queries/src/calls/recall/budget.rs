@@ -6,12 +6,12 @@ use baton_conversation::tokens;
 use baton_protocol::answer;
 use baton_redaction::redact;
 
-use super::{Answer, Looking};
+use super::{Answer, Recall};
 
 /// Tokens for the notice in every answer.
 const AROUND_TOKENS: u64 = 40;
 
-impl Looking {
+impl Recall {
     /// Selects the best entries that fit, each of them whole.
     pub(super) fn within_budget(&self, asked: &Intent, found: Answer) -> answer::Recall {
         let mut answer = answer::Recall {
@@ -26,8 +26,8 @@ impl Looking {
         };
         let around = tokens_of(&answer) + AROUND_TOKENS;
         let (entries, left_out) =
-            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&written(entry)) + 1);
-        answer.entries = entries.iter().map(written).collect();
+            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry)) + 1);
+        answer.entries = entries.iter().map(to_answer).collect();
         answer.left_out = left_out as u64;
         if left_out > 0 {
             // The digits of the numbers above were reserved, but not this note.
@@ -42,7 +42,7 @@ impl Looking {
     }
 }
 
-fn written(entry: &Entry) -> answer::RecallEntry {
+fn to_answer(entry: &Entry) -> answer::RecallEntry {
     answer::RecallEntry {
         kind: entry.sort.as_str().to_owned(),
         text: redact(&entry.text).into_owned(),

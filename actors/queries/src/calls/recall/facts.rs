@@ -7,10 +7,10 @@ use baton_ask::recall::{Entry, Intent, Kind, Place, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::Relation;
 
-use super::{Looking, internal};
+use super::{Recall, internal};
 use crate::calls::QueryError;
-use crate::calls::search::Whose;
-use crate::filters::Narrowing;
+use crate::calls::search::Scope;
+use crate::filters::SessionFilter;
 use crate::graph;
 use baton_memory::{GraphQuery, Sieve, Window};
 
@@ -32,7 +32,7 @@ const TELLING: [Relation; 6] = [
 /// Sessions and lines that state something that no longer holds, and since when.
 pub(super) type Reversed = BTreeMap<(SessionId, u64), Timestamp>;
 
-impl Looking {
+impl Recall {
     /// Facts of the requested kind, or without a kind those that fit the words best: current ones first, then former
     /// ones. Also the places that only state what no longer holds. All filters of the question apply.
     pub(super) fn facts(&self, asked: &Intent) -> Result<(Vec<Entry>, Reversed), QueryError> {
@@ -50,17 +50,17 @@ impl Looking {
         }
         let (question, directory) = (&self.question, self.directory.as_deref());
         let broke = |error| internal("the search failed", error);
-        let narrowing =
-            Narrowing::of(question, &self.table, &self.settings, &self.searcher, directory).map_err(broke)?;
+        let filter =
+            SessionFilter::resolve(question, &self.table, &self.settings, &self.searcher, directory).map_err(broke)?;
         let admits = |id: &str| match visibility::memo_as_state(&self.table, id) {
-            Some(state) => narrowing.admits(question, id, Some(&state)),
+            Some(state) => filter.admits(question, id, Some(&state)),
             None => {
                 let row = SessionId::new(id).and_then(|id| self.table.get(&id).cloned());
-                narrowing.admits(question, id, row.as_ref().map(|row| &row.state))
+                filter.admits(question, id, row.as_ref().map(|row| &row.state))
             }
         };
         let is_asking = |id: &str| self.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
-        let left_out = |id: &str| is_asking(id) != (self.whose == Whose::Own);
+        let left_out = |id: &str| is_asking(id) != (self.scope == Scope::Own);
         let exclude = |id: &str| self.is_hidden(id) || left_out(id) || !admits(id);
         let before = question.before.map(|before| before.plus_ms(-1));
         let sieve = Sieve {
@@ -91,13 +91,13 @@ impl Looking {
             }
             let latest = fact.latest.first().cloned();
             let by_model = fact.by_model;
-            let told = graph::fact(fact);
-            let fit = asked.fit(&told.fact);
+            let answer = graph::fact(fact);
+            let fit = asked.fit(&answer.fact);
             let list = if until.is_some() { &mut past } else { &mut holding };
             let Some((session, line)) = latest.filter(|_| fit > 0.0 && list.len() < most) else { continue };
             let worth = if is_searched { 1.0 } else { 3.2 } - list.len() as f32 * 0.01;
             let place = Place { session: &session, rank: 1, at, project: None, fit };
-            let entry = place.line(Sort::Fact, &told.fact, Some(line), at, worth).with_fit(fit);
+            let entry = place.line(Sort::Fact, &answer.fact, Some(line), at, worth).with_fit(fit);
             let mut entry = Entry { uuid: Some(uuid), by_model, ..entry };
             until.into_iter().for_each(|until| entry.end(until));
             list.push(entry);

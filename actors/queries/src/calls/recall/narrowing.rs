@@ -7,7 +7,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
 use baton_views::visibility;
 
-use super::{Answer, Looking};
+use super::{Answer, Recall};
 use crate::resolve;
 
 /// Most edits between a mistyped name and the real one, and most characters that are compared.
@@ -23,7 +23,7 @@ pub(super) struct Narrowed {
     pub(super) note: Option<String>,
 }
 
-impl Looking {
+impl Recall {
     /// The question's meaning, with the filters that its words state.
     pub(super) fn narrowed(mut self) -> (Self, Intent, Narrowed) {
         let is_said = self.project.is_some() || self.question.values(Field::Project, false).next().is_some();
@@ -118,10 +118,10 @@ impl Looking {
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
         let own = baton_base::project::resolve_or_as_written(directory).project;
-        let told = |id: &SessionId, row: &Row| {
+        let is_shown = |id: &SessionId, row: &Row| {
             row.state.episode.is_some() && !self.is_hidden(id.as_str()) && visibility::is_in(&row.state, &own)
         };
-        self.table.iter().any(|(id, row)| told(id, row)).then_some(own)
+        self.table.iter().any(|(id, row)| is_shown(id, row)).then_some(own)
     }
 }
 

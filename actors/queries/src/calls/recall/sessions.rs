@@ -9,7 +9,7 @@ use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
 
-use super::{FURTHER, Looking, MOST_SESSIONS, Wanted, find, reads_further};
+use super::{FURTHER, MOST_SESSIONS, Recall, SearchRequest, find, reads_further};
 use crate::calls::QueryError;
 use crate::memo as added;
 
@@ -38,7 +38,7 @@ impl Session {
 }
 
 /// The result of the search.
-pub(super) struct Found {
+pub(super) struct RelevantSessions {
     /// Best first; for a general question the latest first.
     pub(super) sessions: Vec<Session>,
     /// Memos that fit.
@@ -47,9 +47,9 @@ pub(super) struct Found {
     pub(super) notes: Vec<String>,
 }
 
-impl Looking {
+impl Recall {
     /// The sessions that fit. Each is read, and digested unless that was done recently.
-    pub(super) fn sessions(&self, asked: &Intent) -> Result<Found, QueryError> {
+    pub(super) fn sessions(&self, asked: &Intent) -> Result<RelevantSessions, QueryError> {
         let mut question = self.question.clone();
         // A prefix is no word of the question, but still states its subject.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
@@ -61,9 +61,9 @@ impl Looking {
             (false, false) => question.words,
         };
         let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
-        let wanted = Wanted { meaning: self.meaning.clone(), ..wanted };
+        let wanted = SearchRequest { meaning: self.meaning.clone(), ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
-        let mut found = Found { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes };
+        let mut found = RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         for hit in hits.hits {
             if self.client.is_closed() {
