@@ -254,10 +254,10 @@ impl System {
             degraded: degraded.subscribe().into(),
             outage: outage.clone(),
             log_problem,
-            exporting: Arc::new(Condition::new(session_states_file::TROUBLE)),
-            scale: Arc::default(),
+            session_states_condition: Arc::new(Condition::new(session_states_file::TROUBLE)),
+            disk_usage: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
-            remains: remains.clone(),
+            forgotten_sessions: remains.clone(),
             conversations,
             handoffs: Arc::default(),
             scribe,
@@ -330,7 +330,7 @@ impl System {
         });
         let all = Arc::new(services.clone());
         let of_all = all.clone();
-        tasks.spawn("tombstones", move || tombstones::set_again(of_all.clone()));
+        tasks.spawn("tombstones", move || tombstones::forget_again(of_all.clone()));
         embedder.start(
             embedding::Options {
                 settings: services.settings.clone(),

@@ -26,12 +26,12 @@ use baton_protocol::Progress;
 use baton_journal::offline;
 use baton_store::chunks;
 
-pub(crate) use export::note_notes;
-pub use export::{Exported, Wanted, export};
-pub use import::{Built, clear, import};
+pub(crate) use export::track_notes;
+pub use export::{ExportRequest, ExportSummary, export};
+pub use import::{ImportSummary, clear, import};
 pub use source::{Offline, Source};
-pub(crate) use stats::fill;
-pub use stats::stats;
+pub(crate) use stats::fill_from_table;
+pub use stats::read_stats;
 
 /// Records or lines between two reports of progress.
 const PROGRESS_RECORDS: u64 = 1000;

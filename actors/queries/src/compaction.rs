@@ -49,7 +49,7 @@ pub async fn compact(
         journal.compact(&mut go_on)
     });
     let Rewritten { records, bytes_before, bytes_after, pause } = rewriting.await.map_err(|_| Error::Broken)??;
-    services.scale.forget();
+    services.disk_usage.invalidate();
     let conversations = CompactedConversations {
         sessions: swept.sessions,
         files: swept.removed.files,
@@ -89,7 +89,7 @@ impl Upkeep {
 }
 
 async fn watch(services: Services) {
-    let (mut judge, mut looked) = (Judge::default(), Instant::now());
+    let (mut policy, mut looked) = (RewritePolicy::default(), Instant::now());
     let mut wait = limits::INDEX_LOST;
     loop {
         tokio::time::sleep(wait).await;
@@ -105,7 +105,7 @@ async fn watch(services: Services) {
         let looking = tokio::task::spawn_blocking(move || disk_usage::index(&home.join("log"), &*journal));
         let Ok(index) = looking.await else { continue };
         let is_idle = !services.throttle.is_answering() && services.progress.borrow().pending() == 0;
-        if !is_idle || !judge.wants(index, Instant::now()) {
+        if !is_idle || !policy.should_rewrite(index, Instant::now()) {
             continue;
         }
         let (throttle, stop) = (services.throttle.clone(), services.stop.subscribe());
@@ -117,7 +117,7 @@ async fn watch(services: Services) {
             !throttle.is_answering() && !*stop.borrow()
         });
         match compacted.await {
-            Ok(done) => judge.done(done.index.bytes_after),
+            Ok(done) => policy.record_rewrite(done.index.bytes_after),
             Err(error) => tracing::warn!(%error, "storage not compacted"),
         }
     }
@@ -146,16 +146,16 @@ async fn rebuild(services: &Services) -> bool {
 
 /// Decides when the index of the log is worth rewriting.
 #[derive(Debug, Default)]
-struct Judge {
+struct RewritePolicy {
     /// Time of the last attempt.
     tried: Option<Instant>,
     /// Size in bytes after the last rewrite; sled needs more than its content even then.
     after: u64,
 }
 
-impl Judge {
+impl RewritePolicy {
     /// Returns true if a rewrite should be tried now.
-    fn wants(&mut self, index: Part, now: Instant) -> bool {
+    fn should_rewrite(&mut self, index: Part, now: Instant) -> bool {
         // An index created without counting has no known content; a rewrite counts it.
         let live = index.live_bytes.unwrap_or(0);
         let is_due = self.tried.is_none_or(|tried| now.duration_since(tried) >= limits::UPKEEP_PAUSE);
@@ -168,7 +168,7 @@ impl Judge {
         is_due && is_worth_it
     }
 
-    fn done(&mut self, after: u64) {
+    fn record_rewrite(&mut self, after: u64) {
         self.after = after;
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         let start = Instant::now();
         let after = |minutes: u64| start + Duration::from_secs(minutes * 60);
         let part = |bytes, live| Part { bytes: bytes * MB, live_bytes: live };
-        let mut judge = Judge::default();
+        let mut policy = RewritePolicy::default();
         for (bytes, live, minutes, wanted, why) in [
             (32, Some(MB), 0, false, "small"),
             (100, Some(34 * MB), 0, false, "in proportion"),
@@ -192,10 +192,10 @@ mod tests {
             (200, Some(33 * MB), 60, true, "tried an hour ago"),
             (100, None, 120, true, "nobody has counted"),
         ] {
-            assert_eq!(judge.wants(part(bytes, live), after(minutes)), wanted, "{why}");
+            assert_eq!(policy.should_rewrite(part(bytes, live), after(minutes)), wanted, "{why}");
         }
-        judge.done(90 * MB);
-        assert!(!judge.wants(part(134, Some(20 * MB)), after(200)), "sled makes no less of it");
-        assert!(judge.wants(part(136, Some(20 * MB)), after(200)), "it has grown by half since");
+        policy.record_rewrite(90 * MB);
+        assert!(!policy.should_rewrite(part(134, Some(20 * MB)), after(200)), "sled makes no less of it");
+        assert!(policy.should_rewrite(part(136, Some(20 * MB)), after(200)), "it has grown by half since");
     }
 }

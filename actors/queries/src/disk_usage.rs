@@ -20,7 +20,7 @@ const FRESH: Duration = Duration::from_secs(10);
 
 /// The parts to measure.
 #[derive(Clone)]
-pub struct Measured {
+pub struct MeasuredParts {
     /// The log and its index.
     pub journal: Arc<dyn Journal>,
     /// Names the current conversations.
@@ -33,59 +33,64 @@ pub struct Measured {
 
 /// Caches the last measurement; at most one measurement runs at a time.
 #[derive(Debug, Default)]
-pub struct Scale(Mutex<Known>);
+pub struct DiskUsage(Mutex<Cached>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct Cached {
     last: Option<(Instant, Storage)>,
     under_way: bool,
 }
 
-impl Scale {
+impl DiskUsage {
     /// Disk usage as of the last few seconds. If measuring takes longer than `patience`, returns the previous result,
     /// or `None` if there is none; the measurement continues in the background.
-    pub async fn weigh(self: &Arc<Self>, home: &Path, measured: &Measured, patience: Duration) -> Option<Storage> {
+    pub async fn measure_cached(
+        self: &Arc<Self>,
+        home: &Path,
+        measured: &MeasuredParts,
+        patience: Duration,
+    ) -> Option<Storage> {
         let (last, begin) = {
-            let mut known = self.known();
-            let last = known.last;
-            let begin = !known.under_way && last.is_none_or(|(at, _)| at.elapsed() >= FRESH);
-            known.under_way |= begin;
+            let mut cached = self.cached();
+            let last = cached.last;
+            let begin = !cached.under_way && last.is_none_or(|(at, _)| at.elapsed() >= FRESH);
+            cached.under_way |= begin;
             (last.map(|(_, storage)| storage), begin)
         };
         if !begin {
             return last;
         }
-        let (scale, home, measured) = (self.clone(), home.to_owned(), measured.clone());
+        let (usage, home, measured) = (self.clone(), home.to_owned(), measured.clone());
         let weighing = tokio::task::spawn_blocking(move || {
             // Allows the next measurement, however this one ends.
-            let _ended = Ended(scale.clone());
+            let _ended = MeasurementEnd(usage.clone());
             let storage = measure(&home, &measured);
-            scale.known().last = Some((Instant::now(), storage));
+            usage.cached().last = Some((Instant::now(), storage));
             storage
         });
         tokio::time::timeout(patience, weighing).await.ok().and_then(Result::ok).or(last)
     }
 
     /// Invalidates the cached measurement.
-    pub fn forget(&self) {
-        self.known().last = None;
+    pub fn invalidate(&self) {
+        self.cached().last = None;
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, Known> {
+    fn cached(&self) -> std::sync::MutexGuard<'_, Cached> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Ended(Arc<Scale>);
+struct MeasurementEnd(Arc<DiskUsage>);
 
-impl Drop for Ended {
+impl Drop for MeasurementEnd {
     fn drop(&mut self) {
-        self.0.known().under_way = false;
+        self.0.cached().under_way = false;
     }
 }
 
 /// Measures everything. Blocks: reads the manifest of each current conversation.
-pub fn measure(home: &Path, measured: &Measured) -> Storage {
+pub fn measure(home: &Path, measured: &MeasuredParts) -> Storage {
     let log = home.join("log");
     let table = measured.table.now();
     let segments = folder_bytes(&log.join("segments"));
@@ -99,7 +104,7 @@ pub fn measure(home: &Path, measured: &Measured) -> Storage {
             live_bytes: Some(conversations(&table, &measured.chunks)),
         },
         memory: Part { bytes: memory, live_bytes: live },
-        aside: Part { bytes: aside(&log), live_bytes: None },
+        aside: Part { bytes: set_aside_bytes(&log), live_bytes: None },
     }
 }
 
@@ -129,7 +134,7 @@ fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
 }
 
 /// Bytes in the folder of a log that no longer belong to it.
-fn aside(log: &Path) -> u64 {
+fn set_aside_bytes(log: &Path) -> u64 {
     let entries = std::fs::read_dir(log).into_iter().flatten().flatten();
     let is_aside = |entry: &std::fs::DirEntry| {
         let name = entry.file_name();

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use baton_conversation::record::Timestamp;
 use tokio::sync::{Semaphore, watch};
 
-use crate::disk_usage::{Measured, Scale};
+use crate::disk_usage::{DiskUsage, MeasuredParts};
 use crate::redacting::Redacting;
 use baton_base::clock::Clock;
 use baton_base::condition::Condition;
@@ -112,13 +112,13 @@ pub struct Services {
     /// Damage found when the log was opened.
     pub log_problem: Option<String>,
     /// Tells whether `session_states.json` can be written.
-    pub exporting: Arc<Condition>,
+    pub session_states_condition: Arc<Condition>,
     /// Measures disk usage.
-    pub scale: Arc<Scale>,
+    pub disk_usage: Arc<DiskUsage>,
     /// Permit for a verification or a compaction; one runs at a time.
     pub verifying: Arc<Semaphore>,
     /// Fingerprints that recognise copies of forgotten sessions.
-    pub remains: Arc<ForgottenSessions>,
+    pub forgotten_sessions: Arc<ForgottenSessions>,
     /// Reads and digests conversations.
     pub conversations: Arc<Conversations>,
     /// Handoffs that were prepared in advance.
@@ -137,8 +137,8 @@ pub struct Services {
 
 impl Services {
     /// The parts whose disk usage is measured.
-    pub(crate) fn measured(&self) -> Measured {
-        Measured {
+    pub(crate) fn measured_parts(&self) -> MeasuredParts {
+        MeasuredParts {
             journal: self.journal.clone(),
             table: self.table.clone(),
             chunks: self.chunks.clone(),

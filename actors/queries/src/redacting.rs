@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::sleep;
 
 use self::scan::{owed, waiting};
-use self::traces::tells_secrets;
+use self::traces::has_secrets;
 use crate::Services;
 use baton_base::actor_address::CallError;
 use baton_base::durable;
@@ -58,7 +58,7 @@ const PASSES: usize = 2;
 /// Attempts to record one redaction before other sessions have their turn.
 const ASKED: u32 = 3;
 /// Most sessions named in one message.
-const NAMED: usize = 5;
+const NAMED_MAX: usize = 5;
 /// See [`RETRY`].
 const RETRY_MOST: Duration = Duration::from_secs(600);
 
@@ -81,11 +81,11 @@ struct MarkV1 {
 #[derive(Debug)]
 pub struct Redacting {
     log: PathBuf,
-    shown: Mutex<Shown>,
+    state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
-struct Shown {
+struct State {
     mark: MarkV1,
     done: u64,
     total: u64,
@@ -104,47 +104,47 @@ impl Redacting {
         let mark = mark.filter(|mark| mark.format == FORMAT && mark.filter_version == FILTER_VERSION);
         let mut mark = mark.unwrap_or(begun);
         // A person may have removed the text since.
-        mark.edited.retain(|note| tells_secrets(note));
+        mark.edited.retain(|note| has_secrets(note));
         // What could not be redacted then may be possible now.
         mark.done &= mark.left.is_empty();
         let total = if mark.done { 0 } else { owed(table, None).len() as u64 };
         let done = total.saturating_sub(waiting(&mark, table).len() as u64);
-        let shown = Shown { mark, done, total, ..Shown::default() };
-        Self { log: log.to_owned(), shown: Mutex::new(shown) }
+        let state = State { mark, done, total, ..State::default() };
+        Self { log: log.to_owned(), state: Mutex::new(state) }
     }
 
     /// The progress, or `None` once everything is done.
-    pub(crate) fn told(&self) -> Option<answer::Redacting> {
-        let shown = self.shown();
-        (!shown.mark.done).then(|| answer::Redacting {
-            done: shown.done,
-            total: shown.total,
-            changed: shown.changed.len() as u64,
-            problem: shown.problem.clone(),
+    pub(crate) fn progress(&self) -> Option<answer::Redacting> {
+        let state = self.state();
+        (!state.mark.done).then(|| answer::Redacting {
+            done: state.done,
+            total: state.total,
+            changed: state.changed.len() as u64,
+            problem: state.problem.clone(),
         })
     }
 
     /// Sessions and notes that could not be redacted, with the reasons.
-    pub(crate) fn left(&self, table: &SessionTable) -> Option<String> {
+    pub(crate) fn failures(&self, table: &SessionTable) -> Option<String> {
         let is_there = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
-        let shown = self.shown();
-        let left = shown.mark.left.iter();
+        let state = self.state();
+        let left = state.mark.left.iter();
         let stays = |id: &str| is_there(id).is_none_or(|row| row.state.phase != Phase::Forgotten);
-        let edited = shown.mark.edited.iter();
+        let edited = state.mark.edited.iter();
         let edited = edited.map(|note| format!("{} keeps it in a block that you have changed", redact(note)));
-        named(left.filter(|(id, _)| stays(id)).map(|(id, why)| format!("session {id}: {why}")).chain(edited))
+        join_first(left.filter(|(id, _)| stays(id)).map(|(id, why)| format!("session {id}: {why}")).chain(edited))
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the progress and stores it. If storing fails, the work is repeated.
-    fn note(&self, change: impl FnOnce(&mut MarkV1)) {
+    fn update_mark(&self, change: impl FnOnce(&mut MarkV1)) {
         let mark = {
-            let mut shown = self.shown();
-            change(&mut shown.mark);
-            shown.mark.clone()
+            let mut state = self.state();
+            change(&mut state.mark);
+            state.mark.clone()
         };
         let written = serde_json::to_vec(&mark).map_err(io::Error::other);
         if let Err(error) = written.and_then(|bytes| durable::write_file(&self.log.join(MARK), &bytes)) {
@@ -153,9 +153,9 @@ impl Redacting {
     }
 
     /// Appends an id to the list, durably.
-    fn list(&self, id: &SessionId) -> io::Result<()> {
-        self.shown().has_traces = true;
-        if self.shown().changed.contains(id) {
+    fn add_to_list(&self, id: &SessionId) -> io::Result<()> {
+        self.state().has_traces = true;
+        if self.state().changed.contains(id) {
             return Ok(());
         }
         let file = self.log.join(LIST);
@@ -167,13 +167,13 @@ impl Redacting {
         if is_new {
             durable::sync_folder(&self.log)?;
         }
-        self.shown().changed.insert(id.clone());
+        self.state().changed.insert(id.clone());
         Ok(())
     }
 
     /// Redacts what is stored, until that is done or the daemon stops.
     pub async fn run(services: Arc<Services>) {
-        if services.redacting.told().is_none() {
+        if services.redacting.progress().is_none() {
             return;
         }
         let (this, mut stop) = (services.redacting.clone(), services.stop.subscribe());
@@ -188,15 +188,15 @@ impl Redacting {
         while let Err(error) = self.read_list().await {
             self.wait(format!("{}: {error}", self.log.join(LIST).display()), &mut pause).await;
         }
-        self.shown().problem = None;
-        let (mut later, last) = self.look_at_all(services).await;
+        self.state().problem = None;
+        let (mut later, last) = self.check_all(services).await;
         pause = RETRY;
         loop {
             // Traces are removed at once, even if some sessions take long.
             let traces = self.remove_traces(services).await.err();
             let waiting =
                 later.iter().map(|later| format!("session {} is not redacted again yet: {}", later.id, later.why));
-            let Some(problem) = named(traces.into_iter().chain(waiting)) else { break };
+            let Some(problem) = join_first(traces.into_iter().chain(waiting)) else { break };
             self.wait(problem, &mut pause).await;
             let mut left = Vec::new();
             for waiting in later {
@@ -204,15 +204,15 @@ impl Redacting {
             }
             later = left;
         }
-        let changed = std::mem::take(&mut self.shown().changed).len();
+        let changed = std::mem::take(&mut self.state().changed).len();
         let this = self.log.clone();
         let removed = tokio::task::spawn_blocking(move || match fs::remove_file(this.join(LIST)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         });
         drop(removed.await);
-        self.note(|mark| (mark.done, mark.after) = (true, last));
-        let left = self.shown().mark.left.len();
+        self.update_mark(|mark| (mark.done, mark.after) = (true, last));
+        let left = self.state().mark.left.len();
         tracing::info!(
             changed,
             left,
@@ -224,7 +224,7 @@ impl Redacting {
     /// Publishes the problem and waits; doubles the pause.
     async fn wait(&self, problem: String, pause: &mut Duration) {
         tracing::warn!(%problem, "stored text not redacted everywhere yet, trying again");
-        self.shown().problem = Some(problem);
+        self.state().problem = Some(problem);
         sleep(*pause).await;
         *pause = (2 * *pause).min(RETRY_MOST);
     }
@@ -233,22 +233,22 @@ impl Redacting {
     async fn read_list(&self) -> io::Result<()> {
         let file = self.log.join(LIST);
         let read = tokio::task::spawn_blocking(move || read_list(&file)).await.map_err(io::Error::other)??;
-        let mut shown = self.shown();
-        shown.has_traces |= !read.is_empty();
-        shown.changed.extend(read);
+        let mut state = self.state();
+        state.has_traces |= !read.is_empty();
+        state.changed.extend(read);
         Ok(())
     }
 
     /// Redacts one session or memo. Returns it if it must be retried.
-    async fn attempt(&self, services: &Arc<Services>, mut later: Later) -> Option<Later> {
+    async fn attempt(&self, services: &Arc<Services>, mut later: Retry) -> Option<Retry> {
         let redacted = self.redact(services, &later.id, &mut later.asked).await;
-        self.judge(later, redacted)
+        self.record_outcome(later, redacted)
     }
 
-    fn judge(&self, mut later: Later, redacted: Result<(), Error>) -> Option<Later> {
+    fn record_outcome(&self, mut later: Retry, redacted: Result<(), Error>) -> Option<Retry> {
         let key = later.id.as_str();
         match redacted {
-            Ok(()) => drop(self.shown().mark.left.remove(key)),
+            Ok(()) => drop(self.state().mark.left.remove(key)),
             Err(Error::Lasting(why)) => self.give_up(&later.id, why),
             Err(error) => {
                 later.why = error.to_string();
@@ -261,13 +261,13 @@ impl Redacting {
     /// Records that a session cannot be redacted; `status` names it.
     fn give_up(&self, id: &SessionId, why: String) {
         tracing::warn!(session = %id, why, "session not redacted");
-        self.shown().mark.left.insert(id.to_string(), why);
+        self.state().mark.left.insert(id.to_string(), why);
     }
 
     /// Redacts one session or memo and records it. `asked` holds a redaction that may be recorded already.
     async fn redact(&self, services: &Arc<Services>, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
         if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
-            self.list(id).map_err(refused)?;
+            self.add_to_list(id).map_err(refused)?;
             return services.memos.redact_again(uuid).await.map_err(refused);
         }
         let (mut passes, mut most) = (0, PASSES);
@@ -305,7 +305,7 @@ impl Redacting {
         mut again: Again,
         asked: &mut Option<Again>,
     ) -> Result<(), Error> {
-        self.list(id).map_err(refused)?;
+        self.add_to_list(id).map_err(refused)?;
         let recorded = match self.record(services, id, &again.redact).await {
             Ok(recorded) => recorded,
             // The written files must stay until the outcome is known.
@@ -357,8 +357,8 @@ fn refused(error: impl std::fmt::Display) -> Error {
 }
 
 /// Joins the first problems into one line.
-fn named(mut all: impl Iterator<Item = String>) -> Option<String> {
-    let first: Vec<String> = all.by_ref().take(NAMED).collect();
+fn join_first(mut all: impl Iterator<Item = String>) -> Option<String> {
+    let first: Vec<String> = all.by_ref().take(NAMED_MAX).collect();
     let rest = match all.count() {
         0 => String::new(),
         rest => format!("; and {rest} more"),
@@ -367,7 +367,7 @@ fn named(mut all: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// A session or memo that could not be redacted yet.
-struct Later {
+struct Retry {
     id: SessionId,
     why: String,
     /// The redaction that was requested and may be recorded.

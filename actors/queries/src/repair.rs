@@ -66,33 +66,33 @@ fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) ->
 }
 
 /// Reports the damage of a log, and what would be lost by a cut there. Changes nothing.
-pub fn look(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
+pub fn inspect(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
     let log = home.join("log");
-    let verified = verify::segments(&log, &mut Unheard).map_err(io_error("read", &log))?;
+    let verified = verify::segments(&log, &mut IgnoreRecords).map_err(io_error("read", &log))?;
     let Verified { tail, damage, findings, .. } = verified;
-    let mut told = answer::Repair { position: tail.position.0, chain: tail.chain.to_string(), ..Default::default() };
+    let mut report = answer::Repair { position: tail.position.0, chain: tail.chain.to_string(), ..Default::default() };
     let (Some(damage), Some(finding)) = (damage, findings.into_iter().next()) else {
-        told.damage = crate::verify::index_beyond(home, tail).map(finding_told);
-        return Ok(told);
+        report.damage = crate::verify::index_beyond(home, tail).map(to_answer_finding);
+        return Ok(report);
     };
-    told.damage = Some(finding_told(finding));
+    report.damage = Some(to_answer_finding(finding));
     // A torn tail after a crash loses nothing acknowledged; the next start removes it.
     if !damage.torn {
         let cut = Cut::find(home, damage.position)?;
-        told.cut_at = Some(cut.place.at.0);
-        told.lost = cut.lost;
+        report.cut_at = Some(cut.place.at.0);
+        report.lost = cut.lost;
     }
-    Ok(told)
+    Ok(report)
 }
 
-fn finding_told(finding: Finding) -> answer::Finding {
+fn to_answer_finding(finding: Finding) -> answer::Finding {
     let [what, place, fix] = [finding.what, finding.place, finding.fix].map(|text| redact(&text).into_owned());
     answer::Finding { what, place, fix }
 }
 
 /// Reports what a cut at a position would remove. Changes nothing.
-pub fn foresee(home: &Path, _lock: &HomeLock, at: Position) -> Result<answer::Repair, Error> {
-    Ok(Cut::find(home, at)?.told())
+pub fn preview_cut(home: &Path, _lock: &HomeLock, at: Position) -> Result<answer::Repair, Error> {
+    Ok(Cut::find(home, at)?.answer())
 }
 
 /// Cuts the log before a position, or before the append that contains it. An interrupted cut can be repeated.
@@ -127,13 +127,13 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
         _ => {}
     }
     let kept = redact(&kept.display().to_string()).into_owned();
-    Ok(answer::Repair { cut: true, kept: Some(kept), ..cut.told() })
+    Ok(answer::Repair { cut: true, kept: Some(kept), ..cut.answer() })
 }
 
 /// An auditor that ignores everything.
-struct Unheard;
+struct IgnoreRecords;
 
-impl Auditor for Unheard {
+impl Auditor for IgnoreRecords {
     fn record(&mut self, _record: &StoredRecord) {}
 
     fn go_on(&mut self, _done: u64, _total: u64) -> bool {
@@ -160,7 +160,7 @@ impl Cut {
         let mut notes = BTreeSet::new();
         let place = repair::find_cut(&log, at, &mut |record| {
             fold.apply(record);
-            let named = named(record);
+            let named = files_named_by(record);
             notes.extend(
                 named.iter().flat_map(|(session, named)| named.notes.iter().map(|note| (session.clone(), *note))),
             );
@@ -170,8 +170,8 @@ impl Cut {
         fold.publish(last);
         let table = folded.now();
 
-        let mut behind = Named::default();
-        let found = repair::read_cut_off(&log, &place, &mut |record| behind.take(record))?;
+        let mut behind = CutReferences::default();
+        let found = repair::read_cut_off(&log, &place, &mut |record| behind.add(record))?;
         let mut lost = Lost {
             events: found.records,
             unreadable_bytes: found.unreadable_bytes,
@@ -193,7 +193,7 @@ impl Cut {
         Ok(Self { place, tail: last, lost, files, forgotten: behind.forgotten })
     }
 
-    fn told(&self) -> answer::Repair {
+    fn answer(&self) -> answer::Repair {
         let Tail { position, chain } = self.tail;
         let (chain, cut_at) = (chain.to_string(), Some(self.place.at.0));
         answer::Repair { position: position.0, chain, cut_at, lost: self.lost, ..Default::default() }
@@ -201,36 +201,36 @@ impl Cut {
 }
 
 /// Files that a record names.
-struct Names {
+struct NamedFiles {
     manifest: Option<ContentHash>,
     notes: Vec<ContentHash>,
 }
 
-fn named(record: &StoredRecord) -> Option<(SessionId, Names)> {
+fn files_named_by(record: &StoredRecord) -> Option<(SessionId, NamedFiles)> {
     if let Some(uuid) = record.stream.memo_uuid() {
         let notes = match schema::memo::decode(&record.kind, record.v, &record.data).ok()? {
             memo::Event::Added(memo) | memo::Event::Replaced(memo) | memo::Event::Redacted(memo) => vec![memo.words],
             memo::Event::Deleted => Vec::new(),
         };
-        return Some((memo::key(uuid), Names { manifest: None, notes }));
+        return Some((memo::key(uuid), NamedFiles { manifest: None, notes }));
     }
     let session = record.stream.session_id()?;
     let names = match session_stream::decode(record).ok()?.event {
-        Event::Indexed { episode, .. } => Names { manifest: Some(episode.manifest), notes: Vec::new() },
-        Event::CloseRequested { note, .. } => Names { manifest: None, notes: note.into_iter().collect() },
-        Event::ModelAnswered { answer } => Names { manifest: None, notes: answer.answer.into_iter().collect() },
-        Event::Redacted { episode, notes } => Names {
+        Event::Indexed { episode, .. } => NamedFiles { manifest: Some(episode.manifest), notes: Vec::new() },
+        Event::CloseRequested { note, .. } => NamedFiles { manifest: None, notes: note.into_iter().collect() },
+        Event::ModelAnswered { answer } => NamedFiles { manifest: None, notes: answer.answer.into_iter().collect() },
+        Event::Redacted { episode, notes } => NamedFiles {
             manifest: episode.map(|episode| episode.manifest),
             notes: notes.into_iter().map(|(_, new)| new).collect(),
         },
-        _ => Names { manifest: None, notes: Vec::new() },
+        _ => NamedFiles { manifest: None, notes: Vec::new() },
     };
     Some((session, names))
 }
 
 /// What events after a cut refer to.
 #[derive(Default)]
-struct Named {
+struct CutReferences {
     sessions: BTreeSet<SessionId>,
     manifests: BTreeSet<(SessionId, ContentHash)>,
     notes: BTreeSet<(SessionId, ContentHash)>,
@@ -238,9 +238,9 @@ struct Named {
     forgotten: BTreeSet<SessionId>,
 }
 
-impl Named {
-    fn take(&mut self, record: &StoredRecord) {
-        let Some((session, names)) = named(record) else { return };
+impl CutReferences {
+    fn add(&mut self, record: &StoredRecord) {
+        let Some((session, names)) = files_named_by(record) else { return };
         match session_stream::decode(record).map(|recorded| recorded.event) {
             Ok(Event::Forgotten) => drop(self.forgotten.insert(session.clone())),
             Ok(Event::Restored { .. }) => drop(self.forgotten.remove(&session)),

@@ -68,7 +68,7 @@ impl Exporter {
         let task = services.tasks.clone().spawn("session_states", move || {
             let (table, settings, services) = (services.table.clone(), services.settings.clone(), services.clone());
             keep(table, settings, finished.clone(), async move || {
-                let (exporting, services) = (services.exporting.clone(), services.clone());
+                let (exporting, services) = (services.session_states_condition.clone(), services.clone());
                 let written = tokio::task::spawn_blocking(move || write(&services)).await;
                 match written.map_err(io::Error::other).and_then(|written| written) {
                     Ok(()) => exporting.succeeded(),

@@ -51,7 +51,7 @@ pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()>
 }
 
 /// Records the cut tombstones again, and deletes what was stored of these sessions meanwhile.
-pub async fn set_again(services: Arc<Services>) {
+pub async fn forget_again(services: Arc<Services>) {
     let log = services.home.join("log");
     let reading = log.clone();
     let sessions = match tokio::task::spawn_blocking(move || read(&reading)).await {

@@ -18,7 +18,7 @@ const HEAD_BYTES: u64 = 256 * 1024;
 
 /// What was seen in a transcript.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Glance {
+pub(super) struct TranscriptSummary {
     /// Typed prompts and assistant messages that carry text.
     pub(super) messages: u64,
     /// Records that belong to the conversation.
@@ -33,7 +33,7 @@ pub(super) struct Glance {
 
 /// Summarises what the file holds beyond what the session has read. Returns `None` if it cannot be read. Blocks for
 /// disk reads.
-pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
+pub(super) fn summarise_unread(state: Option<&State>, file: &FileSeen) -> Option<TranscriptSummary> {
     let known = state.filter(|state| {
         let transcript = state.transcript.as_ref();
         transcript.is_some_and(|transcript| *transcript.path == *file.path && transcript.identity == file.identity)
@@ -42,17 +42,17 @@ pub(super) fn beyond(state: Option<&State>, file: &FileSeen) -> Option<Glance> {
         Some(state) => Start { cursor: state.read.clone(), tail: state.tail, ..beginning(file) },
         None => beginning(file),
     };
-    glance(start, file, u64::MAX, &mut NullSink)
+    summarise(start, file, u64::MAX, &mut NullSink)
 }
 
 /// Summarises the head of the file, mainly for the session's directory. Blocks for disk reads.
-pub(super) fn head(file: &FileSeen) -> Option<Glance> {
-    glance(beginning(file), file, HEAD_BYTES, &mut NullSink)
+pub(super) fn summarise_head(file: &FileSeen) -> Option<TranscriptSummary> {
+    summarise(beginning(file), file, HEAD_BYTES, &mut NullSink)
 }
 
 /// Summarises the whole file, and passes its items to a sink. Blocks for disk reads.
-pub(super) fn whole(file: &FileSeen, sink: &mut impl Sink) -> Option<Glance> {
-    glance(beginning(file), file, u64::MAX, sink)
+pub(super) fn read_whole(file: &FileSeen, sink: &mut impl Sink) -> Option<TranscriptSummary> {
+    summarise(beginning(file), file, u64::MAX, sink)
 }
 
 /// Returns true if the head of the file contains a compaction. Blocks for disk reads.
@@ -67,7 +67,7 @@ pub(super) fn is_compacted(file: &FileSeen) -> bool {
         }
     }
     let mut seen = Compactions::default();
-    glance(beginning(file), file, limits::READ_PASS_BYTES, &mut seen).is_some() && seen.0
+    summarise(beginning(file), file, limits::READ_PASS_BYTES, &mut seen).is_some() && seen.0
 }
 
 /// The current file of a session. Looks at the disk.
@@ -94,25 +94,25 @@ pub(super) fn beginning(file: &FileSeen) -> Start {
     }
 }
 
-fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) -> Option<Glance> {
-    let mut glance = Glance::default();
+fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) -> Option<TranscriptSummary> {
+    let mut summary = TranscriptSummary::default();
     let mut read = 0;
     loop {
         let from = start.cursor.offset;
         match transcript_reader::look(&start, enough.min(limits::READ_PASS_BYTES), sink) {
             Pass::Read(done) => {
                 let Done { cursor, seen, tail, more, .. } = *done;
-                glance.messages += seen.messages;
-                glance.conversation += seen.conversation;
-                glance.last_at = glance.last_at.max(seen.last_conversation_at.or(seen.last_at));
-                glance.parent = glance.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
-                if let (None, Some(cwd)) = (&glance.place, &seen.cwd) {
-                    glance.place = project::resolve_in_time(cwd);
+                summary.messages += seen.messages;
+                summary.conversation += seen.conversation;
+                summary.last_at = summary.last_at.max(seen.last_conversation_at.or(seen.last_at));
+                summary.parent = summary.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
+                if let (None, Some(cwd)) = (&summary.place, &seen.cwd) {
+                    summary.place = project::resolve_in_time(cwd);
                 }
                 read += cursor.offset - from;
                 (start.cursor, start.tail) = (cursor, tail);
                 if !more || read >= enough {
-                    return Some(glance);
+                    return Some(summary);
                 }
             }
             // The file was rewritten, so all of it is new.
@@ -123,20 +123,20 @@ fn glance(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) 
 }
 
 /// A state that holds only what was seen, to be checked against the settings.
-pub(super) fn as_state(glance: &Glance) -> State {
-    State { place: glance.place.clone(), ..State::default() }
+pub(super) fn as_state(summary: &TranscriptSummary) -> State {
+    State { place: summary.place.clone(), ..State::default() }
 }
 
 /// Counts tokens of items, and keeps what an episode is made of.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct EpisodeItems {
     /// Tokens of all items.
     pub(super) tokens: u64,
     /// The items, abridged.
     pub(super) items: Abridged,
 }
 
-impl Sink for Kept {
+impl Sink for EpisodeItems {
     const TEXT: bool = true;
 
     fn item(&mut self, item: Item) {
@@ -171,7 +171,7 @@ mod tests {
             stat: baton_base::transcript_file::FileStat::new(&metadata),
             identity: baton_base::transcript_file::identity(&metadata),
         };
-        let all = beyond(None, &seen).unwrap();
+        let all = summarise_unread(None, &seen).unwrap();
         assert_eq!((all.messages, all.conversation), (2, 2));
         assert_eq!(all.place.as_ref().map(|place| place.cwd.as_str()), Some("/srv/work"));
 
@@ -179,20 +179,20 @@ mod tests {
         let transcript =
             Transcript { agent: seen.agent, path: seen.path.to_string(), identity: seen.identity, kind: Kind::Main };
         let mut state = State { transcript: Some(transcript), read: done.cursor, tail: done.tail, ..State::default() };
-        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.conversation), Some(0));
+        assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.conversation), Some(0));
         std::fs::write(&path, record("one") + &record("two") + &record("three")).unwrap();
-        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(1));
+        assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(1));
         state.tail = TailDigest([9; 16]);
-        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(3), "rewritten");
+        assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(3), "rewritten");
         state.transcript.as_mut().unwrap().identity = FileIdentity { device: 1, inode: 1 };
-        assert_eq!(beyond(Some(&state), &seen).map(|glance| glance.messages), Some(3), "another file");
+        assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(3), "another file");
 
-        let mut kept = Kept::default();
-        assert_eq!(whole(&seen, &mut kept).map(|glance| glance.messages), Some(3));
+        let mut kept = EpisodeItems::default();
+        assert_eq!(read_whole(&seen, &mut kept).map(|summary| summary.messages), Some(3));
         let said = |item: Item| matches!(item.body, Body::Prompt { .. }).then_some(item.line);
         let lines: Vec<u64> = kept.items.into_items().into_iter().filter_map(said).collect();
         assert!(kept.tokens > 3 && lines == [1, 2, 3], "{}: {lines:?}", kept.tokens);
         std::fs::remove_file(&path).unwrap();
-        assert!(head(&seen).is_none());
+        assert!(summarise_head(&seen).is_none());
     }
 }

@@ -8,7 +8,7 @@
 //! | conversations and notes that the current state names | their hashes |
 //! | memory | one that is built anew in `BATON_HOME/verify.tmp/` |
 //!
-//! Changes nothing. [`of_daemon`] checks what a running daemon has open; [`of_home`] checks copies of the files of a
+//! Changes nothing. [`verify_daemon`] checks what a running daemon has open; [`verify_home`] checks copies of the files of a
 //! home that no daemon has open.
 
 mod conversations;
@@ -33,14 +33,14 @@ use baton_protocol::answer::Checked;
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use crate::archive::note_notes;
+use crate::archive::track_notes;
 use baton_tracking::indexer;
 
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
 
 pub(crate) use home::index_beyond;
-pub use home::of_home;
+pub use home::verify_home;
 
 /// Most findings that are listed one by one.
 const FINDINGS: usize = 100;
@@ -52,21 +52,21 @@ type Notes = BTreeMap<SessionId, BTreeSet<ContentHash>>;
 pub type GoOn<'a> = dyn FnMut(&str, u64, u64) -> bool + 'a;
 
 /// What a running daemon has open.
-pub struct Open {
+pub struct OpenHome {
     /// Its home.
     pub home: PathBuf,
     /// What the memory is built from.
-    pub made_of: indexer::Options,
+    pub source: indexer::Options,
     /// The memory in use.
     pub indexer: indexer::Handle,
 }
 
 /// Verifies what a daemon has open. `quick` leaves the memory out. Blocks; must be called within a runtime, but not on
 /// an async worker.
-pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Verify {
+pub fn verify_daemon(open: &OpenHome, quick: bool, go_on: &mut GoOn<'_>) -> answer::Verify {
     let mut report = Report::begin(true);
-    let journal = &*open.made_of.journal;
-    let table = open.made_of.table.now();
+    let journal = &*open.source.journal;
+    let table = open.source.table.now();
     let mut folding = Folding::new(Some(&table), go_on);
     let verified = journal.verify(&mut folding);
     let is_measure = verified.as_ref().is_ok_and(Verified::is_authoritative);
@@ -75,15 +75,15 @@ pub fn of_daemon(open: &Open, quick: bool, go_on: &mut GoOn<'_>) -> answer::Veri
         Err(error) => report.find(error.to_string(), "log/segments".to_owned(), "see `daemon.log`".to_owned()),
     }
     let (folded, notes) = folding.end(is_measure, &mut report);
-    let named = |session: &SessionId| named_now(&open.made_of.table, session);
-    let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.made_of.table, owner, note);
-    conversations::verify(&open.made_of.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
+    let named = |session: &SessionId| named_now(&open.source.table, session);
+    let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.source.table, owner, note);
+    conversations::verify(&open.source.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if report.is_going_on {
-        let compared = scratch(&open.home).map_err(|error| error.to_string()).and_then(|scratch| {
+        let compared = create_scratch(&open.home).map_err(|error| error.to_string()).and_then(|scratch| {
             let live = memory::Live::Running(&open.indexer);
-            memory::verify(&open.made_of, &live, &scratch.0.join("memory"), &mut report, go_on)
+            memory::verify(&open.source, &live, &scratch.0.join("memory"), &mut report, go_on)
         });
         if let Err(reason) = compared {
             report.left_out.push(format!("the memory: {reason}"));
@@ -108,7 +108,7 @@ fn is_named_now(table: &TableReader, owner: &SessionId, note: &ContentHash) -> b
 /// The scratch folder. It is removed on drop; one that a crash left is removed first.
 struct Scratch(PathBuf);
 
-fn scratch(home: &Path) -> std::io::Result<Scratch> {
+fn create_scratch(home: &Path) -> std::io::Result<Scratch> {
     let folder = home.join(durable::VERIFY_FOLDER);
     remove(&folder)?;
     baton_base::durable::make_private_folder(&folder)?;
@@ -314,7 +314,7 @@ impl Auditor for Folding<'_, '_> {
         self.fold.apply(record);
         self.tail.position = record.position;
         self.compare_row(record);
-        note_notes(&mut self.notes, record);
+        track_notes(&mut self.notes, record);
         if let Some(in_use) = self.in_use
             && in_use.position() == record.position
         {
@@ -342,7 +342,11 @@ fn differing(one: &SessionTable, other: &SessionTable) -> Vec<String> {
 }
 
 /// Options for an index over a journal that was opened for verification.
-fn made_of(journal: Arc<dyn Journal>, table: TableReader, chunks: baton_store::chunks::ChunkStore) -> indexer::Options {
+fn index_options(
+    journal: Arc<dyn Journal>,
+    table: TableReader,
+    chunks: baton_store::chunks::ChunkStore,
+) -> indexer::Options {
     let settings = tokio::sync::watch::channel(Arc::default()).1.into();
     indexer::Options {
         journal,

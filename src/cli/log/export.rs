@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use baton_conversation::record::Position;
 use baton_queries::archive;
-use baton_queries::archive::{Exported, Offline, Wanted};
+use baton_queries::archive::{ExportRequest, ExportSummary, Offline};
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;
@@ -63,7 +63,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     {
         return Err(Error::Usage(format!("--since {since} is after --until {until}")));
     }
-    let wanted = Wanted {
+    let wanted = ExportRequest {
         session: args.session.as_deref().map(super::super::session),
         since: args.since.map(Position),
         until: args.until.map(Position),
@@ -103,7 +103,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(report(args, &exported, broken.as_deref()))
 }
 
-fn report(args: &Args, exported: &Exported, broken: Option<&str>) -> ExitCode {
+fn report(args: &Args, exported: &ExportSummary, broken: Option<&str>) -> ExitCode {
     let name = args.output.as_ref().map_or("standard output".to_owned(), |path| path.display().to_string());
     if args.output.is_some() || exported.redacted > 0 {
         let redacted = match exported.redacted {

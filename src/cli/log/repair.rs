@@ -80,14 +80,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 fn find_damage(environment: &Environment, lock: &HomeLock) -> Result<Repair, Error> {
     let _waiting = Waiting::new("reading the log");
-    repair::look(&environment.home, lock).map_err(|error| Error::Repair(error.to_string()))
+    repair::inspect(&environment.home, lock).map_err(|error| Error::Repair(error.to_string()))
 }
 
 /// Truncates the log, after confirmation unless `agreed`. `None` if the person declined.
 fn cut(environment: &Environment, lock: &HomeLock, at: Position, agreed: bool) -> Result<Option<Repair>, Error> {
     let failed = |error: repair::Error| Error::Repair(error.to_string());
     if !agreed {
-        let foreseen = repair::foresee(&environment.home, lock, at).map_err(failed)?;
+        let foreseen = repair::preview_cut(&environment.home, lock, at).map_err(failed)?;
         let at = foreseen.cut_at.unwrap_or(at.0);
         print::note(&format!("Cutting at position {at} removes {}.", lost(&foreseen.lost)));
         if !io::stdin().is_terminal() {

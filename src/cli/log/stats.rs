@@ -34,7 +34,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         LogAccess::Daemon(mut client) => (client.call(method::LOG_STATS, &(), |_| {})?, false),
         LogAccess::Home(_lock) => {
             let _waiting = Waiting::new("reading the log");
-            let (mut stats, broken) = archive::stats(&environment.home);
+            let (mut stats, broken) = archive::read_stats(&environment.home);
             stats.problem = stats.problem.map(|problem| redact(&problem).into_owned());
             (stats, broken.is_some())
         }

@@ -53,7 +53,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
                 true
             };
             let now = SystemClock::default().now();
-            let verified = verify::of_home(&environment.home, &lock, now, args.quick, &mut show);
+            let verified = verify::verify_home(&environment.home, &lock, now, args.quick, &mut show);
             verified.map_err(|source| Error::Log { path: environment.home.join("log"), source })
         }
     };

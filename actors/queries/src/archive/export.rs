@@ -44,7 +44,7 @@ const NAMED_MAX: usize = 10;
 
 /// What to export.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ExportRequest {
     /// Only this session: an id or a prefix.
     pub session: Option<String>,
     /// Only from this position on.
@@ -59,7 +59,7 @@ pub struct Wanted {
 
 /// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportSummary {
     /// The end of the log that was exported.
     pub tail: Tail,
     /// True if the file can be imported.
@@ -82,17 +82,17 @@ pub struct Exported {
 pub fn export(
     source: &mut dyn Source,
     chunks: &ChunkStore,
-    remains: &ForgottenSessions,
-    wanted: &Wanted,
+    forgotten_sessions: &ForgottenSessions,
+    wanted: &ExportRequest,
     spool: File,
     out: &mut dyn Write,
     progress: &mut dyn FnMut(&Progress),
-) -> Result<Exported, Error> {
+) -> Result<ExportSummary, Error> {
     let session = wanted.session.as_deref().map(|text| source.session(text)).transpose()?;
     let mut spool = Spool::new(spool, wanted.unredacted);
     // Both readings use the same set, even if a session is forgotten in between.
     let forgotten = if wanted.unredacted { BTreeSet::new() } else { source.forgotten()? };
-    let mut survey = Survey::new(Hiding { forgotten, unredacted: wanted.unredacted });
+    let mut survey = Survey::new(RecordRedaction { forgotten, unredacted: wanted.unredacted });
     let from = wanted.since.unwrap_or(Position(1)).max(Position(1));
     let end = source.tail()?;
     let mut tail = Tail { position: wanted.until.map_or(end.position, |until| until.min(end.position)), ..end };
@@ -102,7 +102,7 @@ pub fn export(
     survey.read(source, from, tail.position, session.as_ref(), progress)?;
     if wanted.conversations {
         for round in 1..=ROUNDS_MAX {
-            spool.bring_up(chunks, &survey.table(), &survey.notes, progress)?;
+            spool.update(chunks, &survey.table(), &survey.notes, progress)?;
             if spool.missing() == 0 || wanted.until.is_some() || round == ROUNDS_MAX {
                 break;
             }
@@ -117,7 +117,7 @@ pub fn export(
     let redacted = survey.redacted + spool.redacted();
     let is_all = session.is_none() && wanted.since.is_none() && wanted.until.is_none() && wanted.conversations;
     let whole = is_all && redacted == 0;
-    let mut written = Exported {
+    let mut written = ExportSummary {
         tail,
         whole,
         records: survey.records,
@@ -127,23 +127,23 @@ pub fn export(
         missing: spool.missing(),
         lost: spool.lost(NAMED_MAX),
     };
-    line(out, &Line::Header(Header { format: EXPORT_FORMAT, whole, tail }))?;
+    write_line(out, &Line::Header(Header { format: EXPORT_FORMAT, whole, tail }))?;
     let redacts = survey.redacted > 0;
     let (mut records, total) = (0, survey.records);
     source.records(from, tail.position, session.as_ref(), &mut |exact| {
         records += 1;
         report_progress(progress, "writing events", records, total);
-        let told = if redacts { survey.hiding.json(&exact)? } else { None };
-        let json = told.as_deref().map_or_else(|| json_of(&exact), Ok)?;
-        line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
+        let replacement = if redacts { survey.redaction.replacement(&exact)? } else { None };
+        let json = replacement.as_deref().map_or_else(|| json_of(&exact), Ok)?;
+        write_line(out, &Line::Record(Record { format: exact.bytes[0], json, chain: exact.chain }))
     })?;
     if records != total {
         return Err(Error::Changed { expected: total, found: records });
     }
-    spool.pour(out)?;
+    spool.write_to(out)?;
     if is_all {
-        match remains.by_session() {
-            Ok(all) => write_remains(out, all, &survey.table())?,
+        match forgotten_sessions.by_session() {
+            Ok(all) => write_forgotten(out, all, &survey.table())?,
             Err(error) => {
                 written.missing += 1;
                 written.lost.push(format!("what copies of forgotten sessions are known by cannot be read: {error}"));
@@ -151,16 +151,16 @@ pub fn export(
         }
     }
     let state_hash = survey.table().state_hash();
-    let Exported { items, redacted, .. } = written;
+    let ExportSummary { items, redacted, .. } = written;
     let state_version = table::VERSION;
-    line(out, &Line::End(End { tail, state_hash, state_version, records, items, redacted }))?;
+    write_line(out, &Line::End(End { tail, state_hash, state_version, records, items, redacted }))?;
     out.flush().map_err(Error::Write)?;
     written.lost.truncate(NAMED_MAX);
     Ok(written)
 }
 
 /// Writes the fingerprints of sessions that are forgotten at the exported end.
-fn write_remains(
+fn write_forgotten(
     out: &mut dyn Write,
     all: BTreeMap<SessionId, ForgottenSession>,
     table: &SessionTable,
@@ -168,7 +168,7 @@ fn write_remains(
     let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
     for (session, ForgottenSession { marks, copy_of }) in all.into_iter().filter(|(session, _)| is_forgotten(session)) {
         let marks = marks.into_iter().map(Mark).collect();
-        line(out, &Line::Forgotten { session, marks, copy_of })?;
+        write_line(out, &Line::Forgotten { session, marks, copy_of })?;
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ fn chain_at(source: &mut dyn Source, position: Position) -> Result<ChainHash, Er
     Ok(chain)
 }
 
-pub(super) fn line(out: &mut dyn Write, line: &Line<'_>) -> Result<(), Error> {
+pub(super) fn write_line(out: &mut dyn Write, line: &Line<'_>) -> Result<(), Error> {
     let mut text = write(line);
     text.push('\n');
     out.write_all(text.as_bytes()).map_err(Error::Write)
@@ -194,15 +194,15 @@ fn json_of(exact: &Exact) -> Result<&str, Error> {
 }
 
 /// What is removed from records.
-struct Hiding {
+struct RecordRedaction {
     /// Sessions whose group is removed.
     forgotten: BTreeSet<SessionId>,
     unredacted: bool,
 }
 
-impl Hiding {
+impl RecordRedaction {
     /// The replacement of a record; `None` if it is written as stored.
-    fn json(&self, exact: &Exact) -> Result<Option<String>, Error> {
+    fn replacement(&self, exact: &Exact) -> Result<Option<String>, Error> {
         let stored = json_of(exact)?;
         if self.unredacted {
             return Ok(None);
@@ -229,15 +229,15 @@ struct Survey {
     table: TableReader,
     /// Notes of closes in sessions that are not forgotten, and the words of existing memos.
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
-    hiding: Hiding,
+    redaction: RecordRedaction,
     records: u64,
     redacted: u64,
 }
 
 impl Survey {
-    fn new(hiding: Hiding) -> Self {
+    fn new(redaction: RecordRedaction) -> Self {
         let (fold, table) = TableFold::new();
-        Self { fold, table, notes: BTreeMap::new(), hiding, records: 0, redacted: 0 }
+        Self { fold, table, notes: BTreeMap::new(), redaction, records: 0, redacted: 0 }
     }
 
     fn read(
@@ -250,14 +250,14 @@ impl Survey {
     ) -> Result<(), Error> {
         source.records(from, to, session, &mut |exact| {
             report_progress(progress, "reading events", exact.position.0, to.0);
-            self.take(&exact)
+            self.add(&exact)
         })?;
         self.fold.publish(Tail::default());
         Ok(())
     }
 
-    fn take(&mut self, exact: &Exact) -> Result<(), Error> {
-        let redacted = self.hiding.json(exact)?;
+    fn add(&mut self, exact: &Exact) -> Result<(), Error> {
+        let redacted = self.redaction.replacement(exact)?;
         self.records += 1;
         self.redacted += u64::from(redacted.is_some());
         let decoded = match redacted {
@@ -267,7 +267,7 @@ impl Survey {
         };
         let record = decoded.map_err(|_| Error::NoLine { position: exact.position })?;
         self.fold.apply(&record);
-        note_notes(&mut self.notes, &record);
+        track_notes(&mut self.notes, &record);
         Ok(())
     }
 
@@ -277,7 +277,7 @@ impl Survey {
 }
 
 /// Tracks the notes that events name (of closes, answers of models, and memos), by the id of their folder.
-pub(crate) fn note_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
+pub(crate) fn track_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
     if let Some(uuid) = record.stream.memo_uuid() {
         match schema::memo::decode(&record.kind, record.v, &record.data) {
             Ok(memo::Event::Added(memo) | memo::Event::Replaced(memo) | memo::Event::Redacted(memo)) => {

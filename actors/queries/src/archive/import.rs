@@ -16,8 +16,8 @@ use baton_events::projection::table;
 use baton_events::schema::export::End;
 use baton_protocol::Progress;
 
-use self::home_builder::{Building, Taking};
-use super::import_lines::Incoming;
+use self::home_builder::{HomeBuilder, LineError};
+use super::import_lines::ImportLines;
 use super::{ImportError, Refusal, report_progress};
 use baton_base::durable;
 use baton_journal::Fold;
@@ -29,7 +29,7 @@ const ASIDE: &str = "import";
 
 /// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Built {
+pub struct ImportSummary {
     /// The end of the imported log.
     pub tail: Tail,
     /// Number of sessions.
@@ -53,7 +53,11 @@ pub fn clear(home: &Path) -> io::Result<()> {
 }
 
 /// Imports a whole export. The caller holds the lock of the home, and no daemon runs in it.
-pub fn import(home: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progress)) -> Result<Built, ImportError> {
+pub fn import(
+    home: &Path,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<ImportSummary, ImportError> {
     let aside = home.join(ASIDE);
     check_empty(home, aside.is_dir())?;
     let io = |what: &'static str, path: &Path| {
@@ -79,7 +83,7 @@ fn check_empty(home: &Path, interrupted: bool) -> Result<(), ImportError> {
     if first.is_some() || !matches!(reader.end(), Some(LogEnd::Whole)) {
         return Err(ImportError::NotEmpty { home: home.to_owned() });
     }
-    if let Some(folder) = kept(&home.join("log"))? {
+    if let Some(folder) = find_kept(&home.join("log"))? {
         return Err(ImportError::Kept { folder });
     }
     let blobs = home.join("blobs");
@@ -91,7 +95,7 @@ fn check_empty(home: &Path, interrupted: bool) -> Result<(), ImportError> {
 
 /// A folder in the log that an import would remove, although it may be the only copy: what was cut off, or put aside as
 /// broken.
-fn kept(log: &Path) -> Result<Option<PathBuf>, ImportError> {
+fn find_kept(log: &Path) -> Result<Option<PathBuf>, ImportError> {
     let failed = |source| ImportError::Io { what: "read", path: log.to_owned(), source };
     let entries = match fs::read_dir(log) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -107,23 +111,27 @@ fn kept(log: &Path) -> Result<Option<PathBuf>, ImportError> {
     Ok(None)
 }
 
-fn build(aside: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progress)) -> Result<Built, ImportError> {
+fn build(
+    aside: &Path,
+    input: &mut dyn BufRead,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<ImportSummary, ImportError> {
     let log = aside.join("log");
-    let mut incoming = Incoming::new(input);
-    let mut building = Building::begin(aside, &log)?;
+    let mut incoming = ImportLines::new(input);
+    let mut building = HomeBuilder::begin(aside, &log)?;
     let end = loop {
-        let taken = match incoming.next() {
-            Ok(Some(line)) => building.take(line),
+        let accepted = match incoming.next() {
+            Ok(Some(line)) => building.accept(line),
             Ok(None) => Err(Refusal::CutOff.into()),
             Err(refusal) => Err(refusal.into()),
         };
-        match taken {
+        match accepted {
             Ok(None) => report_progress(progress, "reading lines", incoming.number(), incoming.number() + 1),
             Ok(Some(end)) => break end,
-            Err(Taking::Refused(refusal)) => {
+            Err(LineError::Refused(refusal)) => {
                 return Err(ImportError::Refused { line: incoming.number(), refusal });
             }
-            Err(Taking::Failed(error)) => return Err(error),
+            Err(LineError::Failed(error)) => return Err(error),
         }
     };
     let line = incoming.number();
@@ -133,9 +141,9 @@ fn build(aside: &Path, input: &mut dyn BufRead, progress: &mut dyn FnMut(&Progre
         Ok(Some(_)) => return Err(refused(Refusal::Misplaced("there is a line after the last one"))),
         Err(refusal) => return Err(refused(refusal)),
     }
-    let built = building.finish(&end).map_err(|taking| match taking {
-        Taking::Refused(refusal) => refused(refusal),
-        Taking::Failed(error) => error,
+    let built = building.finish(&end).map_err(|error| match error {
+        LineError::Refused(refusal) => refused(refusal),
+        LineError::Failed(error) => error,
     })?;
     check_built(&log, &end)?;
     Ok(built)

@@ -9,13 +9,13 @@ use baton_store::chunks;
 const LINE_MAX_BYTES: usize = chunks::LINE_MAX_BYTES + 4096;
 
 /// Reader of lines.
-pub(super) struct Incoming<'a> {
+pub(super) struct ImportLines<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
     number: u64,
 }
 
-impl<'a> Incoming<'a> {
+impl<'a> ImportLines<'a> {
     pub(super) fn new(input: &'a mut dyn BufRead) -> Self {
         Self { input, line: Vec::new(), number: 0 }
     }
@@ -50,18 +50,18 @@ mod tests {
     #[test]
     fn lines_come_with_their_numbers_and_a_bound() {
         let mut input = &b"one\n\ntwo\n"[..];
-        let mut incoming = Incoming::new(&mut input);
+        let mut incoming = ImportLines::new(&mut input);
         for (number, expected) in [(1, Some("one")), (2, Some("")), (3, Some("two")), (4, None)] {
             assert_eq!(incoming.next().unwrap(), expected);
             assert_eq!(incoming.number(), number);
         }
         let mut cut = &b"one\ntw"[..];
-        let mut incoming = Incoming::new(&mut cut);
+        let mut incoming = ImportLines::new(&mut cut);
         assert!(incoming.next().is_ok());
         assert!(matches!(incoming.next(), Err(Refusal::CutOff)));
         let mut endless = std::io::BufReader::new(std::io::repeat(b'x'));
-        assert!(matches!(Incoming::new(&mut endless).next(), Err(Refusal::LongLine { .. })));
+        assert!(matches!(ImportLines::new(&mut endless).next(), Err(Refusal::LongLine { .. })));
         let mut binary = &b"\xff\n"[..];
-        assert!(matches!(Incoming::new(&mut binary).next(), Err(Refusal::NoText)));
+        assert!(matches!(ImportLines::new(&mut binary).next(), Err(Refusal::NoText)));
     }
 }

@@ -26,12 +26,12 @@ pub(super) struct Spool {
     /// Valid bytes in the file; what is behind them is overwritten.
     written: u64,
     unredacted: bool,
-    sessions: BTreeMap<SessionId, Kept>,
+    sessions: BTreeMap<SessionId, SpooledSession>,
 }
 
 /// The part of one session.
 #[derive(Default)]
-struct Kept {
+struct SpooledSession {
     manifest: Option<ManifestId>,
     notes: BTreeSet<ContentHash>,
     at: u64,
@@ -48,7 +48,7 @@ impl Spool {
 
     /// Reads what is new since the last call, and what could not be read then. Drops sessions that no longer have
     /// anything.
-    pub(super) fn bring_up(
+    pub(super) fn update(
         &mut self,
         store: &ChunkStore,
         table: &SessionTable,
@@ -71,10 +71,12 @@ impl Spool {
         self.sessions.retain(|id, _| wanted.contains_key(id));
         let total = wanted.len() as u64;
         for (done, (id, (manifest, notes))) in (1..).zip(wanted) {
-            let is_there = |kept: &Kept| kept.manifest == manifest && kept.notes == *notes && kept.lost.is_empty();
+            let is_there = |spooled: &SpooledSession| {
+                spooled.manifest == manifest && spooled.notes == *notes && spooled.lost.is_empty()
+            };
             if !self.sessions.get(id).is_some_and(is_there) {
-                let kept = self.session(store, id, manifest, notes)?;
-                self.sessions.insert(id.clone(), kept);
+                let spooled = self.session(store, id, manifest, notes)?;
+                self.sessions.insert(id.clone(), spooled);
             }
             report_progress(progress, "reading conversations", done, total);
         }
@@ -87,42 +89,48 @@ impl Spool {
         id: &SessionId,
         manifest: Option<ManifestId>,
         notes: &BTreeSet<ContentHash>,
-    ) -> Result<Kept, Error> {
-        let mut kept = Kept { manifest, notes: notes.clone(), at: self.written, ..Kept::default() };
+    ) -> Result<SpooledSession, Error> {
+        let mut spooled =
+            SpooledSession { manifest, notes: notes.clone(), at: self.written, ..SpooledSession::default() };
         if let Some(manifest) = manifest {
             match self.conversation(store, id, &manifest) {
-                Ok((items, redacted)) => (kept.items, kept.redacted) = (items, redacted),
-                Err(Broken::Conversation(error)) => {
+                Ok((items, redacted)) => (spooled.items, spooled.redacted) = (items, redacted),
+                Err(SpoolError::Conversation(error)) => {
                     // A partial conversation is dropped.
-                    self.rewind(kept.at)?;
+                    self.rewind(spooled.at)?;
                     self.put_missing(id, manifest)?;
-                    kept.lost.push(error.to_string());
+                    spooled.lost.push(error.to_string());
                 }
-                Err(Broken::Spool(error)) => return Err(error),
+                Err(SpoolError::Spool(error)) => return Err(error),
             }
         }
         for note in notes {
             match store.note(id, note) {
                 Ok(text) => {
                     let redacted = if self.unredacted { (&*text).into() } else { redacted(id, &text) };
-                    kept.redacted += u64::from(redacted != text);
+                    spooled.redacted += u64::from(redacted != text);
                     let text = redacted.into_owned();
                     self.put(&Line::Note { session: id.clone(), id: *note, text })?;
                 }
                 Err(error) => {
                     self.put_missing(id, *note)?;
-                    kept.lost.push(error.to_string());
+                    spooled.lost.push(error.to_string());
                 }
             }
         }
-        kept.bytes = self.written - kept.at;
-        Ok(kept)
+        spooled.bytes = self.written - spooled.at;
+        Ok(spooled)
     }
 
     /// Writes the items of a conversation. Returns how many there are, and how many of them were redacted.
-    fn conversation(&mut self, store: &ChunkStore, id: &SessionId, name: &ManifestId) -> Result<(u64, u64), Broken> {
+    fn conversation(
+        &mut self,
+        store: &ChunkStore,
+        id: &SessionId,
+        name: &ManifestId,
+    ) -> Result<(u64, u64), SpoolError> {
         let damaged = |what: String| {
-            Broken::Conversation(chunks::Error::Damaged {
+            SpoolError::Conversation(chunks::Error::Damaged {
                 path: store.folder_of(id).join(format!("{name}.json")),
                 what,
             })
@@ -169,13 +177,13 @@ impl Spool {
     }
 
     /// Writes all conversations, by session.
-    pub(super) fn pour(mut self, out: &mut dyn Write) -> Result<(), Error> {
+    pub(super) fn write_to(mut self, out: &mut dyn Write) -> Result<(), Error> {
         self.out.flush().map_err(Error::Spool)?;
         let mut file = self.out.into_inner().map_err(|error| Error::Spool(error.into_error()))?;
         let mut block = vec![0; 256 * 1024];
-        for kept in self.sessions.values() {
-            file.seek(SeekFrom::Start(kept.at)).map_err(Error::Spool)?;
-            let mut left = (&mut file).take(kept.bytes);
+        for spooled in self.sessions.values() {
+            file.seek(SeekFrom::Start(spooled.at)).map_err(Error::Spool)?;
+            let mut left = (&mut file).take(spooled.bytes);
             loop {
                 match left.read(&mut block).map_err(Error::Spool)? {
                     0 if left.limit() > 0 => return Err(Error::Spool(io::ErrorKind::UnexpectedEof.into())),
@@ -192,38 +200,38 @@ impl Spool {
     }
 
     pub(super) fn items(&self) -> u64 {
-        self.sessions.values().map(|kept| kept.items).sum()
+        self.sessions.values().map(|spooled| spooled.items).sum()
     }
 
     pub(super) fn redacted(&self) -> u64 {
-        self.sessions.values().map(|kept| kept.redacted).sum()
+        self.sessions.values().map(|spooled| spooled.redacted).sum()
     }
 
     pub(super) fn missing(&self) -> u64 {
-        self.sessions.values().map(|kept| kept.lost.len() as u64).sum()
+        self.sessions.values().map(|spooled| spooled.lost.len() as u64).sum()
     }
 
     /// The first few losses.
     pub(super) fn lost(&self, few: usize) -> Vec<String> {
-        self.sessions.values().flat_map(|kept| &kept.lost).take(few).cloned().collect()
+        self.sessions.values().flat_map(|spooled| &spooled.lost).take(few).cloned().collect()
     }
 }
 
 /// Why a conversation was not buffered.
-enum Broken {
+enum SpoolError {
     /// The conversation cannot be read.
     Conversation(chunks::Error),
     /// The buffer cannot be written.
     Spool(Error),
 }
 
-impl From<chunks::Error> for Broken {
+impl From<chunks::Error> for SpoolError {
     fn from(error: chunks::Error) -> Self {
         Self::Conversation(error)
     }
 }
 
-impl From<Error> for Broken {
+impl From<Error> for SpoolError {
     fn from(error: Error) -> Self {
         Self::Spool(error)
     }

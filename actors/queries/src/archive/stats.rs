@@ -13,12 +13,12 @@ use baton_store::disk_usage;
 
 /// Reads the whole log of a home whose lock the caller holds. If the log cannot be read to its end, returns the
 /// statistics up to there, and the error.
-pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
-    let mut told = LogStats { disk: disk_usage::add_up(home), ..LogStats::default() };
-    told.bytes = told.disk.segments;
+pub fn read_stats(home: &Path) -> (LogStats, Option<Error>) {
+    let mut stats = LogStats { disk: disk_usage::add_up(home), ..LogStats::default() };
+    stats.bytes = stats.disk.segments;
     let mut reader = match OfflineReader::open(&home.join("log")) {
         Ok(reader) => reader,
-        Err(error) => return (LogStats { problem: Some(error.to_string()), ..told }, Some(error)),
+        Err(error) => return (LogStats { problem: Some(error.to_string()), ..stats }, Some(error)),
     };
     let (mut fold, table) = TableFold::new();
     let broken = loop {
@@ -29,8 +29,8 @@ pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
         }
     };
     fold.publish(reader.tail());
-    told.segments = reader.segments();
-    told.problem = match (&broken, reader.end()) {
+    stats.segments = reader.segments();
+    stats.problem = match (&broken, reader.end()) {
         (Some(error), _) => Some(error.to_string()),
         (None, Some(End::Torn { segment, offset, bytes })) => Some(format!(
             "{bytes} bytes at the end of {} (from byte {offset}) are no whole record; the next start of the daemon cuts them off \
@@ -39,16 +39,16 @@ pub fn stats(home: &Path) -> (LogStats, Option<Error>) {
         )),
         (None, _) => None,
     };
-    fill(&mut told, reader.tail(), &table.now());
-    (told, broken)
+    fill_from_table(&mut stats, reader.tail(), &table.now());
+    (stats, broken)
 }
 
 /// Fills in the statistics of a table that has folded everything up to `tail`.
-pub(crate) fn fill(told: &mut LogStats, tail: Tail, table: &SessionTable) {
-    told.position = tail.position.0;
-    told.events = tail.position.0;
-    told.chain = tail.chain.to_string();
-    told.state_hash = table.state_hash().to_string();
-    told.sessions = table.len() as u64;
-    told.unreadable = table.skipped();
+pub(crate) fn fill_from_table(stats: &mut LogStats, tail: Tail, table: &SessionTable) {
+    stats.position = tail.position.0;
+    stats.events = tail.position.0;
+    stats.chain = tail.chain.to_string();
+    stats.state_hash = table.state_hash().to_string();
+    stats.sessions = table.len() as u64;
+    stats.unreadable = table.skipped();
 }

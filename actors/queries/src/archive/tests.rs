@@ -72,20 +72,20 @@ impl Home {
         home
     }
 
-    fn export(&self, wanted: &Wanted) -> (Result<Exported, Error>, String) {
+    fn export(&self, wanted: &ExportRequest) -> (Result<ExportSummary, Error>, String) {
         let mut out = Vec::new();
         let exported = self.export_to(wanted, &mut out);
         (exported, String::from_utf8(out).unwrap())
     }
 
-    fn export_to(&self, wanted: &Wanted, out: &mut Vec<u8>) -> Result<Exported, Error> {
+    fn export_to(&self, wanted: &ExportRequest, out: &mut Vec<u8>) -> Result<ExportSummary, Error> {
         let mut source = Offline::open(self.path())?;
         let chunks = ChunkStore::in_folder(self.path().join("blobs"));
         let (remains, spool) = (self.remains(), tempfile::tempfile().unwrap());
         export(&mut source, &chunks, &remains, wanted, spool, out, &mut |_: &Progress| {})
     }
 
-    fn import(&self, file: &str) -> Result<Built, ImportError> {
+    fn import(&self, file: &str) -> Result<ImportSummary, ImportError> {
         import(self.path(), &mut BufReader::new(file.as_bytes()), &mut |_| {})
     }
 
@@ -101,8 +101,8 @@ fn id(text: &str) -> SessionId {
     SessionId::new(text).unwrap()
 }
 
-fn everything() -> Wanted {
-    Wanted { session: None, since: None, until: None, conversations: true, unredacted: false }
+fn everything() -> ExportRequest {
+    ExportRequest { session: None, since: None, until: None, conversations: true, unredacted: false }
 }
 
 fn discovered(path: &str) -> Vec<Event> {
@@ -148,7 +148,7 @@ fn a_home_comes_back_to_the_byte() {
     assert_eq!((built.tail, built.sessions, built.conversations), (exported.tail, 2, 1));
     assert_eq!((built.items, built.missing, built.unknown), (2, 1, 0));
     assert_eq!(copy.export(&everything()).1, file);
-    let (own, other) = (stats(home.path()).0, stats(copy.path()).0);
+    let (own, other) = (read_stats(home.path()).0, read_stats(copy.path()).0);
     assert_eq!((&own.state_hash, &own.chain, own.position), (&other.state_hash, &other.chain, other.position));
     let imported = ImportBoundary::read(&copy.path().join("log")).unwrap();
     assert_eq!(imported.position(), exported.tail.position);
@@ -178,7 +178,7 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     assert_eq!((come.copied_by(&id("x"), [9].into_iter()), come.original_of(&id("d"))), (None, Some(id("c"))));
     assert_eq!(copy.export(&everything()).1, file);
     // A partial export contains none of it.
-    let session = Wanted { session: Some("c".to_owned()), ..everything() };
+    let session = ExportRequest { session: Some("c".to_owned()), ..everything() };
     assert!(!home.export(&session).1.contains("\"forgotten\":["));
 
     let line = file.lines().find(|line| line.contains("\"forgotten\":[\"")).unwrap();
@@ -250,7 +250,7 @@ fn an_import_that_was_interrupted_is_begun_anew() {
                 if moved == Some(part) { home.path().join(part) } else { home.path().join("import").join(part) };
             copy(&whole.path().join(part), &target);
         }
-        assert_eq!(stats(home.path()).0.events, 0, "{what}: no half home");
+        assert_eq!(read_stats(home.path()).0.events, 0, "{what}: no half home");
         home.import(&file).unwrap();
         assert_eq!(home.export(&everything()).1, file, "{what}");
         assert!(!home.path().join("import").exists());
@@ -427,17 +427,17 @@ fn what_looks_like_a_secret_is_redacted_counted_and_not_for_import() {
     assert!(!file.contains(SECRET), "{file}");
     assert!(matches!(Home::new().import(&file), Err(ImportError::Refused { line: 1, refusal: Refusal::Filtered })));
 
-    let (exported, file) = home.export(&Wanted { unredacted: true, ..everything() });
+    let (exported, file) = home.export(&ExportRequest { unredacted: true, ..everything() });
     assert!(exported.unwrap().whole && file.contains(SECRET));
     let copy = Home::new();
     copy.import(&file).unwrap();
-    assert_eq!(stats(copy.path()).0.state_hash, stats(home.path()).0.state_hash);
+    assert_eq!(read_stats(copy.path()).0.state_hash, read_stats(home.path()).0.state_hash);
 }
 
 #[test]
 fn a_part_is_what_was_asked_for_and_says_so() {
     let home = Home::usual();
-    let check = |wanted: Wanted, records: u64, conversations: u64| {
+    let check = |wanted: ExportRequest, records: u64, conversations: u64| {
         let (exported, file) = home.export(&wanted);
         let exported = exported.unwrap();
         assert_eq!((exported.records, exported.conversations), (records, conversations), "{wanted:?}: {file}");
@@ -447,14 +447,14 @@ fn a_part_is_what_was_asked_for_and_says_so() {
         let line = full.lines().nth(usize::try_from(chain_at).unwrap()).unwrap();
         assert!(line.contains(&exported.tail.chain.to_string()), "the chain is the log's at {chain_at}");
     };
-    check(Wanted { session: Some("a".into()), ..everything() }, 4, 1);
-    check(Wanted { since: Some(Position(5)), ..everything() }, 3, 1);
-    check(Wanted { until: Some(Position(4)), ..everything() }, 4, 1);
-    check(Wanted { until: Some(Position(1)), ..everything() }, 1, 0);
-    check(Wanted { since: Some(Position(2)), until: Some(Position(2)), ..everything() }, 1, 1);
-    check(Wanted { conversations: false, ..everything() }, 7, 0);
-    check(Wanted { since: Some(Position(99)), ..everything() }, 0, 0);
-    let (unknown, _) = home.export(&Wanted { session: Some("c".into()), ..everything() });
+    check(ExportRequest { session: Some("a".into()), ..everything() }, 4, 1);
+    check(ExportRequest { since: Some(Position(5)), ..everything() }, 3, 1);
+    check(ExportRequest { until: Some(Position(4)), ..everything() }, 4, 1);
+    check(ExportRequest { until: Some(Position(1)), ..everything() }, 1, 0);
+    check(ExportRequest { since: Some(Position(2)), until: Some(Position(2)), ..everything() }, 1, 1);
+    check(ExportRequest { conversations: false, ..everything() }, 7, 0);
+    check(ExportRequest { since: Some(Position(99)), ..everything() }, 0, 0);
+    let (unknown, _) = home.export(&ExportRequest { session: Some("c".into()), ..everything() });
     assert!(matches!(unknown, Err(Error::NoSession(_))), "{unknown:?}");
 }
 

@@ -111,7 +111,7 @@ fn notes(services: &Services, overview: &Overview, id: &SessionId, state: &State
     }
     if state.phase == Phase::Forgotten {
         notes.push(format!("it is forgotten: nothing of it is read or kept; `baton forget --undo {id}` lifts that"));
-        let original = services.remains.original_of(id);
+        let original = services.forgotten_sessions.original_of(id);
         notes.extend(
             original.map(|of| format!("it is a copy of a forgotten session, {of}, and was forgotten for that")),
         );

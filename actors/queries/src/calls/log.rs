@@ -33,11 +33,11 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
         let disk = baton_store::disk_usage::add_up(&services.home);
-        let live_bytes = Some(disk_usage::measure(&services.home, &services.measured()).live_bytes());
+        let live_bytes = Some(disk_usage::measure(&services.home, &services.measured_parts()).live_bytes());
         let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);
         let mut stats = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
-        archive::fill(&mut stats, Tail { position, chain }, &table);
+        archive::fill_from_table(&mut stats, Tail { position, chain }, &table);
         Ok::<_, ReadError>(stats)
     });
     let stats = reading.await.map_err(|error| internal("reading the log broke", error))?;

@@ -108,13 +108,13 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
         what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
         fix: "please report it with the lines of `daemon.log`".to_owned(),
     }));
-    problems.extend(services.remains.problem().map(|why| answer::Problem {
+    problems.extend(services.forgotten_sessions.problem().map(|why| answer::Problem {
         what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
         fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
     }));
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
-    problems.extend(services.exporting.describe().map(lasting));
+    problems.extend(services.session_states_condition.describe().map(lasting));
     let counting = services.clone();
     let older = tokio::task::spawn_blocking(move || reindex::of_older_filter(&counting));
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
@@ -141,17 +141,18 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
         what: format!("notes of {} could not be reached", several(vault.to_remove, "forgotten session")),
         fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
     }));
-    let redacting = services.redacting.told();
+    let redacting = services.redacting.progress();
     problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| answer::Problem {
         what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
         fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
     }));
-    problems.extend(services.redacting.left(&table).map(|what| answer::Problem {
+    problems.extend(services.redacting.failures(&table).map(|what| answer::Problem {
         what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
         fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
     }));
     let problems = bounded(problems);
-    let storage = services.scale.weigh(&services.home, &services.measured(), limits::WEIGHING).await;
+    let storage =
+        services.disk_usage.measure_cached(&services.home, &services.measured_parts(), limits::WEIGHING).await;
     let listed = roots(services, &overview).await;
     let pending = progress.pending();
     let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);

@@ -29,7 +29,7 @@ use crate::client::{ClientRef, failure};
 use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
-use crate::transcript_peek::Kept;
+use crate::transcript_peek::EpisodeItems;
 use crate::{SESSIONS_NAMED, Services, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
@@ -157,7 +157,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
 fn judge(new: Vec<StaleSession>, project: Option<&str>, settings: &Settings, looking: &ScanProgress) -> Vec<Candidate> {
     let judge = |wanted: StaleSession| {
         let file = wanted.file.clone().filter(|file| stale::may_read_all(settings, None, file))?;
-        let glance = transcript_peek::head(&file).unwrap_or_default();
+        let glance = transcript_peek::summarise_head(&file).unwrap_or_default();
         let state = transcript_peek::as_state(&glance);
         let is_in = project.is_none_or(|project| visibility::is_in(&state, project));
         let (subagent, parent) = match &file.kind {
@@ -286,13 +286,13 @@ impl Pricing {
 fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Abridged> {
     let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
     if let (Some(file), false) = (&work.wanted.file, owed)
-        && transcript_peek::beyond(state, file).is_some_and(|glance| glance.conversation == 0)
+        && transcript_peek::summarise_unread(state, file).is_some_and(|glance| glance.conversation == 0)
     {
         // Only records outside of the conversation were added.
         return None;
     }
-    let mut kept = Kept::default();
-    let read = work.file.as_ref().and_then(|file| Some((file, transcript_peek::whole(file, &mut kept)?)));
+    let mut kept = EpisodeItems::default();
+    let read = work.file.as_ref().and_then(|file| Some((file, transcript_peek::read_whole(file, &mut kept)?)));
     let Some((file, glance)) = read else {
         failed(sum, &work.wanted.id);
         return None;

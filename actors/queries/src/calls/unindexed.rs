@@ -12,7 +12,7 @@ use crate::client::{ClientRef, failure};
 use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
-use crate::transcript_peek::Glance;
+use crate::transcript_peek::TranscriptSummary;
 use crate::{Services, resolve};
 
 /// Bytes of transcripts that are read in full; of the rest only the heads are read, and their messages are not counted.
@@ -48,10 +48,10 @@ pub(crate) async fn unindexed(
             let glance = wanted.file.as_ref().and_then(|file| {
                 let unread = file.stat.size.saturating_sub(row.map_or(0, |row| row.state.read.offset));
                 if unread > left {
-                    return row.is_none().then(|| transcript_peek::head(file)).flatten().map(Looked::Head);
+                    return row.is_none().then(|| transcript_peek::summarise_head(file)).flatten().map(Looked::Head);
                 }
                 left -= unread;
-                transcript_peek::beyond(row.map(|row| &row.state), file).map(Looked::All)
+                transcript_peek::summarise_unread(row.map(|row| &row.state), file).map(Looked::All)
             });
             Some((wanted, glance))
         };
@@ -114,22 +114,22 @@ pub(crate) async fn unindexed(
 
 /// How much of a file was read.
 enum Looked {
-    All(Glance),
-    Head(Glance),
+    All(TranscriptSummary),
+    Head(TranscriptSummary),
 }
 
 impl Looked {
-    fn glance(&self) -> &Glance {
+    fn glance(&self) -> &TranscriptSummary {
         match self {
             Self::All(glance) | Self::Head(glance) => glance,
         }
     }
 
     /// The messages of a head are not reported, because they are incomplete.
-    fn into_glance(self) -> Glance {
+    fn into_glance(self) -> TranscriptSummary {
         match self {
             Self::All(glance) => glance,
-            Self::Head(glance) => Glance { messages: 0, last_at: None, ..glance },
+            Self::Head(glance) => TranscriptSummary { messages: 0, last_at: None, ..glance },
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{QueryError, internal};
 use crate::Services;
 use crate::client::{ClientRef, failure};
 use crate::verify;
-use crate::verify::Open;
+use crate::verify::OpenHome;
 use baton_tracking::indexer;
 
 /// Progress of long work, and whether a client still waits for it.
@@ -55,9 +55,9 @@ pub(crate) async fn verify(
         )
         .into());
     };
-    let open = Open {
+    let open = OpenHome {
         home: services.home.clone(),
-        made_of: indexer::Options {
+        source: indexer::Options {
             journal: services.journal.clone(),
             table: services.table.clone(),
             settings: services.settings.clone(),
@@ -74,7 +74,7 @@ pub(crate) async fn verify(
     let working = under.clone();
     let work = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        verify::of_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
+        verify::verify_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
     });
     let verified = with_kinds_of_progress(services, client, || under.progress(), work).await;
     drop(given_up_with);

@@ -11,7 +11,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::Phase;
 use tokio::time::timeout;
 
-use super::{Later, MarkV1, Redacting, refused};
+use super::{MarkV1, Redacting, Retry, refused};
 use crate::Services;
 use baton_tracking::indexer::redacting::{Error, of_disk};
 
@@ -25,37 +25,37 @@ const STAND_BACK: Duration = Duration::from_secs(5);
 impl Redacting {
     /// Checks every session and memo, and redacts those whose text changes. Returns those to be retried, and the last
     /// id.
-    pub(super) async fn look_at_all(&self, services: &Arc<Services>) -> (Vec<Later>, Option<String>) {
-        let mark = self.shown().mark.clone();
+    pub(super) async fn check_all(&self, services: &Arc<Services>) -> (Vec<Retry>, Option<String>) {
+        let mark = self.state().mark.clone();
         let mut waiting = waiting(&mark, &services.table.now());
         let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
         while !waiting.is_empty() {
-            let looked = self.look_at_some(services, waiting).await;
-            waiting = looked.rest;
-            for id in looked.clean {
-                self.shown().mark.left.remove(id.as_str());
+            let turn = self.check_some(services, waiting).await;
+            waiting = turn.rest;
+            for id in turn.clean {
+                self.state().mark.left.remove(id.as_str());
             }
-            for id in looked.changing {
-                later.extend(self.attempt(services, Later { id, why: String::new(), asked: None }).await);
+            for id in turn.changing {
+                later.extend(self.attempt(services, Retry { id, why: String::new(), asked: None }).await);
             }
-            for (id, error) in looked.failed {
-                later.extend(self.judge(Later { id, why: String::new(), asked: None }, Err(error)));
+            for (id, error) in turn.failed {
+                later.extend(self.record_outcome(Retry { id, why: String::new(), asked: None }, Err(error)));
             }
-            let mut shown = self.shown();
-            shown.done = shown.total.saturating_sub((waiting.len() + later.len()) as u64);
-            drop(shown);
-            last = looked.last.map(|id| id.to_string()).max(last);
+            let mut state = self.state();
+            state.done = state.total.saturating_sub((waiting.len() + later.len()) as u64);
+            drop(state);
+            last = turn.last.map(|id| id.to_string()).max(last);
             // The position is not stored while some wait for a retry, because a kill would skip them.
             if later.is_empty() && noted.elapsed() >= NOTED {
                 noted = Instant::now();
-                self.note(|mark| mark.after.clone_from(&last));
+                self.update_mark(|mark| mark.after.clone_from(&last));
             }
         }
         (later, last)
     }
 
     /// Checks as many as fit into one turn.
-    async fn look_at_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> Looked {
+    async fn check_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> TurnResult {
         let mut asked = services.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
         let room = services.throttle.wait_for_background().await;
@@ -64,9 +64,9 @@ impl Redacting {
         let looking = tokio::task::spawn_blocking(move || {
             let _room = room;
             let begun = Instant::now();
-            let mut looked = Looked { rest: waiting, ..Looked::default() };
+            let mut turn = TurnResult { rest: waiting, ..TurnResult::default() };
             while begun.elapsed() < TURN
-                && let Some(id) = looked.rest.pop_front()
+                && let Some(id) = turn.rest.pop_front()
             {
                 let look = || match memo::uuid_of_key(id.as_str()) {
                     Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
@@ -74,26 +74,26 @@ impl Redacting {
                 };
                 let broke = |_| Err(Error::Refused("looking at it broke".to_owned()));
                 match catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke) {
-                    Ok(true) => looked.changing.push(id.clone()),
-                    Ok(false) => looked.clean.push(id.clone()),
-                    Err(error) => looked.failed.push((id.clone(), error)),
+                    Ok(true) => turn.changing.push(id.clone()),
+                    Ok(false) => turn.clean.push(id.clone()),
+                    Err(error) => turn.failed.push((id.clone(), error)),
                 }
-                looked.last = Some(id);
+                turn.last = Some(id);
             }
-            looked
+            turn
         });
         // If checking one panics, the pass continues after it.
         looking.await.unwrap_or_else(|error| {
             let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
             let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
-            Looked { rest, failed, last: first, ..Looked::default() }
+            TurnResult { rest, failed, last: first, ..TurnResult::default() }
         })
     }
 }
 
 /// The result of one turn.
 #[derive(Default)]
-struct Looked {
+struct TurnResult {
     rest: VecDeque<SessionId>,
     clean: Vec<SessionId>,
     changing: Vec<SessionId>,

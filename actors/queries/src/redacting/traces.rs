@@ -10,7 +10,7 @@ use baton_conversation::record::SessionId;
 use baton_events::session::Phase;
 use baton_redaction::redact;
 
-use super::{Redacting, named};
+use super::{Redacting, join_first};
 use crate::Services;
 use crate::session_states_file;
 use baton_base::project::is_directory;
@@ -27,8 +27,8 @@ impl Redacting {
     /// failing step does not stop the others.
     pub(super) async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
         let table = services.table.now();
-        let changed: Vec<SessionId> = match self.shown() {
-            shown if shown.has_traces => shown.changed.iter().cloned().collect(),
+        let changed: Vec<SessionId> = match self.state() {
+            state if state.has_traces => state.changed.iter().cloned().collect(),
             _ => return Ok(()),
         };
         let mut problems: Vec<String> =
@@ -61,18 +61,17 @@ impl Redacting {
         if !sessions.is_empty() {
             match services.scribe.forget(&sessions).await {
                 Ok(theirs) => {
-                    let telling =
-                        move || theirs.into_iter().filter(|note| tells_secrets(note)).collect::<BTreeSet<_>>();
+                    let telling = move || theirs.into_iter().filter(|note| has_secrets(note)).collect::<BTreeSet<_>>();
                     let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
-                    self.note(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
+                    self.update_mark(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
                 }
                 Err(problem) => problems.push(problem),
             }
         }
-        match named(problems.into_iter()) {
+        match join_first(problems.into_iter()) {
             Some(problem) => Err(problem),
             None => {
-                self.shown().has_traces = false;
+                self.state().has_traces = false;
                 Ok(())
             }
         }
@@ -80,7 +79,7 @@ impl Redacting {
 }
 
 /// Returns true if a note contains text that would be redacted, or cannot be read. Blocks for a short read.
-pub(super) fn tells_secrets(note: &str) -> bool {
+pub(super) fn has_secrets(note: &str) -> bool {
     let note = Path::new(note);
     // A vault may be on a network share that does not answer.
     let is_there = note.parent().and_then(Path::to_str).is_some_and(is_directory);

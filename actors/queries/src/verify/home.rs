@@ -15,7 +15,7 @@ use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::session::Event;
 use baton_protocol::answer;
 
-use super::{Folding, GoOn, Report, conversations, made_of, memory, open_copy, scratch};
+use super::{Folding, GoOn, Report, conversations, create_scratch, index_options, memory, open_copy};
 use baton_base::lock::HomeLock;
 use baton_base::transcript_file;
 use baton_journal::session_stream;
@@ -25,14 +25,14 @@ use baton_store::chunks::ChunkStore;
 
 /// Verifies the files of a home whose lock is held. `quick` leaves the memory out. Needs temporary disk space for
 /// copies of the index and the memory. Blocks.
-pub fn of_home(
+pub fn verify_home(
     home: &Path,
     _lock: &HomeLock,
     now: Timestamp,
     quick: bool,
     go_on: &mut GoOn<'_>,
 ) -> io::Result<answer::Verify> {
-    let (log, scratch) = (home.join("log"), scratch(home)?);
+    let (log, scratch) = (home.join("log"), create_scratch(home)?);
     let copy = scratch.0.join("log");
     copy_folder(&log.join("sled"), &copy.join("sled"))?;
     let mut report = Report::begin(false);
@@ -67,7 +67,7 @@ pub fn of_home(
 /// check.
 pub(crate) fn index_beyond(home: &Path, tail: Tail) -> Option<verify::Finding> {
     let index = home.join("log/sled");
-    let scratch = index.is_dir().then(|| scratch(home))?.ok()?;
+    let scratch = index.is_dir().then(|| create_scratch(home))?.ok()?;
     let copy = scratch.0.join("sled");
     copy_folder(&index, &copy).ok()?;
     verify::index_surplus(&copy, tail)
@@ -99,7 +99,7 @@ fn compare(
         Err("it has not followed the log to its end; `baton daemon` brings it there".to_owned())
     } else {
         let live = memory::Live::Copied(opened.store.searcher());
-        memory::verify(&made_of(journal.clone(), table, chunks), &live, &scratch.join("memory"), report, go_on)
+        memory::verify(&index_options(journal.clone(), table, chunks), &live, &scratch.join("memory"), report, go_on)
     };
     journal.close();
     compared

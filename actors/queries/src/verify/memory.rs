@@ -42,7 +42,7 @@ impl Live<'_> {
 
 /// Compares the two. `Err` says why that was not possible.
 pub(super) fn verify(
-    made_of: &indexer::Options,
+    source: &indexer::Options,
     live: &Live<'_>,
     folder: &Path,
     report: &mut Report,
@@ -51,11 +51,11 @@ pub(super) fn verify(
     let indexer = match live {
         Live::Running(indexer) => (*indexer).clone(),
         // A handle whose actor is never started.
-        Live::Copied(_) => indexer::Handle::new(made_of.chunks.clone()),
+        Live::Copied(_) => indexer::Handle::new(source.chunks.clone()),
     };
-    let rebuilt = Rebuilt::begin(made_of, &indexer, folder)?;
+    let rebuilt = Rebuilt::begin(source, &indexer, folder)?;
     for _ in 0..TRIES {
-        let at = made_of.journal.tail().position;
+        let at = source.journal.tail().position;
         let Some(fresh) = rebuilt.at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))? else {
             report.is_going_on = false;
             return Ok(());
@@ -63,7 +63,7 @@ pub(super) fn verify(
         let in_use = live.at(at)?;
         // Only one of the two may have applied an event that came meanwhile.
         if let Some(in_use) = in_use
-            && made_of.journal.tail().position == at
+            && source.journal.tail().position == at
         {
             let digests = |memory: &Searcher| memory.session_digests().map_err(|error| error.to_string());
             compare(&digests(&in_use)?, &digests(&fresh)?, report);

@@ -13,8 +13,8 @@ use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, read};
 use baton_events::session::Phase;
 
-use super::Built;
-use crate::archive::export::note_notes;
+use super::ImportSummary;
+use crate::archive::export::track_notes;
 use crate::archive::{ImportError, Refusal};
 use baton_config::import_boundary::ImportBoundary;
 use baton_journal::Fold;
@@ -26,20 +26,20 @@ use baton_store::forgotten;
 use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
 
 /// Why a line was not accepted.
-pub(super) enum Taking {
+pub(super) enum LineError {
     /// The line is not valid.
     Refused(Refusal),
     /// An operation on this machine failed.
     Failed(ImportError),
 }
 
-impl From<Refusal> for Taking {
+impl From<Refusal> for LineError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<baton_store::chunks::Error> for Taking {
+impl From<baton_store::chunks::Error> for LineError {
     fn from(error: baton_store::chunks::Error) -> Self {
         match error {
             error @ baton_store::chunks::Error::Io { .. } => Self::Failed(ImportError::Chunks(error)),
@@ -53,7 +53,7 @@ impl From<baton_store::chunks::Error> for Taking {
     }
 }
 
-impl From<refill::Error> for Taking {
+impl From<refill::Error> for LineError {
     fn from(error: refill::Error) -> Self {
         match error {
             refill::Error::Io(source) => Self::Failed(ImportError::Log(source)),
@@ -63,7 +63,7 @@ impl From<refill::Error> for Taking {
 }
 
 /// A home under construction.
-pub(super) struct Building {
+pub(super) struct HomeBuilder {
     aside: PathBuf,
     refill: Option<Refill>,
     chunks: ChunkStore,
@@ -74,9 +74,9 @@ pub(super) struct Building {
     notes: BTreeMap<SessionId, BTreeSet<ContentHash>>,
     /// Known once all records were read.
     expected: Option<Expected>,
-    open: Option<Open>,
-    remains: BTreeMap<SessionId, ForgottenSession>,
-    built: Built,
+    open: Option<OpenConversation>,
+    forgotten_sessions: BTreeMap<SessionId, ForgottenSession>,
+    built: ImportSummary,
 }
 
 /// What the events name and what has not been read yet.
@@ -87,7 +87,7 @@ struct Expected {
 }
 
 /// The conversation that is being read.
-struct Open {
+struct OpenConversation {
     session: SessionId,
     chunks: std::vec::IntoIter<ChunkRef>,
     chunk: Option<ChunkRef>,
@@ -95,7 +95,7 @@ struct Open {
     lines: Vec<u8>,
 }
 
-impl Building {
+impl HomeBuilder {
     pub(super) fn begin(aside: &Path, log: &Path) -> Result<Self, ImportError> {
         let refill = Refill::begin(log).map_err(|error| match error {
             refill::Error::Io(source) => ImportError::Io { what: "create", path: log.to_owned(), source },
@@ -114,24 +114,24 @@ impl Building {
             notes: BTreeMap::new(),
             expected: None,
             open: None,
-            remains: BTreeMap::new(),
-            built: Built::default(),
+            forgotten_sessions: BTreeMap::new(),
+            built: ImportSummary::default(),
         })
     }
 
     /// Accepts a line; returns the last line.
-    pub(super) fn take(&mut self, line: &str) -> Result<Option<End>, Taking> {
+    pub(super) fn accept(&mut self, line: &str) -> Result<Option<End>, LineError> {
         let line = read(line).map_err(|error| Refusal::NoLine(error.to_string()))?;
         if self.header.is_none() {
-            return self.begin_with(line).map(|()| None);
+            return self.accept_header(line).map(|()| None);
         }
         match line {
             Line::Header(_) => {
                 return Err(Refusal::Misplaced("it contains a second header: are these two files in one?").into());
             }
-            Line::Record(record) => self.record(record.bytes(), record.chain)?,
+            Line::Record(record) => self.accept_record(record.bytes(), record.chain)?,
             Line::Manifest { session, id, content } => {
-                self.close()?;
+                self.close_conversation()?;
                 if self.expected()?.manifests.get(&session) != Some(&id) {
                     return Err(Refusal::Misplaced("no event names this conversation, or it came already").into());
                 }
@@ -139,19 +139,19 @@ impl Building {
                 self.expected()?.manifests.remove(&session);
                 self.built.conversations += 1;
                 let chunks = manifest.chunks.into_iter();
-                self.open = Some(Open { session, chunks, chunk: None, items: 0, lines: Vec::new() });
+                self.open = Some(OpenConversation { session, chunks, chunk: None, items: 0, lines: Vec::new() });
             }
-            Line::Chunk { session, name, items, bytes } => self.chunk(&session, name, items, bytes)?,
-            Line::Item(item) => self.item(item.get())?,
+            Line::Chunk { session, name, items, bytes } => self.accept_chunk(&session, name, items, bytes)?,
+            Line::Item(item) => self.accept_item(item.get())?,
             Line::Note { session, id, text } => {
-                self.close()?;
+                self.close_conversation()?;
                 if !self.expected()?.notes.remove(&(session.clone(), id)) {
                     return Err(Refusal::Misplaced("no event names this note, or it came already").into());
                 }
                 self.chunks.put_note_as(&session, &id, &text)?;
             }
             Line::Missing { session, id } => {
-                self.close()?;
+                self.close_conversation()?;
                 let expected = self.expected()?;
                 let is_manifest = expected.manifests.get(&session) == Some(&id);
                 if is_manifest {
@@ -162,19 +162,21 @@ impl Building {
                 self.built.missing += 1;
             }
             Line::Forgotten { session, marks, copy_of } => {
-                self.close()?;
+                self.close_conversation()?;
                 let row = self.expected()?.table.get(&session);
-                if row.is_none_or(|row| row.state.phase != Phase::Forgotten) || self.remains.contains_key(&session) {
+                if row.is_none_or(|row| row.state.phase != Phase::Forgotten)
+                    || self.forgotten_sessions.contains_key(&session)
+                {
                     return Err(Refusal::Misplaced("no event forgets this session, or it came already").into());
                 }
                 if marks.len() > forgotten::MARKS {
                     return Err(Refusal::Misplaced("it has more fingerprints than a session can have").into());
                 }
                 let marks = marks.into_iter().map(|mark| mark.0).collect();
-                self.remains.insert(session, ForgottenSession { marks, copy_of });
+                self.forgotten_sessions.insert(session, ForgottenSession { marks, copy_of });
             }
             Line::End(end) => {
-                self.close()?;
+                self.close_conversation()?;
                 return Ok(Some(end));
             }
             Line::Other => self.built.unknown += 1,
@@ -182,7 +184,7 @@ impl Building {
         Ok(None)
     }
 
-    fn begin_with(&mut self, line: Line<'_>) -> Result<(), Taking> {
+    fn accept_header(&mut self, line: Line<'_>) -> Result<(), LineError> {
         let Line::Header(header) = line else { return Err(Refusal::NoExport.into()) };
         if header.format > EXPORT_FORMAT {
             return Err(Refusal::Newer(format!("export format {}", header.format)).into());
@@ -197,7 +199,7 @@ impl Building {
         Ok(())
     }
 
-    fn record(&mut self, bytes: Vec<u8>, chain: baton_events::envelope::ChainHash) -> Result<(), Taking> {
+    fn accept_record(&mut self, bytes: Vec<u8>, chain: baton_events::envelope::ChainHash) -> Result<(), LineError> {
         let refill = match (&mut self.refill, &self.expected) {
             (Some(refill), None) => refill,
             _ => return Err(Refusal::Misplaced("events after conversations").into()),
@@ -209,12 +211,12 @@ impl Building {
         check_known(&record)?;
         self.records += 1;
         self.fold.apply(&record);
-        note_notes(&mut self.notes, &record);
+        track_notes(&mut self.notes, &record);
         Ok(())
     }
 
     /// What the events name. The first call closes the log.
-    fn expected(&mut self) -> Result<&mut Expected, Taking> {
+    fn expected(&mut self) -> Result<&mut Expected, LineError> {
         if self.expected.is_none() {
             let tail = match self.refill.take() {
                 Some(refill) => refill.finish()?,
@@ -237,7 +239,13 @@ impl Building {
         self.expected.as_mut().ok_or_else(|| Refusal::NoExport.into())
     }
 
-    fn chunk(&mut self, session: &SessionId, name: ContentHash, items: u64, bytes: u64) -> Result<(), Taking> {
+    fn accept_chunk(
+        &mut self,
+        session: &SessionId,
+        name: ContentHash,
+        items: u64,
+        bytes: u64,
+    ) -> Result<(), LineError> {
         self.close_chunk()?;
         let open = self.open.as_mut().filter(|open| open.session == *session);
         let open = open.ok_or(Refusal::Misplaced("it follows no manifest of its session"))?;
@@ -255,11 +263,11 @@ impl Building {
     }
 
     /// A chunk without items is complete at once.
-    fn close_empty(&mut self) -> Result<(), Taking> {
+    fn close_empty(&mut self) -> Result<(), LineError> {
         if self.open.as_ref().is_some_and(|open| open.items == 0) { self.close_chunk() } else { Ok(()) }
     }
 
-    fn item(&mut self, item: &str) -> Result<(), Taking> {
+    fn accept_item(&mut self, item: &str) -> Result<(), LineError> {
         let misplaced = Refusal::Misplaced("it follows no chunk with room for it");
         let open = self.open.as_mut().filter(|open| open.items > 0);
         let Some((open, chunk)) =
@@ -278,7 +286,7 @@ impl Building {
     }
 
     /// Stores a complete chunk.
-    fn close_chunk(&mut self) -> Result<(), Taking> {
+    fn close_chunk(&mut self) -> Result<(), LineError> {
         let Some(open) = &mut self.open else { return Ok(()) };
         if open.items > 0 {
             return Err(Refusal::Misplaced("items of the chunk before it are missing").into());
@@ -291,7 +299,7 @@ impl Building {
     }
 
     /// Ends the open conversation, if there is one.
-    fn close(&mut self) -> Result<(), Taking> {
+    fn close_conversation(&mut self) -> Result<(), LineError> {
         self.close_chunk()?;
         match self.open.take() {
             Some(open) if open.chunks.len() > 0 => {
@@ -302,7 +310,7 @@ impl Building {
     }
 
     /// Checks everything against the last line, and records where the log came from.
-    pub(super) fn finish(mut self, end: &End) -> Result<Built, Taking> {
+    pub(super) fn finish(mut self, end: &End) -> Result<ImportSummary, LineError> {
         let (records, items) = (self.records, self.built.items);
         self.expected()?;
         let tail = self.built.tail;
@@ -322,7 +330,7 @@ impl Building {
         let sessions = expected.table.len() as u64;
         let paths = expected.table.iter().filter_map(|(_, row)| Some(row.state.transcript.as_ref()?.path.clone()));
         let imported = ImportBoundary::new(tail, paths.collect());
-        for (what, said, is) in [
+        for (what, stated, actual) in [
             ("position", end.tail.position.to_string(), tail.position.to_string()),
             ("chain", end.tail.chain.to_string(), tail.chain.to_string()),
             ("state_hash", end.state_hash.to_string(), state_hash.to_string()),
@@ -330,15 +338,17 @@ impl Building {
             ("items", end.items.to_string(), items.to_string()),
             ("redacted", end.redacted.to_string(), 0.to_string()),
         ] {
-            if said != is {
-                return Err(Refusal::Ends(format!("its {what} is {said}, but the lines before it have {is}")).into());
+            if stated != actual {
+                return Err(
+                    Refusal::Ends(format!("its {what} is {stated}, but the lines before it have {actual}")).into()
+                );
             }
         }
         let log = self.aside.join("log");
-        let failed = |source| Taking::Failed(ImportError::Log(source));
+        let failed = |source| LineError::Failed(ImportError::Log(source));
         imported.write(&log).map_err(failed)?;
-        ForgottenSessions::open(&log).keep_all(std::mem::take(&mut self.remains)).map_err(failed)?;
-        Ok(Built { sessions, ..self.built })
+        ForgottenSessions::open(&log).keep_all(std::mem::take(&mut self.forgotten_sessions)).map_err(failed)?;
+        Ok(ImportSummary { sessions, ..self.built })
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result
     let (services, targets) = (services.clone(), targets.to_vec());
     let keeping = tokio::task::spawn_blocking(move || {
         let kept = targets.iter().map(|target| (target.id.clone(), forgotten::select_marks(&marks(&services, target))));
-        services.remains.keep(kept.collect())
+        services.forgotten_sessions.keep(kept.collect())
     });
     keeping.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
@@ -24,7 +24,7 @@ pub(super) async fn keep(services: &Arc<Services>, targets: &[Target]) -> Result
 /// Removes the fingerprints of sessions that are no longer forgotten.
 pub(super) async fn lift(services: &Arc<Services>, sessions: Vec<SessionId>) -> Result<(), String> {
     let services = services.clone();
-    let lifting = tokio::task::spawn_blocking(move || services.remains.lift(&sessions));
+    let lifting = tokio::task::spawn_blocking(move || services.forgotten_sessions.lift(&sessions));
     lifting.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 

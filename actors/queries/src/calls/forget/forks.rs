@@ -91,7 +91,7 @@ pub(super) async fn add_related(
             }
             let mut shared: BTreeMap<usize, u64> = BTreeMap::new();
             let mut seen = Records::default();
-            let _ = transcript_peek::whole(&file, &mut seen);
+            let _ = transcript_peek::read_whole(&file, &mut seen);
             for record in &seen.0 {
                 if let Some(number) = records.get(record) {
                     *shared.entry(*number).or_default() += 1;
@@ -135,7 +135,7 @@ fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BT
     let file = source.file.clone().or_else(|| state.and_then(|state| transcript_peek::file_of(&source.id, state)));
     let mut records = Records::default();
     if let Some(file) = file {
-        let _ = transcript_peek::whole(&file, &mut records);
+        let _ = transcript_peek::read_whole(&file, &mut records);
     }
     records.0
 }

@@ -184,10 +184,11 @@ async fn find_in_range(
 
 /// Reads the head of an unknown transcript, which does not give the last conversation; all of it if `before` depends on
 /// that. A file that was not modified since `before` cannot be younger. Blocks for disk reads.
-fn read_as_needed(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::Glance> {
+fn read_as_needed(file: &FileSeen, before: Option<Timestamp>) -> Option<transcript_peek::TranscriptSummary> {
     match before {
-        Some(before) if file.stat.modified() >= before => transcript_peek::beyond(None, file),
-        _ => transcript_peek::head(file).map(|head| transcript_peek::Glance { last_at: None, ..head }),
+        Some(before) if file.stat.modified() >= before => transcript_peek::summarise_unread(None, file),
+        _ => transcript_peek::summarise_head(file)
+            .map(|head| transcript_peek::TranscriptSummary { last_at: None, ..head }),
     }
 }
 
