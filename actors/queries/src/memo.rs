@@ -36,7 +36,7 @@ pub(super) enum Error {
 
 /// The memo, deleted or not, that a text names: a uuid, with or without the key's prefix, or a prefix of one that fits
 /// no other memo.
-pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
+pub(super) fn find(table: &SessionTable, text: &str) -> Option<Uuid> {
     let bare = text.strip_prefix(KEY).unwrap_or(text);
     if let Ok(uuid) = Uuid::try_parse(bare) {
         return table.memo_row(uuid).map(|_| uuid);
@@ -58,9 +58,9 @@ pub(super) fn named(table: &SessionTable, text: &str) -> Option<Uuid> {
 }
 
 /// The memo that a text names, if it may be shown.
-pub(super) fn meant(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
+pub(super) fn find_visible(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
     let (table, settings) = (services.table.now(), services.settings.now());
-    let uuid = named(&table, text)?;
+    let uuid = find(&table, text)?;
     let (_, memo) = table.memo(uuid)?;
     (!visibility::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }

@@ -28,15 +28,15 @@ const COMPARED_CHARS: usize = 200;
 
 /// The requested session: the named one, else the caller's own, else the only one of its directory. Fails if the
 /// caller's session was left for an unknown successor, or is not known.
-pub(super) async fn meant(
+pub(super) async fn requested_session(
     services: &Arc<Services>,
     named: Option<&str>,
     caller: &Caller,
 ) -> Result<SessionId, Failure> {
     if let Some(text) = named {
-        return session(services, text).await;
+        return find_session(services, text).await;
     }
-    let own = own(&services.table.now(), caller);
+    let own = own_session(&services.table.now(), caller);
     let left = own.as_ref().filter(|id| lineage::is_left(&services.table.now(), id, caller.since));
     if let Some(id) = left {
         lazy::check_transcripts(services).await;
@@ -44,10 +44,17 @@ pub(super) async fn meant(
         let begun = |id: &SessionId| services.hooks.place(id);
         let (table, now) = (services.table.now(), services.clock.now());
         let why = "was left for another";
-        return Err(directory::instead_of(&table, &settings, &begun, now, (id, why), caller.directory.as_deref()));
+        return Err(directory::not_this_session(
+            &table,
+            &settings,
+            &begun,
+            now,
+            (id, why),
+            caller.directory.as_deref(),
+        ));
     }
     if let Some(id) = &own
-        && let Some(known) = exact(services, id).await?
+        && let Some(known) = find_exact(services, id).await?
     {
         return Ok(known);
     }
@@ -57,35 +64,35 @@ pub(super) async fn meant(
             let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
             let begun = |id: &SessionId| services.hooks.place(id);
             let why = "asks and is not known";
-            Err(directory::instead_of(&table, &settings, &begun, now, (&id, why), Some(directory)))
+            Err(directory::not_this_session(&table, &settings, &begun, now, (&id, why), Some(directory)))
         }
         (Some(directory), None) => {
             lazy::check_transcripts(services).await;
             let settings = services.settings.now();
             let begun = |id: &SessionId| services.hooks.place(id);
-            directory::only(&services.table.now(), &settings, &begun, services.clock.now(), directory)
+            directory::only_session(&services.table.now(), &settings, &begun, services.clock.now(), directory)
         }
-        (None, Some(id)) => Err(unknown(&services.table.now(), id.as_str())),
+        (None, Some(id)) => Err(unknown_session(&services.table.now(), id.as_str())),
         (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
     }
 }
 
 /// The session that the caller works in, from its environment at its start and from later hooks. It need not be known.
-pub(super) fn own(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
+pub(super) fn own_session(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
     let session = SessionId::new(caller.agent_session.as_deref()?)?;
     Some(lineage::now(table, session, caller.since))
 }
 
 /// The session with this id, if it is known after a look at every folder; a session that has just begun may be known
 /// from hooks only. Fails if it is known but must not be read or shown.
-async fn exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
+async fn find_exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
     if !is_read(services, id) {
-        look_for(services, |file| file.session == *id).await;
+        discover(services, |file| file.session == *id).await;
     }
     if services.table.now().get(id).is_some() {
-        return visible(services, id.clone()).map(Some);
+        return check_visible(services, id.clone()).map(Some);
     }
-    match undiscovered(services, id.as_str()).await {
+    match find_undiscovered(services, id.as_str()).await {
         Ok(Some(file)) if file.session == *id => Err(not_read(services, &file)),
         _ => Ok(None),
     }
@@ -98,34 +105,34 @@ fn is_read(services: &Services, id: &SessionId) -> bool {
 
 /// The session that a text names: an id, or a prefix that fits only one. If none is known, every folder is checked
 /// first, because the session may have begun a moment ago.
-pub(super) async fn session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
+pub(super) async fn find_session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
     let found = by_text(&services.table.now(), text);
     match found {
-        Ok(Some(id)) if is_read(services, &id) => return visible(services, id),
+        Ok(Some(id)) if is_read(services, &id) => return check_visible(services, id),
         Ok(None) if is_too_short(text) => {
-            look_for(services, |file| file.session.as_str() == text).await;
+            discover(services, |file| file.session.as_str() == text).await;
             return match by_text(&services.table.now(), text) {
-                Ok(Some(id)) => visible(services, id),
+                Ok(Some(id)) => check_visible(services, id),
                 _ => Err(too_short(&services.table.now(), text)),
             };
         }
         Ok(_) => {}
         Err(several) => return Err(ambiguous::refusal(services, text, several).await),
     }
-    look_for(services, |file| file.session.as_str().starts_with(text)).await;
+    discover(services, |file| file.session.as_str().starts_with(text)).await;
     match by_text(&services.table.now(), text) {
-        Ok(Some(id)) => return visible(services, id),
+        Ok(Some(id)) => return check_visible(services, id),
         Ok(None) => {}
         Err(several) => return Err(ambiguous::refusal(services, text, several).await),
     }
-    match undiscovered(services, text).await? {
+    match find_undiscovered(services, text).await? {
         Some(file) => Err(not_read(services, &file)),
-        None => Err(unknown(&services.table.now(), text)),
+        None => Err(unknown_session(&services.table.now(), text)),
     }
 }
 
 /// The non-empty transcript of a session that is known from hooks only.
-pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
+pub(super) async fn transcript_of_unseen(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
     let found = services.watcher.find(id.as_str()).await?;
     let of_it = found.into_iter().filter(|file| file.session == *id && file.stat.size > 0);
     // The same session may have two files; the first is read.
@@ -133,7 +140,7 @@ pub(super) async fn transcript(services: &Services, id: &SessionId) -> Result<Op
 }
 
 /// Checks every folder and has the fitting sessions read.
-async fn look_for(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
+async fn discover(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
     let Ok(grown) = services.watcher.refresh().await else { return };
     let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
     others.extend(meant.split_off(meant.len().min(SESSIONS_NAMED)));
@@ -167,7 +174,7 @@ fn failing(services: &Services, id: &SessionId) -> Option<String> {
 }
 
 /// The transcript of a session that was not discovered because its project is not tracked.
-pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
+pub(super) async fn find_undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -192,7 +199,7 @@ pub(super) async fn undiscovered(services: &Services, text: &str) -> Result<Opti
 }
 
 /// Refuses sessions of excluded projects.
-fn visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
+fn check_visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
     match stop_of(services, &id) {
         Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
             Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
@@ -208,7 +215,7 @@ pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
 }
 
 /// Fails if the text is a prefix of several known sessions.
-pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
+pub(super) async fn check_unambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
     let found = by_text(&services.table.now(), text);
     match found {
         Err(several) => Err(ambiguous::refusal(services, text, several).await),
@@ -217,7 +224,7 @@ pub(super) async fn not_ambiguous(services: &Arc<Services>, text: &str) -> Resul
 }
 
 /// The one known session that a text names, without looking for new ones.
-pub(super) fn among(table: &SessionTable, text: &str) -> Option<SessionId> {
+pub(super) fn known_session(table: &SessionTable, text: &str) -> Option<SessionId> {
     by_text(table, text).ok().flatten()
 }
 
@@ -227,7 +234,7 @@ fn is_too_short(text: &str) -> bool {
 }
 
 fn too_short(table: &SessionTable, text: &str) -> Failure {
-    let message = unknown(table, text).message;
+    let message = unknown_session(table, text).message;
     failure(code::NOT_FOUND, format!("{message}; give an id, or at least the first {START_CHARS} characters of one"))
 }
 
@@ -264,7 +271,7 @@ fn names(ids: &[&SessionId]) -> String {
 }
 
 /// The failure for an unknown session, with similar ids.
-pub(super) fn unknown(table: &SessionTable, text: &str) -> Failure {
+pub(super) fn unknown_session(table: &SessionTable, text: &str) -> Failure {
     let shared = |id: &SessionId| id.as_str().bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
     let mut near: Vec<&SessionId> = table.iter().map(|(id, _)| id).filter(|id| shared(id) >= 3).collect();
     near.sort_by_key(|id| std::cmp::Reverse(shared(id)));
@@ -288,7 +295,7 @@ fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&B
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.
 pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
-    named(projects(table, settings), text)
+    project_named(projects(table, settings), text)
 }
 
 /// The group and the project under which these sessions are found.
@@ -304,10 +311,10 @@ fn without_slash(text: &str) -> &str {
 /// Like [`project`], but includes projects whose sessions are all forgotten, for listings.
 pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     project(table, settings, text)
-        .or_else(|failure| named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
+        .or_else(|failure| project_named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
 }
 
-fn named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
+fn project_named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     let trimmed = without_slash(text);
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());

@@ -21,7 +21,7 @@ use baton_tracking::session::{CloseCall, Closed, Outcome};
 const COMMAND_ID_BYTES: usize = 128;
 
 pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, QueryError> {
-    let id = match resolve::meant(services, asked.session.as_deref(), &asked.caller).await {
+    let id = match resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await {
         Ok(id) => id,
         Err(failure) if failure.code == code::NOT_FOUND => {
             let message = failure.message;
@@ -30,7 +30,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         Err(failure) => return Err(failure.into()),
     };
     let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
-    let unread = if is_new { resolve::transcript(services, &id).await } else { Ok(None) };
+    let unread = if is_new { resolve::transcript_of_unseen(services, &id).await } else { Ok(None) };
     let nothing = match &unread {
         // Only its hook was called; its transcript is empty.
         Ok(None) if is_new => {
@@ -60,7 +60,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     // An agent that closes its own session has yet to write the answer to this call and its last words.
-    let by_self = resolve::own(&services.table.now(), &asked.caller).as_ref() == Some(&id);
+    let by_self = resolve::own_session(&services.table.now(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {

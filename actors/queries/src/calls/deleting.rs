@@ -8,7 +8,7 @@ use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{findable, refused, session_of, uuid, wiped};
+use super::memory::{not_recorded, parse_uuid, session_of, wait_findable, wipe_and_wait};
 use super::search::{FreshSearcher, prepare_searcher};
 use super::{QueryError, cause, internal};
 use crate::client::{ClientRef, failure};
@@ -22,11 +22,11 @@ const NAMED: usize = 8;
 
 /// Deletes an episode: a session's until its content changes, a memo for good, with its words.
 pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
-    let uuid = uuid(&asked.uuid)?;
+    let uuid = parse_uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
     if services.table.now().memo_row(uuid).is_some() {
-        let deleted = services.memos.delete(uuid, cause).await.map_err(|error| refused(&error))?;
-        let after = wiped(services, uuid, deleted.position).await.unwrap_or_default();
+        let deleted = services.memos.delete(uuid, cause).await.map_err(|error| not_recorded(&error))?;
+        let after = wipe_and_wait(services, uuid, deleted.position).await.unwrap_or_default();
         return Ok(answer::Deleted { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
     }
     let Some(session) = session_of(services, uuid) else { return Err(unknown(services, uuid).into()) };
@@ -42,7 +42,7 @@ pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Resu
         }
     }
     let position = services.table.now().position();
-    let after = findable(services, position).await.unwrap_or_default();
+    let after = wait_findable(services, position).await.unwrap_or_default();
     let message = format!(
         "Episode with UUID {uuid} deleted successfully: session {session} is found no more until it says something else{after}. \
          Its conversation stays stored: `baton forget --undo {session}`, a person's command, has it found again, `baton forget \
@@ -102,8 +102,8 @@ pub(crate) async fn clear(
         return Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: false }, false));
     }
     let cleared = services.memos.clear(&groups, cause(asked.command_id.as_deref())).await;
-    let position = cleared.map_err(|error| refused(&error))?;
-    let after = findable(services, position).await.unwrap_or_default();
+    let position = cleared.map_err(|error| not_recorded(&error))?;
+    let after = wait_findable(services, position).await.unwrap_or_default();
     let back = match groups.as_slice() {
         [group] => format!("--project={}", redact(group)),
         _ => "--all".to_owned(),

@@ -9,7 +9,7 @@ use baton_protocol::{AddTripletParams, EpisodeEntitiesParams, Failure, UuidParam
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::memory::{findable, group_of, refused, session_of, uuid, wiped};
+use super::memory::{group_of, not_recorded, parse_uuid, session_of, wait_findable, wipe_and_wait};
 use super::{QueryError, cause, internal};
 use crate::client::failure;
 use crate::family::facts::FactLookup;
@@ -26,22 +26,24 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
     let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
     let stated = baton_graph::memo(&words, Source::Triplet, &group, services.clock.now());
-    let Some(said) = stated.assertions.first().cloned() else {
+    let Some(assertion) = stated.assertions.first().cloned() else {
         return Err(failure(code::INVALID_PARAMS, "the names contain no text that can be stored").into());
     };
     let wanted = Wanted { uuid: None, source: Source::Triplet, group, reference_time: None, words };
     let cause = cause(asked.command_id.as_deref());
     // Stating a deleted fact again restores it. The restoration comes first, so that a crash in between loses nothing
     // acknowledged.
-    let lifted = services.memos.restore_fact(said.uuid, cause.clone()).await.map_err(|error| refused(&error))?;
-    let kept = services.memos.keep(wanted, cause).await.map_err(|error| refused(&error))?;
-    let after = findable(services, kept.position.max(lifted)).await.unwrap_or_default();
+    let lifted =
+        services.memos.restore_fact(assertion.uuid, cause.clone()).await.map_err(|error| not_recorded(&error))?;
+    let kept = services.memos.keep(wanted, cause).await.map_err(|error| not_recorded(&error))?;
+    let after = wait_findable(services, kept.position.max(lifted)).await.unwrap_or_default();
     let done = if kept.done == Done::Unchanged { "was there already" } else { "added" };
-    let looking = services.clone();
-    let found = look(services, move |searcher| {
-        let hidden = graph::hidden_now(&looking);
-        let fact = searcher.fact(said.uuid, &hidden)?;
-        let nodes = [said.source, said.target].into_iter().filter_map(|end| searcher.node(end, &hidden).transpose());
+    let services_then = services.clone();
+    let found = query_memory(services, move |searcher| {
+        let hidden = graph::hidden_now(&services_then);
+        let fact = searcher.fact(assertion.uuid, &hidden)?;
+        let nodes =
+            [assertion.source, assertion.target].into_iter().filter_map(|end| searcher.node(end, &hidden).transpose());
         Ok((fact, nodes.collect::<Result<Vec<_>, _>>()?))
     });
     let (fact, nodes) = found.await?;
@@ -60,22 +62,25 @@ pub(crate) async fn add(asked: AddTripletParams, services: &Arc<Services>) -> Re
 
 /// Returns one fact.
 pub(crate) async fn get(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Fact, QueryError> {
-    let uuid = uuid(&asked.uuid)?;
-    let looking = services.clone();
-    let fact = look(services, move |searcher| FactLookup::new(&looking, searcher.clone()).fact(uuid)).await?;
+    let uuid = parse_uuid(&asked.uuid)?;
+    let services_then = services.clone();
+    let fact =
+        query_memory(services, move |searcher| FactLookup::new(&services_then, searcher.clone()).fact(uuid)).await?;
     fact.map(graph::fact).ok_or_else(|| unknown(uuid).into())
 }
 
 /// Deletes a fact, and the triplets that state only this fact.
 pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
-    let uuid = uuid(&asked.uuid)?;
+    let uuid = parse_uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
-    let looking = services.clone();
-    let by = look(services, move |searcher| searcher.supporters(uuid, &graph::hidden_now(&looking))).await?;
+    let services_then = services.clone();
+    let by =
+        query_memory(services, move |searcher| searcher.supporters(uuid, &graph::hidden_now(&services_then))).await?;
     let is_deleted = services.table.now().home().state.deleted_facts.contains(&uuid);
     if !is_deleted {
-        let looking = services.clone();
-        let fact = look(services, move |searcher| FactLookup::new(&looking, searcher.clone()).fact(uuid)).await?;
+        let services_then = services.clone();
+        let fact = query_memory(services, move |searcher| FactLookup::new(&services_then, searcher.clone()).fact(uuid))
+            .await?;
         if fact.is_none() {
             return Err(unknown(uuid).into());
         }
@@ -88,8 +93,8 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
         let source = services.table.now().memo(memo).map(|(_, memo)| memo.source);
         match source {
             Some(Source::Triplet) => {
-                let deleted = services.memos.delete(memo, cause.clone()).await.map_err(|error| refused(&error))?;
-                after = wiped(services, memo, deleted.position).await.unwrap_or_default();
+                let deleted = services.memos.delete(memo, cause.clone()).await.map_err(|error| not_recorded(&error))?;
+                after = wipe_and_wait(services, memo, deleted.position).await.unwrap_or_default();
             }
             Some(_) => {
                 lasting = true;
@@ -99,7 +104,7 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
         }
     }
     // The last step: until it is recorded, a repeated call still finds the supporters.
-    services.memos.delete_fact(uuid, cause).await.map_err(|error| refused(&error))?;
+    services.memos.delete_fact(uuid, cause).await.map_err(|error| not_recorded(&error))?;
     let still = match notes.as_slice() {
         [] => String::new(),
         notes => format!(
@@ -120,38 +125,38 @@ pub(crate) async fn delete(asked: UuidParams, services: &Arc<Services>) -> Resul
 }
 
 /// Returns the entities and facts that these episodes support.
-pub(crate) async fn of_episodes(
+pub(crate) async fn episode_entities(
     asked: EpisodeEntitiesParams,
     services: &Arc<Services>,
 ) -> Result<answer::EpisodeEntities, QueryError> {
     let mut owners: Vec<SessionId> = Vec::new();
     for text in &asked.episode_uuids {
-        let uuid = uuid(text)?;
+        let uuid = parse_uuid(text)?;
         owners.push(owner(services, uuid)?);
     }
-    let looking = services.clone();
-    let said = look(services, move |searcher| {
-        let (hidden, lookup) = (graph::hidden_now(&looking), FactLookup::new(&looking, searcher.clone()));
-        let mut said = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
+    let services_then = services.clone();
+    let found = query_memory(services, move |searcher| {
+        let (hidden, lookup) = (graph::hidden_now(&services_then), FactLookup::new(&services_then, searcher.clone()));
+        let mut found = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
         for owner in &owners {
-            said.facts.extend(lookup.facts_of_session(owner, &hidden)?);
+            found.facts.extend(lookup.facts_of_session(owner, &hidden)?);
         }
-        said.facts.sort_by_key(|fact| fact.uuid);
-        said.facts.dedup_by_key(|fact| fact.uuid);
-        said.facts.sort_by_key(|fact| std::cmp::Reverse(fact.valid_at));
-        said.more |= said.facts.len() > MOST;
-        said.facts.truncate(MOST);
-        Ok(said)
+        found.facts.sort_by_key(|fact| fact.uuid);
+        found.facts.dedup_by_key(|fact| fact.uuid);
+        found.facts.sort_by_key(|fact| std::cmp::Reverse(fact.valid_at));
+        found.more |= found.facts.len() > MOST;
+        found.facts.truncate(MOST);
+        Ok(found)
     });
-    let said = said.await?;
-    let mut nodes: Vec<answer::Node> = said.nodes.into_iter().map(graph::node).collect();
-    let mut edges: Vec<answer::Edge> = said.facts.into_iter().map(edge).collect();
+    let found = found.await?;
+    let mut nodes: Vec<answer::Node> = found.nodes.into_iter().map(graph::node).collect();
+    let mut edges: Vec<answer::Edge> = found.facts.into_iter().map(edge).collect();
     let cut = page::fitting(&mut nodes) | page::fitting(&mut edges);
     let message = match nodes.is_empty() && edges.is_empty() {
         true => "No entities found".to_owned(),
         false => format!("Found {} nodes and {} edges", nodes.len(), edges.len()),
     };
-    Ok(answer::EpisodeEntities { message, nodes, edges, truncated: said.more || cut })
+    Ok(answer::EpisodeEntities { message, nodes, edges, truncated: found.more || cut })
 }
 
 /// The id under which the memory stores an episode.
@@ -191,13 +196,13 @@ fn edge(fact: Fact) -> answer::Edge {
 }
 
 /// Queries the memory in its present state, without deleted entries.
-async fn look<T: Send + 'static>(
+async fn query_memory<T: Send + 'static>(
     services: &Arc<Services>,
     ask: impl FnOnce(&Searcher) -> Result<T, baton_memory::Error> + Send + 'static,
 ) -> Result<T, QueryError> {
     let searcher = services.indexer.searcher().map_err(|_| crate::lazy::memory_unavailable(services))?;
     let searcher = searcher.without_facts(services.table.now().deleted_facts());
-    let looking = tokio::task::spawn_blocking(move || ask(&searcher));
-    let found = looking.await.map_err(|error| internal("the search broke", error))?;
+    let searching = tokio::task::spawn_blocking(move || ask(&searcher));
+    let found = searching.await.map_err(|error| internal("the search broke", error))?;
     Ok(found.map_err(|error| internal("the search failed", redact(&error.to_string())))?)
 }

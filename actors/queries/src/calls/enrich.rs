@@ -39,7 +39,7 @@ pub(crate) async fn enrich(
     let (chosen, by) = match asked.all {
         true => (all_to_enrich(services), By::All(allowance)),
         false => {
-            let id = resolve::meant(services, asked.session.as_deref(), &asked.caller).await?;
+            let id = resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await?;
             (vec![id], By::One(allowance))
         }
     };

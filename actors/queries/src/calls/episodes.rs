@@ -50,7 +50,7 @@ pub(crate) async fn episodes(
     let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
     for name in asked.uuids.iter().filter(|name| name.len() >= SHORT_ID_CHARS) {
-        resolve::not_ambiguous(services, name).await?;
+        resolve::check_unambiguous(services, name).await?;
     }
     let table = services.table.now();
     let settings = services.settings.now();

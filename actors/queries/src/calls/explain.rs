@@ -24,12 +24,12 @@ const EVENTS: usize = 500;
 const STEP: usize = 512;
 
 pub(crate) async fn explain(asked: &ExplainParams, services: &Arc<Services>) -> Result<answer::Explain, QueryError> {
-    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+    if let Some((uuid, added)) = memo::find_visible(services, &asked.session) {
         return of_memo(services, uuid, added, SequenceNumber(asked.after)).await;
     }
-    let id = resolve::session(services, &asked.session).await?;
+    let id = resolve::find_session(services, &asked.session).await?;
     let Some(row) = services.table.now().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
+        return Err(resolve::unknown_session(&services.table.now(), id.as_str()).into());
     };
     let overview = services.watcher.overview().await.unwrap_or_default();
     let (services, after) = (services.clone(), SequenceNumber(asked.after));

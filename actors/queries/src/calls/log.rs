@@ -46,7 +46,7 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
 
 pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, QueryError> {
     let session = match &asked.session {
-        Some(text) => Some(resolve::session(services, text).await?),
+        Some(text) => Some(resolve::find_session(services, text).await?),
         None => None,
     };
     let end = end_of(services, session.as_ref());

@@ -39,8 +39,8 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
         }
     };
     let now = services.clock.now();
-    let reference_time = asked.reference_time.as_deref().map(|text| moment(text, now)).transpose()?;
-    let uuid = asked.uuid.as_deref().map(self::uuid).transpose()?;
+    let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, now)).transpose()?;
+    let uuid = asked.uuid.as_deref().map(parse_uuid).transpose()?;
     if let Some(session) = uuid.and_then(|uuid| session_of(services, uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
         return Err(failure(code::INVALID_PARAMS, message).into());
@@ -56,8 +56,8 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
     let name = words.name.clone();
     let wanted = Wanted { uuid, source, group: group.clone(), reference_time, words };
     let kept =
-        services.memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| refused(&error))?;
-    let findable = findable(services, kept.position).await;
+        services.memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| not_recorded(&error))?;
+    let findable = wait_findable(services, kept.position).await;
     let (status, done) = match kept.done {
         Done::Added => ("added", "added"),
         Done::Replaced => ("replaced", "replaced what stood there"),
@@ -121,7 +121,7 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
 }
 
 /// Waits until searches cover a position. Returns a note for the answer if that takes too long.
-pub(super) async fn findable(services: &Services, position: Position) -> Option<String> {
+pub(super) async fn wait_findable(services: &Services, position: Position) -> Option<String> {
     if services.indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
     }
@@ -134,7 +134,7 @@ pub(super) async fn findable(services: &Services, position: Position) -> Option<
 }
 
 /// Waits until no file contains the words of a deleted note. Returns a note for the answer if that takes too long.
-pub(super) async fn wiped(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
+pub(super) async fn wipe_and_wait(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
     let wiped = tokio::time::timeout(FINDABLE, wipe_note(services, note, position)).await;
     let why = match wiped {
         Ok(wiped) => wiped.err()?,
@@ -152,21 +152,21 @@ pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conver
 }
 
 /// Parses a uuid.
-pub(super) fn uuid(text: &str) -> Result<Uuid, Failure> {
+pub(super) fn parse_uuid(text: &str) -> Result<Uuid, Failure> {
     let shown = || text.chars().take(60).collect::<String>();
     Uuid::try_parse(text.trim())
         .map_err(|_| failure(code::INVALID_PARAMS, format!("{:?} is not a uuid", redact(&shown()))))
 }
 
 /// Parses a time, in the grammar of queries.
-fn moment(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
     let wrong = || format!("{:?} is not a time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
     query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
 }
 
 /// Why a note was not recorded, and what to do.
-pub(super) fn refused(error: &baton_memos::Error) -> Failure {
+pub(super) fn not_recorded(error: &baton_memos::Error) -> Failure {
     match error {
         baton_memos::Error::Memo(_) => failure(code::NOT_FOUND, format!("{error}; get_episodes lists what there is")),
         baton_memos::Error::Home(_) | baton_memos::Error::Full(_) | baton_memos::Error::Gone => {
@@ -197,10 +197,10 @@ mod tests {
             ("14.3.2026", None),
             ("", None),
         ] {
-            assert_eq!(moment(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
+            assert_eq!(parse_time(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
         }
-        assert!(uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
-        let refused = uuid(&"x".repeat(9_000)).unwrap_err();
+        assert!(parse_uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
+        let refused = parse_uuid(&"x".repeat(9_000)).unwrap_err();
         assert!(refused.code == code::INVALID_PARAMS && refused.message.len() < 200, "{}", refused.message);
     }
 }

@@ -16,7 +16,7 @@ use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::stretch::{Stretch, Wanted};
+use self::stretch::{Stretch, StretchRequest};
 use super::{QueryError, internal};
 use crate::{Services, memo, page, resolve};
 use baton_tracking::indexer;
@@ -31,20 +31,20 @@ const TEXT_CHARS: usize = 20_000;
 const CONTEXT_MAX: u32 = 50;
 
 pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -> Result<answer::Messages, QueryError> {
-    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+    if let Some((uuid, added)) = memo::find_visible(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));
         return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
-    let id = resolve::session(services, &asked.session).await?;
+    let id = resolve::find_session(services, &asked.session).await?;
     let Some(row) = services.table.now().get(&id).cloned() else {
-        return Err(resolve::unknown(&services.table.now(), id.as_str()).into());
+        return Err(resolve::unknown_session(&services.table.now(), id.as_str()).into());
     };
     let services = services.clone();
     let limit = asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX));
     let wanted = match asked.around {
-        Some(line) => Wanted::Around(line, asked.context.min(CONTEXT_MAX) as usize),
-        None => Wanted::From(asked.from, limit),
+        Some(line) => StretchRequest::Around(line, asked.context.min(CONTEXT_MAX) as usize),
+        None => StretchRequest::From(asked.from, limit),
     };
     let read = tokio::task::spawn_blocking(move || {
         let Some(current) = row.state.episode.clone() else {
@@ -54,14 +54,15 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
             };
             return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
         };
-        let stretch = |episode: &EpisodeRef| Stretch::of(&Conversation::open(&services.chunks, &id, episode)?, wanted);
+        let stretch =
+            |episode: &EpisodeRef| Stretch::read(&Conversation::open(&services.chunks, &id, episode)?, wanted);
         let (current, stretch) = services
             .conversations
             .read(&id, current, stretch)
             .map_err(|error| internal("the conversation cannot be read", error))?;
         let ((messages, next), before, focus, note) = match wanted {
-            Wanted::From(..) => (page(&stretch, limit), None, None, None),
-            Wanted::Around(line, _) => {
+            StretchRequest::From(..) => (page(&stretch, limit), None, None, None),
+            StretchRequest::Around(line, _) => {
                 let Surroundings { messages, before, next, focus } = surroundings(&stretch);
                 ((messages, next), before, focus.map(|focus| focus as u64), outside_note(&stretch, line))
             }
@@ -259,8 +260,8 @@ mod tests {
 
     use super::*;
 
-    fn stretch(items: &[Item], wanted: Wanted) -> Stretch {
-        Stretch::of(&Conversation::Held(Arc::new(items.to_vec())), wanted).unwrap()
+    fn stretch(items: &[Item], wanted: StretchRequest) -> Stretch {
+        Stretch::read(&Conversation::Held(Arc::new(items.to_vec())), wanted).unwrap()
     }
 
     fn items(lines: &[(u64, usize)]) -> Vec<Item> {
@@ -289,7 +290,7 @@ mod tests {
             let items = items(lines);
             let (mut pages, mut from) = (Vec::new(), Some(0));
             while let Some(line) = from {
-                let (page, next) = page(&stretch(&items, Wanted::From(line, limit)), limit);
+                let (page, next) = page(&stretch(&items, StretchRequest::From(line, limit)), limit);
                 pages.push(page.iter().map(|message| message.line.to_string()).collect::<Vec<_>>().join(" "));
                 assert!(next.is_none_or(|next| next > line), "{lines:?}: it goes on");
                 from = next;
@@ -311,7 +312,7 @@ mod tests {
             (&[(1, 90_000), (2, 90_000), (3, 90_000), (4, 5)], 3, 2, "2 >3 4", Some(1), None),
         ] {
             let items = items(lines);
-            let listed = surroundings(&stretch(&items, Wanted::Around(line, context)));
+            let listed = surroundings(&stretch(&items, StretchRequest::Around(line, context)));
             let (around, focus) = ((listed.before, listed.next), listed.focus);
             let listed: Vec<String> = listed
                 .messages
@@ -322,7 +323,7 @@ mod tests {
             assert_eq!((listed.join(" ").as_str(), around), (expected, (before, next)), "{lines:?} {line}");
         }
         let items = items(&[(2, 5), (4, 5)]);
-        let all = stretch(&items, Wanted::Around(1, 1));
+        let all = stretch(&items, StretchRequest::Around(1, 1));
         assert_eq!(outside_note(&all, 1).as_deref(), Some("nothing is said before line 2"));
         assert_eq!(outside_note(&all, 3), None);
         assert_eq!(outside_note(&all, 9).as_deref(), Some("nothing is said behind line 4"));
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn a_very_long_text_is_cut_and_says_so() {
         let items = items(&[(1, TEXT_CHARS + 7)]);
-        let (listed, _) = page(&stretch(&items, Wanted::From(0, 1)), 1);
+        let (listed, _) = page(&stretch(&items, StretchRequest::From(0, 1)), 1);
         let part = &listed[0].parts[0];
         assert_eq!((part.text.as_ref().map(String::len), part.chars_left_out), (Some(TEXT_CHARS), Some(7)));
     }

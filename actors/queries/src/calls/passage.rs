@@ -44,7 +44,7 @@ pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> R
 fn named(services: &Services, text: &str) -> Option<SessionId> {
     let uuid: uuid::Uuid = text.parse().ok()?;
     let table = services.table.now();
-    if resolve::among(&table, text).is_some() {
+    if resolve::known_session(&table, text).is_some() {
         return None;
     }
     let of_it = |row: &Row| row.state.episode.as_ref().is_some_and(|it| it.uuid == uuid);

@@ -38,7 +38,7 @@ pub(crate) async fn reindex(
             {
                 let services = services.clone();
                 at_work.spawn(async move {
-                    let made = anew(&services, &id).await;
+                    let made = reindex_session(&services, &id).await;
                     (id, made)
                 });
             }
@@ -64,7 +64,7 @@ pub(crate) async fn reindex(
 async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, QueryError> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
-        let id = resolve::session(services, text).await?;
+        let id = resolve::find_session(services, text).await?;
         if !chosen.contains(&id) {
             chosen.push(id);
         }
@@ -86,7 +86,7 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
 }
 
 /// A job that already runs began before this call, so it is awaited first.
-async fn anew(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
+async fn reindex_session(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
     let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
     let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
     if is_under_way {
@@ -132,7 +132,7 @@ fn message(sum: &answer::Reindex) -> String {
 
 /// Number of episodes made by another filter whose transcript still exists; without it there is nothing to filter
 /// again. Looks at files.
-pub(super) fn of_older_filter(services: &Services) -> u64 {
+pub(super) fn count_older_filter(services: &Services) -> u64 {
     let (table, settings) = (services.table.now(), services.settings.now());
     // On a file system that hangs, each look would block a thread.
     let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();

@@ -112,7 +112,7 @@ fn not_indexed_note(services: &Services, pending: u64) -> Option<String> {
 /// The asking session, unless the question names it.
 pub(crate) fn asking_session(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
     let table = services.table.now();
-    let id = resolve::own(&table, caller)?;
+    let id = resolve::own_session(&table, caller)?;
     (!question.contains(table.short_id(&id))).then_some(id)
 }
 

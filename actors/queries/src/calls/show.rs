@@ -12,16 +12,16 @@ use crate::{Services, answers, memo, resolve, usage};
 use baton_store::model_answer::{current_answer, read_answer};
 
 pub(crate) async fn show(asked: &ShowParams, services: &Arc<Services>) -> Result<answer::Show, QueryError> {
-    if let Some((uuid, added)) = memo::meant(services, &asked.session) {
+    if let Some((uuid, added)) = memo::find_visible(services, &asked.session) {
         let services = services.clone();
         let read = tokio::task::spawn_blocking(move || memo::show(&services, uuid, &added)).await;
         let read = read.map_err(|error| internal("reading the memo broke", error))?;
         return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
-    let id = resolve::session(services, &asked.session).await?;
+    let id = resolve::find_session(services, &asked.session).await?;
     let table = services.table.now();
     let Some(row) = table.get(&id).cloned() else {
-        return Err(resolve::unknown(&table, id.as_str()).into());
+        return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
     let services = services.clone();
     // The row reads a note, the episode reads its conversation: both are files.

@@ -116,7 +116,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     problems.extend(services.indexer.not_storing().map(lasting));
     problems.extend(services.session_states_condition.describe().map(lasting));
     let counting = services.clone();
-    let older = tokio::task::spawn_blocking(move || reindex::of_older_filter(&counting));
+    let older = tokio::task::spawn_blocking(move || reindex::count_older_filter(&counting));
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));

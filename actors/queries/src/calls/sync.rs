@@ -135,15 +135,15 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
     let new: Vec<StaleSession> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
-    let looked = transcript_scan::scan(services, client, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
         for candidate in &mut candidates {
-            if !looking.next() {
+            if !scan_progress.next() {
                 return Vec::new();
             }
             let state = rows.get(&candidate.id).map(|row| &row.state);
             candidate.file = candidate.file.take().or_else(|| transcript_peek::file_of(&candidate.id, state?));
         }
-        candidates.extend(judge(new, project.as_deref(), &settings, looking));
+        candidates.extend(judge(new, project.as_deref(), &settings, scan_progress));
         candidates
     });
     let candidates = looked.await?;
@@ -154,7 +154,12 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
 }
 
 /// Files of unknown sessions, judged by their heads: those of the project that may be read. Blocks for disk reads.
-fn judge(new: Vec<StaleSession>, project: Option<&str>, settings: &Settings, looking: &ScanProgress) -> Vec<Candidate> {
+fn judge(
+    new: Vec<StaleSession>,
+    project: Option<&str>,
+    settings: &Settings,
+    scan_progress: &ScanProgress,
+) -> Vec<Candidate> {
     let judge = |wanted: StaleSession| {
         let file = wanted.file.clone().filter(|file| stale::may_read_all(settings, None, file))?;
         let glance = transcript_peek::summarise_head(&file).unwrap_or_default();
@@ -173,7 +178,7 @@ fn judge(new: Vec<StaleSession>, project: Option<&str>, settings: &Settings, loo
             file: Some(file),
         })
     };
-    new.into_iter().take_while(|_| looking.next()).filter_map(judge).collect()
+    new.into_iter().take_while(|_| scan_progress.next()).filter_map(judge).collect()
 }
 
 fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) -> Range {
@@ -216,17 +221,17 @@ async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> 
     let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
     let total = (range.work.len() + indexed.len()) as u64;
     let asking = services.clone();
-    let looked = transcript_scan::scan(services, client, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
         let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
-        let mut enriching = Pricing::of(&settings);
-        for work in range.work.into_iter().take_while(|_| looking.next()) {
+        let mut enriching = Pricing::new(&settings);
+        for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
             let row = table.get(&work.wanted.id);
-            let kept = look(&work, row.map(|row| &row.state), &mut sum);
+            let kept = preview_session(&work, row.map(|row| &row.state), &mut sum);
             if let Some(kept) = kept.filter(|_| !work.subagent) {
                 enriching.add(kept);
             }
         }
-        for id in indexed.into_iter().take_while(|_| looking.next()) {
+        for id in indexed.into_iter().take_while(|_| scan_progress.next()) {
             let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = Abridged::default();
@@ -235,7 +240,7 @@ async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> 
                 enriching.add(kept);
             }
         }
-        enriching.tell(&mut sum);
+        enriching.fill_in(&mut sum);
         sum
     });
     looked.await
@@ -253,7 +258,7 @@ struct Pricing {
 }
 
 impl Pricing {
-    fn of(settings: &Settings) -> Self {
+    fn new(settings: &Settings) -> Self {
         let llm = settings.llm.as_ref().or(settings.llm_off.as_ref());
         let is_local = llm.is_some_and(|llm| llm.endpoint.base_url.is_local());
         let model = llm.map_or(DEFAULT_MODEL, |llm| &llm.endpoint.model).to_owned();
@@ -273,7 +278,7 @@ impl Pricing {
         self.nanos = self.nanos.saturating_add(budget::estimate(self.price.as_ref(), read, written));
     }
 
-    fn tell(self, sum: &mut answer::Sync) {
+    fn fill_in(self, sum: &mut answer::Sync) {
         sum.would_enrich = self.sessions;
         sum.enrich_model = redact(&self.model).into_owned();
         // Without a known price there is no estimate, unless the model runs on this machine.
@@ -283,7 +288,7 @@ impl Pricing {
 }
 
 /// Adds one session to a preview, and returns what would be kept; `None` if it would not be indexed.
-fn look(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Abridged> {
+fn preview_session(work: &Work, state: Option<&State>, sum: &mut answer::Sync) -> Option<Abridged> {
     let owed = state.is_some_and(|state| state.unindexed > 0 || state.phase == Phase::Failed);
     if let (Some(file), false) = (&work.wanted.file, owed)
         && transcript_peek::summarise_unread(state, file).is_some_and(|glance| glance.conversation == 0)

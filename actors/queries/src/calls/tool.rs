@@ -97,7 +97,7 @@ impl Call<'_> {
             ToolId::AddTriplet => self.add_triplet().await,
             ToolId::GetEpisodeEntities => {
                 let asked = EpisodeEntitiesParams { episode_uuids: self.arguments.texts("episode_uuids") };
-                to_quoted_result(&edges::of_episodes(asked, self.services).await?)
+                to_quoted_result(&edges::episode_entities(asked, self.services).await?)
             }
             ToolId::GetEntityEdge => to_quoted_result(&edges::get(self.uuid(), self.services).await?),
             ToolId::DeleteEntityEdge => to_result(&edges::delete(self.uuid(), self.services).await?, true),
@@ -137,7 +137,8 @@ impl Call<'_> {
     }
 
     async fn explain(&self) -> Result<answer::ToolResult, QueryError> {
-        let id = resolve::meant(self.services, self.arguments.text("session_id").as_deref(), &self.caller).await?;
+        let id = resolve::requested_session(self.services, self.arguments.text("session_id").as_deref(), &self.caller)
+            .await?;
         let asked = ExplainParams { session: id.to_string(), after: 0 };
         let explained = explain::explain(&asked, self.services).await?;
         to_cut_result(&explained, "events", "`baton explain` tells all")
@@ -291,9 +292,9 @@ impl Call<'_> {
             let tracking = tracking::tracking(TrackingParams::default(), self.services).await?;
             return to_cut_result(&tracking, "sessions", "`baton session-tracking status` lists all");
         };
-        let id = resolve::session(self.services, &text).await?;
+        let id = resolve::find_session(self.services, &text).await?;
         let Some(row) = self.services.table.now().get(&id).cloned() else {
-            return Err(resolve::unknown(&self.services.table.now(), &text).into());
+            return Err(resolve::unknown_session(&self.services.table.now(), &text).into());
         };
         let services = self.services.clone();
         // The note is read from a file.

@@ -69,13 +69,13 @@ async fn meant(
     named: Option<&str>,
     caller: &Caller,
 ) -> Result<(SessionId, Option<FileSeen>), Failure> {
-    let found = resolve::meant(services, named, caller).await;
+    let found = resolve::requested_session(services, named, caller).await;
     let text = named.or(caller.agent_session.as_deref());
     match (found, text) {
         (Ok(id), _) => Ok((id, None)),
         // A switch may keep it from being read.
         (Err(failure), Some(text)) if failure.code == code::NOT_FOUND => {
-            match resolve::undiscovered(services, text).await? {
+            match resolve::find_undiscovered(services, text).await? {
                 Some(file) if services.table.now().get(&file.session).is_none() => {
                     Ok((file.session.clone(), Some(file)))
                 }

@@ -44,18 +44,18 @@ pub(super) async fn scan<T: Send + 'static>(
     total: u64,
     work: impl FnOnce(&ScanProgress) -> T + Send + 'static,
 ) -> Result<T, QueryError> {
-    let looking = Arc::new(ScanProgress::default());
-    let given_up_with = CancelOnDrop(looking.clone());
+    let scan_progress = Arc::new(ScanProgress::default());
+    let given_up_with = CancelOnDrop(scan_progress.clone());
     let working = async {
         let room = services.throttle.wait_to_scan().await;
-        let looking = looking.clone();
+        let scan_progress = scan_progress.clone();
         let working = tokio::task::spawn_blocking(move || {
             let _room = room;
-            work(&looking)
+            work(&scan_progress)
         });
         working.await
     };
-    let how_far = || (looking.done.load(Ordering::Relaxed).min(total), total);
+    let how_far = || (scan_progress.done.load(Ordering::Relaxed).min(total), total);
     let looked = with_progress(services, client, "looking at sessions", how_far, working).await;
     drop(given_up_with);
     Ok(looked?.map_err(|error| internal("reading transcripts broke", error))?)
@@ -109,10 +109,10 @@ mod tests {
 
     #[test]
     fn a_look_ends_with_whoever_waits_for_it() {
-        let looking = Arc::new(ScanProgress::default());
-        let waiting = CancelOnDrop(looking.clone());
-        assert!(looking.next() && looking.next());
+        let scan_progress = Arc::new(ScanProgress::default());
+        let waiting = CancelOnDrop(scan_progress.clone());
+        assert!(scan_progress.next() && scan_progress.next());
         drop(waiting);
-        assert!(!looking.next());
+        assert!(!scan_progress.next());
     }
 }

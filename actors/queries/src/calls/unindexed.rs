@@ -36,7 +36,7 @@ pub(crate) async fn unindexed(
     // One table for all, because sessions keep reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
     let total = wanted.len() as u64;
-    let looked = transcript_scan::scan(services, client, total, move |looking| {
+    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: StaleSession| {
@@ -55,7 +55,7 @@ pub(crate) async fn unindexed(
             });
             Some((wanted, glance))
         };
-        wanted.into_iter().take_while(|_| looking.next()).filter_map(&mut look).collect::<Vec<_>>()
+        wanted.into_iter().take_while(|_| scan_progress.next()).filter_map(&mut look).collect::<Vec<_>>()
     });
     let looked = looked.await?;
     let mut rows = Vec::new();

@@ -52,7 +52,7 @@ pub(crate) async fn compact(
 ) -> Result<answer::VaultCompact, QueryError> {
     check(services)?;
     let session = match &asked.session {
-        Some(text) => Some(resolve::session(services, text).await?),
+        Some(text) => Some(resolve::find_session(services, text).await?),
         None => None,
     };
     let progress = Progress::default();

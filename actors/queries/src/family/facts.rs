@@ -123,7 +123,7 @@ impl FactLookup {
         let words = query.text.split_whitespace().map(|word| word.strip_prefix("session_").unwrap_or(word));
         let words =
             words.filter(|word| word.len() >= ID_CHARS && word.contains(|letter: char| letter.is_ascii_digit()));
-        let named = words.take(NAMED_MAX).filter_map(|word| resolve::among(&self.table, word));
+        let named = words.take(NAMED_MAX).filter_map(|word| resolve::known_session(&self.table, word));
         Ok(center.into_iter().chain(named).collect())
     }
 

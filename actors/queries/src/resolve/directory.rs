@@ -31,7 +31,7 @@ struct Candidate<'a> {
 /// The only open session of a directory. Sessions in the directory itself take precedence over those elsewhere in its
 /// project, and sessions active within the inactivity timeout over others. `begun` returns the place that hooks
 /// reported for a session without a transcript. If several remain, the error lists them without any of their content.
-pub(super) fn only(
+pub(super) fn only_session(
     table: &SessionTable,
     settings: &Settings,
     begun: &dyn Fn(&SessionId) -> Option<Place>,
@@ -58,7 +58,7 @@ pub(super) fn only(
 
 /// The failure for a caller whose own session is not the requested one, with the reason: lists the open sessions of its
 /// directory.
-pub(super) fn instead_of(
+pub(super) fn not_this_session(
     table: &SessionTable,
     settings: &Settings,
     begun: &dyn Fn(&SessionId) -> Option<Place>,
@@ -175,7 +175,7 @@ mod tests {
                 let place = Place { cwd: "/p".to_owned(), project: "/p".to_owned() };
                 id.as_str().starts_with("new").then_some(place)
             };
-            let meant = only(&table, &Settings::default(), &begun, Timestamp(0), directory);
+            let meant = only_session(&table, &Settings::default(), &begun, Timestamp(0), directory);
             match expected {
                 Ok(id) => assert_eq!(meant.unwrap().as_str(), id, "{sessions:?}"),
                 Err(said) => {
@@ -217,7 +217,7 @@ mod tests {
         let (settings, left) = (Settings::default(), SessionId::new("a").unwrap());
         for (directory, named) in [(Some("/p"), true), (Some("/r"), false), (None, false)] {
             let meant = (&left, "was left for another");
-            let said = instead_of(&table, &settings, &|_| None, Timestamp(0), meant, directory).message;
+            let said = not_this_session(&table, &settings, &|_| None, Timestamp(0), meant, directory).message;
             assert!(said.starts_with("session a was left for another; give "), "{said}");
             assert_eq!(said.contains("\n  b  active"), named, "{said}");
         }

@@ -48,7 +48,7 @@ pub(super) async fn add_related(
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
     let (services_then, rows) = (services.clone(), table.clone());
-    let found = scan(services, client, total, move |looking| {
+    let found = scan(services, client, total, move |scan_progress| {
         let searcher = services_then.indexer.searcher().map_err(|error| error.to_string())?;
         let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
         let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {
@@ -62,7 +62,7 @@ pub(super) async fn add_related(
         let unread: Vec<FileSeen> = owed.chain(unread.iter().cloned()).collect();
         let mut records: BTreeMap<String, usize> = BTreeMap::new();
         for (number, source) in sources.iter().enumerate() {
-            if !looking.next() {
+            if !scan_progress.next() {
                 return Ok(BTreeMap::new());
             }
             for kin in searcher.related_sessions(&source.id).map_err(|error| error.to_string())? {
@@ -86,7 +86,7 @@ pub(super) async fn add_related(
             records.extend(of_source.into_iter().map(|record| (record, number)));
         }
         for file in unread {
-            if !looking.next() {
+            if !scan_progress.next() {
                 return Ok(BTreeMap::new());
             }
             let mut shared: BTreeMap<usize, u64> = BTreeMap::new();

@@ -52,10 +52,10 @@ pub(super) fn select(
     let facts: BTreeSet<Uuid> = table.deleted_facts().chain(earlier.facts.iter().copied()).collect();
     for text in &asked.sessions {
         if let Some(session) =
-            resolve::among(&table, text).filter(|id| table.get(id).is_some_and(|row| is_hidden(id, row)))
+            resolve::known_session(&table, text).filter(|id| table.get(id).is_some_and(|row| is_hidden(id, row)))
         {
             hidden.sessions.push(session);
-        } else if let Some(uuid) = notes::named(&table, text) {
+        } else if let Some(uuid) = notes::find(&table, text) {
             let state = table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default();
             if state.memo.is_none() {
                 let message = format!("note {uuid} was deleted with its words, which are nowhere any more");

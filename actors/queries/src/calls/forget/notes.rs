@@ -43,7 +43,7 @@ pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &Earlier
 
 /// A memo that is not deleted yet, cleared or not, or was deleted by this call.
 fn memo_of(table: &SessionTable, text: &str, earlier: &EarlierAttempt) -> Option<Uuid> {
-    let uuid = memo::named(table, text)?;
+    let uuid = memo::find(table, text)?;
     let is_there = table.memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
     (is_there || earlier.notes.contains(&uuid)).then_some(uuid)
 }

@@ -83,7 +83,7 @@ pub(super) async fn select_to_restore(
     // Subagents last: they would be forgotten with their parents again.
     sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
     for target in &mut sessions {
-        target.file = resolve::transcript(services, &target.id).await.ok().flatten();
+        target.file = resolve::transcript_of_unseen(services, &target.id).await.ok().flatten();
     }
     Ok(Selection { sessions, ..Selection::default() })
 }
@@ -107,7 +107,7 @@ fn check_parameters(asked: &ForgetParams) -> Result<(), Failure> {
 
 /// The session that a text names, known or only a file; also one that the configuration excludes.
 async fn find_named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
-    let known = resolve::session(services, text).await;
+    let known = resolve::find_session(services, text).await;
     let failure = match known {
         Ok(id) => return Ok(Target::of(id)),
         Err(failure) => failure,
@@ -118,7 +118,7 @@ async fn find_named(services: &Arc<Services>, text: &str) -> Result<Target, Quer
         return Ok(Target::of(id));
     }
     // If the text fits several sessions, the failure above describes them better.
-    match resolve::undiscovered(services, text).await.unwrap_or_default() {
+    match resolve::find_undiscovered(services, text).await.unwrap_or_default() {
         Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
         Some(file) => Ok(Target::of_file(file)),
         None => Err(failure.into()),
@@ -160,8 +160,8 @@ async fn find_in_range(
         .collect();
     if !unread.is_empty() {
         let before = asked.before.map(Timestamp);
-        let heads = scan(services, client, unread.len() as u64, move |looking| {
-            let unread = unread.into_iter().take_while(|_| looking.next());
+        let heads = scan(services, client, unread.len() as u64, move |scan_progress| {
+            let unread = unread.into_iter().take_while(|_| scan_progress.next());
             unread.filter_map(|file| Some((read_as_needed(&file, before)?, file))).collect::<Vec<_>>()
         });
         for (seen, file) in heads.await? {

@@ -16,7 +16,7 @@ const HELD_BYTES: usize = 16 * 1024 * 1024;
 
 /// The wanted messages.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wanted {
+pub(super) enum StretchRequest {
     /// A number of messages from a line on, and those that begin in the same line as the last of them.
     From(u64, usize),
     /// The message at a line, with a number of messages on either side.
@@ -48,22 +48,22 @@ pub(super) struct Stretch {
 
 impl Stretch {
     /// Reads a stretch of a conversation. Blocks for disk reads: up to three times all of a long conversation.
-    pub(super) fn of(conversation: &Conversation, wanted: Wanted) -> Result<Self, EpisodeError> {
+    pub(super) fn read(conversation: &Conversation, wanted: StretchRequest) -> Result<Self, EpisodeError> {
         Self::within(conversation, wanted, HELD_BYTES)
     }
 
-    fn within(conversation: &Conversation, wanted: Wanted, most: usize) -> Result<Self, EpisodeError> {
+    fn within(conversation: &Conversation, wanted: StretchRequest, most: usize) -> Result<Self, EpisodeError> {
         let (mut withdrawn, mut prompts) = (Withdrawn::default(), Prompts::default());
         conversation.each(|item| {
             withdrawn.note(item);
             prompts.note(item);
             Ok::<_, EpisodeError>(())
         })?;
-        let mut stretch = Survey::of(conversation, withdrawn.clone(), wanted)?.stretch(wanted);
+        let mut stretch = Survey::new(conversation, withdrawn.clone(), wanted)?.into_stretch(wanted);
         stretch.abandoned = prompts.abandoned();
         let mut places = MessagePlaces::without(withdrawn);
         conversation.each(|item| {
-            stretch.take(places.next(item), item, most);
+            stretch.add(places.next(item), item, most);
             Ok::<_, EpisodeError>(())
         })?;
         stretch.focus = stretch.focus.map(|focus| focus - stretch.first);
@@ -75,7 +75,7 @@ impl Stretch {
         build_messages(self.placed.iter().map(|(place, item)| (*place, item)), self.first, &self.abandoned)
     }
 
-    fn take(&mut self, place: MessagePlace, item: &Item, most: usize) {
+    fn add(&mut self, place: MessagePlace, item: &Item, most: usize) {
         let Some(message) = place.message() else { return };
         if place.begins() {
             if message + 1 == self.first {
@@ -93,11 +93,11 @@ impl Stretch {
         }
         self.bytes += item.weight();
         self.placed.push((place, item.clone()));
-        while self.bytes > most && self.give_way() {}
+        while self.bytes > most && self.drop_least_wanted() {}
     }
 
     /// Drops the least wanted message; returns false if none can be dropped.
-    fn give_way(&mut self) -> bool {
+    fn drop_least_wanted(&mut self) -> bool {
         let before = (self.first, self.end);
         match self.focus {
             Some(focus) if focus - self.first > self.end - 1 - focus => self.first += 1,
@@ -142,25 +142,25 @@ struct Survey {
 }
 
 impl Survey {
-    fn of(conversation: &Conversation, withdrawn: Withdrawn, wanted: Wanted) -> Result<Self, EpisodeError> {
+    fn new(conversation: &Conversation, withdrawn: Withdrawn, wanted: StretchRequest) -> Result<Self, EpisodeError> {
         let (mut survey, mut places) = (Self::default(), MessagePlaces::without(withdrawn));
         conversation.each(|item| {
             let place = places.next(item);
-            survey.take(place, item.line, wanted);
+            survey.add(place, item.line, wanted);
             Ok::<_, EpisodeError>(())
         })?;
         survey.total = places.count();
         Ok(survey)
     }
 
-    fn take(&mut self, place: MessagePlace, at: u64, wanted: Wanted) {
+    fn add(&mut self, place: MessagePlace, at: u64, wanted: StretchRequest) {
         let Some(message) = place.message() else { return };
         if !matches!(place, MessagePlace::Answers(_)) {
             let (first, last) = self.lines.unwrap_or((at, at));
             self.lines = Some((first, last.max(at)));
         }
         match wanted {
-            Wanted::Around(line, _) => {
+            StretchRequest::Around(line, _) => {
                 if at == line {
                     self.holder = Some(self.holder.map_or(message, |holder| holder.min(message)));
                 }
@@ -168,7 +168,7 @@ impl Survey {
                     self.before = Some(message);
                 }
             }
-            Wanted::From(line, limit) if place.begins() => {
+            StretchRequest::From(line, limit) if place.begins() => {
                 match &mut self.page {
                     None if at >= line => self.page = Some((message, message + limit)),
                     Some((_, end)) if message == *end && self.last == Some(at) => *end += 1,
@@ -176,21 +176,21 @@ impl Survey {
                 }
                 self.last = Some(at);
             }
-            Wanted::From(..) => {}
+            StretchRequest::From(..) => {}
         }
     }
 
-    fn stretch(self, wanted: Wanted) -> Stretch {
+    fn into_stretch(self, wanted: StretchRequest) -> Stretch {
         let focus = self.holder.or(self.before).or((self.total > 0).then_some(0));
         let (first, end, focus) = match (wanted, focus) {
-            (Wanted::From(..), _) => {
+            (StretchRequest::From(..), _) => {
                 let (first, end) = self.page.unwrap_or((self.total, self.total));
                 (first, end, None)
             }
-            (Wanted::Around(_, context), Some(focus)) => {
+            (StretchRequest::Around(_, context), Some(focus)) => {
                 (focus.saturating_sub(context), self.total.min(focus + context + 1), Some(focus))
             }
-            (Wanted::Around(..), None) => (0, 0, None),
+            (StretchRequest::Around(..), None) => (0, 0, None),
         };
         Stretch { total: self.total, lines: self.lines, focus, first, end, ..Stretch::default() }
     }
@@ -258,7 +258,7 @@ mod tests {
         let held = Conversation::Held(Arc::new(items.clone()));
         for most in [HELD_BYTES, 2_000, 1] {
             for line in 0..210 {
-                let page = Stretch::within(&held, Wanted::From(line, 4), most).unwrap();
+                let page = Stretch::within(&held, StretchRequest::From(line, 4), most).unwrap();
                 let from = all.partition_point(|message| message.line < line);
                 let found = page.messages();
                 assert_eq!(found, all[from..from + found.len()], "from {line} within {most}");
@@ -266,7 +266,7 @@ mod tests {
                 assert!(found.len() == 4.min(all.len() - from) || (most < HELD_BYTES && !found.is_empty()), "{line}");
                 assert_eq!((page.total, page.lines), (all.len(), Some((1, 197))));
 
-                let around = Stretch::within(&held, Wanted::Around(line, 2), most).unwrap();
+                let around = Stretch::within(&held, StretchRequest::Around(line, 2), most).unwrap();
                 let found = around.messages();
                 let focus = &found[around.focus.unwrap()];
                 let at = all.iter().position(|message| message == focus).unwrap() - around.focus.unwrap();
@@ -286,7 +286,7 @@ mod tests {
         for (from, most, expected) in
             [(0, 1, "1|7"), (7, 1, "7 7 7|9"), (7, 9_000, "7 7 7|9"), (0, 9_000, "1 7 7 7|9"), (9, 1, "9|")]
         {
-            let page = Stretch::within(&held, Wanted::From(from, 2), most).unwrap();
+            let page = Stretch::within(&held, StretchRequest::From(from, 2), most).unwrap();
             let lines: Vec<String> = page.messages().iter().map(|message| message.line.to_string()).collect();
             let behind = page.behind.map(|line| line.to_string()).unwrap_or_default();
             assert_eq!(format!("{}|{behind}", lines.join(" ")), expected, "{from} within {most}");
