@@ -144,7 +144,7 @@ impl Family {
         searcher: &Searcher,
     ) -> Result<Vec<(Kinship, SessionId)>, Error> {
         let mut lineage = self.forks(settings, table, searcher)?;
-        let beside = Succession::beside(state, table, settings);
+        let beside = Succession::in_place_of(state, table, settings);
         let before = match &state.signals.follows {
             Some(follows) => Some(&follows.session),
             None => beside.before(&self.id, state),

@@ -120,7 +120,7 @@ fn split_unread(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>)
 }
 
 /// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for a
-/// session that has just begun must not be told that it does not exist.
+/// session that has just begun must not report that it does not exist.
 pub(super) async fn read_first(services: &Services, files: Vec<FileSeen>) {
     let taking = async {
         let mut asked = Vec::new();

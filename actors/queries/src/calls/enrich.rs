@@ -178,7 +178,7 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
     }
 }
 
-/// A note on the state of a session that was not enriched, in addition to `told`.
+/// A note on the state of a session that was not enriched, in addition to `stated`.
 fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> String {
     let table = services.table.now();
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };

@@ -84,12 +84,12 @@ pub(crate) async fn forget(
         notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
         let more = earlier.sessions.iter().filter(|id| !selection.contains(id)).cloned();
         let more: Vec<Target> =
-            more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::of(id) }).collect();
+            more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::new(id) }).collect();
         selection.also.extend(more);
     }
     let back = selection.sessions.len();
     let shown = Selection {
-        sessions: selection.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::of)).collect(),
+        sessions: selection.sessions.iter().cloned().chain(hidden.sessions.iter().cloned().map(Target::new)).collect(),
         ..selection.clone()
     };
     let mut outcome = answer_for(services, &shown).await;

@@ -393,7 +393,7 @@ fn to_result(answer: &impl Serialize, success: bool) -> Result<answer::ToolResul
     Ok(result(bounded::whole(value(answer)?), !success))
 }
 
-/// Like [`told`], with the notice that past sessions are quoted.
+/// Like [`to_result`], with the notice that past sessions are quoted.
 fn to_quoted_result(answer: &impl Serialize) -> Result<answer::ToolResult, QueryError> {
     let mut value = value(answer)?;
     if let Value::Object(fields) = &mut value {
@@ -402,7 +402,7 @@ fn to_quoted_result(answer: &impl Serialize) -> Result<answer::ToolResult, Query
     Ok(result(bounded::whole(value), false))
 }
 
-/// Like [`told`], but cuts a list that is too long, and says so.
+/// Like [`to_result`], but cuts a list that is too long, and says so.
 fn to_cut_result(answer: &impl Serialize, list: &str, more: &str) -> Result<answer::ToolResult, QueryError> {
     Ok(result(bounded::whole(bounded::cut(value(answer)?, list, more)), false))
 }

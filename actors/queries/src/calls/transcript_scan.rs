@@ -76,7 +76,7 @@ pub(super) async fn with_progress<T>(
     with_kinds_of_progress(services, client, progress, work).await
 }
 
-/// Like [`told`], for work of several kinds in a row.
+/// Like [`with_progress`], for work of several kinds in a row.
 pub(super) async fn with_kinds_of_progress<T>(
     services: &Services,
     client: &ClientRef,

@@ -66,7 +66,7 @@ impl FactLookup {
         if let Some(fact) = self.searcher.fact(uuid, &hidden)? {
             return Ok(Some(fact));
         }
-        let all = Succession::all(&self.table, &self.settings);
+        let all = Succession::by_place(&self.table, &self.settings);
         // A fork repeats the first record of its origin.
         let (mut first, mut repeated) = (BTreeSet::new(), BTreeSet::new());
         for (_, row) in self.table.iter() {

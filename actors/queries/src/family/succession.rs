@@ -21,7 +21,7 @@ pub(super) struct Succession<'a> {
 
 impl<'a> Succession<'a> {
     /// The sessions in the directory of a session.
-    pub(super) fn beside(state: &State, table: &'a SessionTable, settings: &Settings) -> Self {
+    pub(super) fn in_place_of(state: &State, table: &'a SessionTable, settings: &Settings) -> Self {
         let mut succession = Self::default();
         let Some(place) = &state.place else { return succession };
         let is_there = |row: &Row| row.state.place.as_ref() == Some(place);
@@ -30,7 +30,7 @@ impl<'a> Succession<'a> {
     }
 
     /// The sessions of every directory.
-    pub(super) fn all(table: &'a SessionTable, settings: &Settings) -> BTreeMap<&'a Place, Self> {
+    pub(super) fn by_place(table: &'a SessionTable, settings: &Settings) -> BTreeMap<&'a Place, Self> {
         let mut all: BTreeMap<&Place, Self> = BTreeMap::new();
         for (id, row) in table.iter() {
             if let Some(place) = &row.state.place {
@@ -98,9 +98,9 @@ mod tests {
         let settings = Settings::default();
         for ((name, ..), (earlier, later)) in sessions.iter().zip(expected) {
             let state = &table.get(&id(name)).unwrap().state;
-            let beside = Succession::beside(state, &table, &settings);
+            let beside = Succession::in_place_of(state, &table, &settings);
             let found = (beside.before(&id(name), state), beside.after(&id(name), state, &table));
-            let all = Succession::all(&table, &settings);
+            let all = Succession::by_place(&table, &settings);
             assert_eq!(all[state.place.as_ref().unwrap()].before(&id(name), state), found.0);
             let text = |found: Option<&SessionId>| found.map(|id| id.as_str().to_owned());
             let expected = (earlier.map(str::to_owned), later.map(str::to_owned));

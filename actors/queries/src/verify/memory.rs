@@ -26,7 +26,7 @@ pub(super) enum Live<'a> {
 
 impl Live<'_> {
     /// The memory, if it covers exactly the log up to `at`; `None` if it has advanced.
-    fn at(&self, at: Position) -> Result<Option<Searcher>, String> {
+    fn covering(&self, at: Position) -> Result<Option<Searcher>, String> {
         match self {
             Self::Running(indexer) => {
                 let runtime = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
@@ -60,7 +60,7 @@ pub(super) fn verify(
             report.is_going_on = false;
             return Ok(());
         };
-        let in_use = live.at(at)?;
+        let in_use = live.covering(at)?;
         // Only one of the two may have applied an event that came meanwhile.
         if let Some(in_use) = in_use
             && source.journal.tail().position == at

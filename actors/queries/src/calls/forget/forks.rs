@@ -112,7 +112,7 @@ pub(super) async fn add_related(
         .map(|(id, (shared, with, file))| {
             let of_it = if shared == 1 { "1 record".to_owned() } else { format!("{shared} records") };
             let why = format!("a fork or copy: it holds {of_it} of {with}");
-            let target = file.map_or_else(|| Target::of(id), Target::of_file);
+            let target = file.map_or_else(|| Target::new(id), Target::of_file);
             Target { why, shared, ..target }
         })
         .collect();

@@ -77,7 +77,7 @@ pub(super) async fn select_to_restore(
             earlier.sessions.contains(id) || is_forgotten && is_in && is_before(asked, state.last_activity())
         };
         let rows = table.iter().filter(|(id, row)| is_meant(id, &row.state));
-        sessions = rows.map(|(id, _)| Target::of(id.clone())).collect();
+        sessions = rows.map(|(id, _)| Target::new(id.clone())).collect();
     }
     add_subagents(&mut sessions, &table, &[], |id, phase| phase == Phase::Forgotten || earlier.sessions.contains(id));
     // Subagents last: they would be forgotten with their parents again.
@@ -109,17 +109,17 @@ fn check_parameters(asked: &ForgetParams) -> Result<(), Failure> {
 async fn find_named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
     let known = resolve::find_session(services, text).await;
     let failure = match known {
-        Ok(id) => return Ok(Target::of(id)),
+        Ok(id) => return Ok(Target::new(id)),
         Err(failure) => failure,
     };
     if let Some(id) = SessionId::new(text)
         && services.table.now().get(&id).is_some()
     {
-        return Ok(Target::of(id));
+        return Ok(Target::new(id));
     }
     // If the text fits several sessions, the failure above describes them better.
     match resolve::find_undiscovered(services, text).await.unwrap_or_default() {
-        Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::of(file.session)),
+        Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::new(file.session)),
         Some(file) => Ok(Target::of_file(file)),
         None => Err(failure.into()),
     }
@@ -152,7 +152,7 @@ async fn find_in_range(
     };
     let rows = table.iter().filter(|(_, row)| is_wanted(row.state.phase) && !row.state.is_unseen());
     let rows = rows.filter(|(_, row)| is_in(&row.state) && is_before(asked, row.state.last_activity()));
-    let mut found: Vec<Target> = rows.map(|(id, _)| Target::of(id.clone())).collect();
+    let mut found: Vec<Target> = rows.map(|(id, _)| Target::new(id.clone())).collect();
     let unread: Vec<FileSeen> = grown
         .iter()
         .filter(|file| table.get(&file.session).is_none_or(|row| row.state.place.is_none()))

@@ -27,7 +27,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn of(id: SessionId) -> Self {
+    pub(super) fn new(id: SessionId) -> Self {
         Self { id, file: None, project: None, parent: None, last_at: None, why: String::new(), shared: 0 }
     }
 
@@ -36,7 +36,7 @@ impl Target {
             Kind::Subagent { parent } => parent.clone(),
             Kind::Main => None,
         };
-        Self { parent, file: Some(file.clone()), ..Self::of(file.session) }
+        Self { parent, file: Some(file.clone()), ..Self::new(file.session) }
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn add_subagents(
         for (id, row) in table.iter().filter(|(id, row)| is_wanted(id, row.state.phase)) {
             if let Some(parent) = row.state.parent().filter(|parent| known.contains(*parent) && !known.contains(id)) {
                 let why = format!("subagent of {parent}");
-                targets.push(Target { why, parent: Some(parent.clone()), ..Target::of(id.clone()) });
+                targets.push(Target { why, parent: Some(parent.clone()), ..Target::new(id.clone()) });
             }
         }
         for file in grown {

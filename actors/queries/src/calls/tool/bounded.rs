@@ -28,7 +28,7 @@ pub(super) fn cut(mut answer: Value, list: &str, more: &str) -> Value {
     };
     let mut room = ANSWER_BYTES.saturating_sub(rest + FRAME_BYTES);
     if let Some(entries) = answer.get_mut(list).and_then(Value::as_array_mut) {
-        let count = entries.iter().take_while(|entry| take(&mut room, length(entry) + 1)).count();
+        let count = entries.iter().take_while(|entry| take_room(&mut room, length(entry) + 1)).count();
         entries.truncate(count);
         if count < all {
             answer["left_out"] = json!(all - count);
@@ -70,7 +70,7 @@ fn shorten(value: &mut Value, bytes: usize, entries: usize) {
     }
 }
 
-fn take(room: &mut usize, bytes: usize) -> bool {
+fn take_room(room: &mut usize, bytes: usize) -> bool {
     let fits = bytes <= *room;
     *room = room.saturating_sub(bytes);
     fits
