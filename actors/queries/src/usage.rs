@@ -71,7 +71,7 @@ pub(super) fn session_usage(
         total,
         copied: sum(&own.shared_with(&elders).by_model(), &prices),
         models: models.iter().map(|model| priced_usage(model, &prices)).collect(),
-        subagents: subagents,
+        subagents,
         unpriced_models: unpriced.iter().map(|model| redact(model).into_owned()).collect(),
         note,
     }
