@@ -358,7 +358,7 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
     format!("no project {shown:?} is known{unseen}.{near} `baton sessions` lists all")
 }
 
-/// The groups that texts name, each resolved by [`project`]. For predicates see [`is_in_any`].
+/// The groups that texts name, each resolved by [`project`]. For predicates see [`visibility::is_in_any`].
 pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]) -> Result<Vec<String>, Failure> {
     texts.iter().map(|text| project(table, settings, text)).collect()
 }

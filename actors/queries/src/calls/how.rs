@@ -29,22 +29,22 @@ pub(crate) async fn how(
         let keys = outcomes::how_keys(&command);
         let project = source.project.as_deref();
         let found = source.read(Selector::Keys(&keys), project, SESSIONS)?;
-        let answer_so_far = if let Some(own) = source.own.as_deref().filter(|_| project.is_none()) {
+        let how = if let Some(own) = source.own.as_deref().filter(|_| project.is_none()) {
             let (mine, others): (Vec<Witness>, Vec<Witness>) =
                 found.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));
-            let answer_so_far = outcomes::how(&command, &mine, Some(own), limit);
+            let here = outcomes::how(&command, &mine, Some(own), limit);
             let elsewhere = outcomes::how(&command, &others, None, limit);
-            match (answer_so_far.runs.count, elsewhere.runs.count) {
+            match (here.runs.count, elsewhere.runs.count) {
                 (0, _) => elsewhere,
-                (_, 0) => answer_so_far,
-                _ => outcomes::with_other_projects(answer_so_far, elsewhere.runs),
+                (_, 0) => here,
+                _ => outcomes::with_other_projects(here, elsewhere.runs),
             }
         } else {
             outcomes::how(&command, &found.witnesses, project, limit)
         };
-        Ok(outcomes::of_newest(answer_so_far, found.read, found.more))
+        Ok(outcomes::of_newest(how, found.read, found.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
-    let (answer_so_far, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
-    Ok(answer::How { freshness, ..answer_so_far })
+    let (how, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    Ok(answer::How { freshness, ..how })
 }
