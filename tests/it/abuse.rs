@@ -1,5 +1,5 @@
-//! Whoever abuses the socket, by mistake or on purpose, gets an answer or is hung up on. Nobody else notices, and the
-//! daemon keeps neither memory nor connections for it.
+//! Abuse of the socket, by mistake or on purpose: every offender gets an answer or is disconnected, other clients are
+//! not affected, and the daemon retains neither memory nor connections for it.
 
 mod crowds;
 mod floods;
@@ -9,12 +9,12 @@ mod strangers;
 
 use crate::world::{World, id, text, wait};
 
-/// What the daemon may take more than before, in KB: what its allocator keeps, and what it may hold by its bounds.
+/// Maximum memory growth of the daemon, in KB: what its allocator keeps, and what its limits allow it to hold.
 const GROWTH_KB: u64 = 160 * 1024;
-/// Files that a daemon without clients may have opened more than before: searching opens some.
+/// Maximum growth in open files of a daemon without clients: searching opens some.
 const FILES: usize = 24;
 
-/// A daemon that runs, and what it took before it was abused.
+/// A running daemon, and its resource usage before the abuse.
 struct Abused {
     world: World,
     memory_kb: u64,
@@ -31,12 +31,12 @@ impl Abused {
         new
     }
 
-    /// Somebody else is served as ever.
+    /// Asserts that another client is still served.
     fn serves(&self) {
         assert_eq!(self.world.found("sloth"), [id(1)], "{}", self.world.log());
     }
 
-    /// Nothing is kept of what was done to it, and nothing has broken.
+    /// Asserts that the abuse left no resources in use and broke nothing.
     fn check(&self) {
         self.serves();
         let grown = self.memory().saturating_sub(self.memory_kb);
@@ -52,7 +52,7 @@ impl Abused {
         format!("/proc/{}", self.world.daemon().expect("a daemon").as_raw_nonzero())
     }
 
-    /// Zero where the system does not tell.
+    /// Resident memory of the daemon in KB; zero where the system does not report it.
     fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("{}/status", self.process())).unwrap_or_default();
         let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -63,13 +63,13 @@ impl Abused {
         std::fs::read_dir(format!("{}/fd", self.process())).map_or(0, Iterator::count)
     }
 
-    /// How many events the log holds.
+    /// Number of events in the log.
     fn events(&self) -> u64 {
         self.world.json(&["log", "stats"])["events"].as_u64().expect("a number")
     }
 }
 
-/// The code of a refusal.
+/// The error code of a refusal.
 fn code(answer: &serde_json::Value) -> i64 {
     let message = text(&answer["error"]["message"]);
     assert!(!message.is_empty() && message.len() < 10_000, "{} bytes", message.len());

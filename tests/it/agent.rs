@@ -1,5 +1,6 @@
-//! An agent as it is seen from outside: it writes a transcript line by line, calls the real hooks in the order that Claude
-//! Code does, and may vanish at any moment. Whatever it does, every session ends as one episode, whole, with its reason.
+//! An agent as seen from outside: it writes a transcript line by line, calls the real hooks in the order in which
+//! Claude Code does, and may vanish at any moment. In every case each session ends as one complete episode with its
+//! reason.
 
 mod compacting;
 mod ending;
@@ -28,14 +29,14 @@ struct Script<'a> {
     folder: String,
     session: String,
     transcript: Transcript,
-    /// Whether its hooks are installed.
+    /// True if its hooks are installed.
     hooked: bool,
     turns: usize,
-    /// What the last hook that may say something said.
+    /// Output of the last hook that may print something.
     told: Option<String>,
 }
 
-/// A world whose hooks wait for a daemon that is slow because the machine is busy, as long as it is there.
+/// A world whose hooks wait for a daemon that is slow because the machine is busy, as long as there is one.
 fn patient() -> World {
     let world = World::new();
     configure(&world);
@@ -48,7 +49,7 @@ fn configure(world: &World) {
     std::fs::write(world.home().join("config.json"), r#"{"hooks": {"timeout_ms": 3000}}"#).unwrap();
 }
 
-/// A word that only this turn of this session has.
+/// A word that occurs only in this turn of this session.
 fn word(session: &str, turn: usize) -> String {
     let digits = |number: u32| -> String {
         let letters = b"bcdfghklmn";
@@ -59,7 +60,7 @@ fn word(session: &str, turn: usize) -> String {
 }
 
 impl<'a> Script<'a> {
-    /// It begins a session: its hook is called before anything is written.
+    /// Starts a session: its hook is called before anything is written.
     fn starts(world: &'a World, folder: &str, session: &str, source: &str) -> Self {
         let mut script = Self::unhooked(world, folder, session);
         script.hooked = true;
@@ -67,15 +68,15 @@ impl<'a> Script<'a> {
         script
     }
 
-    /// It begins a session, and nobody has installed hooks.
+    /// Starts a session without installed hooks.
     fn unhooked(world: &'a World, folder: &str, session: &str) -> Self {
-        // Nothing is written before it has happened, however many lines there will be.
+        // Early enough that no line is dated in the future, however many there will be.
         let transcript = world.transcript(folder, session).at(now().plus_ms(-120_000));
         let (folder, session) = (folder.to_owned(), session.to_owned());
         Self { world, folder, session, transcript, hooked: false, turns: 0, told: None }
     }
 
-    /// From now on its lines are of this time.
+    /// Dates further lines from `at`.
     fn at(mut self, at: Timestamp) -> Self {
         self.transcript.set_time(at);
         self
@@ -96,7 +97,7 @@ impl<'a> Script<'a> {
         input.to_string()
     }
 
-    /// Calls the hook of an event, as the agent does: it ends well, and says nothing but what the agent understands.
+    /// Calls the hook of an event, as the agent does. It must succeed and print nothing but what the agent understands.
     fn fire(&mut self, event: &str, fields: Value) {
         if !self.hooked {
             return;
@@ -113,7 +114,7 @@ impl<'a> Script<'a> {
         self.told = Some(text(&said["hookSpecificOutput"]["additionalContext"]));
     }
 
-    /// Somebody types, and the agent works and answers.
+    /// A person types, and the agent works and answers.
     fn turn(&mut self) -> &mut Self {
         let word = word(&self.session, self.turns);
         self.turns += 1;
@@ -129,18 +130,18 @@ impl<'a> Script<'a> {
         self
     }
 
-    /// It leaves the session.
+    /// The agent leaves the session.
     fn ends(&mut self, reason: &str) {
         self.fire("SessionEnd", json!({"reason": reason}));
     }
 
-    /// `/clear`: another session begins in its place.
+    /// `/clear`: another session starts in its place.
     fn clears(&mut self, next: &str) -> Self {
         self.ends("clear");
         Self::starts(self.world, &self.folder, next, "clear")
     }
 
-    /// The conversation is compacted, as Claude Code does it.
+    /// Compacts the conversation as Claude Code does.
     fn compacts(&mut self, trigger: &str) {
         self.fire("PreCompact", json!({"trigger": trigger, "custom_instructions": ""}));
         self.transcript.compaction(trigger);
@@ -148,7 +149,7 @@ impl<'a> Script<'a> {
         self.fire("PostCompact", json!({"trigger": trigger, "compact_summary": "as it was"}));
     }
 
-    /// The session has ended for this reason, and all that was said in it is found, in its one episode.
+    /// Asserts that the session has ended for this reason, and that everything said in it is found in its one episode.
     fn ended(&self, reason: &str) -> Value {
         let shown = || self.world.run(&["show", &self.session, "--json"]);
         let ended = |row: &Value| row["state"] == "indexed" && row["end"] == reason;
@@ -163,7 +164,7 @@ impl<'a> Script<'a> {
         shown
     }
 
-    /// All that was said is found, in one episode.
+    /// Asserts that everything said is found, in one episode.
     fn is_whole(&self) {
         for turn in 0..self.turns {
             let word = word(&self.session, turn);
@@ -177,12 +178,12 @@ impl<'a> Script<'a> {
         assert_eq!(episodes, [text(&shown["episode_uuid"])], "{shown}");
     }
 
-    /// What `explain` tells of it.
+    /// The output of `explain`.
     fn told(&self) -> String {
         self.world.ok(&["explain", &self.session]).out
     }
 
-    /// `explain` tells each of these, in this order.
+    /// Asserts that `explain` prints each of these, in this order.
     fn tells(&self, what: &[&str]) {
         let told = self.told();
         let mut rest = told.as_str();
@@ -195,7 +196,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// The uuids of all episodes there are of a session.
+/// The uuids of all episodes of a session.
 fn episodes(world: &World, session: &str) -> Vec<String> {
     let name = format!("session_{}", &session[..8]);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "episodes", "params": {"limit": 1000}});
@@ -211,19 +212,19 @@ fn run_hook(world: &World, event: &str, input: &str) -> Output {
     hook.arg(event).env_clear().current_dir(world.path("work"));
     hook.envs(seen.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let mut child = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may have ended before it has read everything.
+    // The hook may end before it has read everything.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// What hooks have left that the daemon has not taken yet.
+/// Signals that hooks have left in the spool.
 fn spooled(world: &World) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(world.home().join("spool")) else { return Vec::new() };
     let paths = entries.flatten().map(|entry| entry.path());
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect()
 }
 
-/// Waits until the daemon has taken everything that hooks have left.
+/// Waits until the daemon has processed the spool.
 fn taken(world: &World) {
     assert!(wait(|| spooled(world).is_empty()), "{:?}\n{}", spooled(world), world.log());
 }

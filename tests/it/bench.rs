@@ -1,4 +1,4 @@
-//! `baton bench` hands over to `baton-bench`, if that lies beside it.
+//! `baton bench` runs `baton-bench` if that lies beside it.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::world::{BATON, World, finished, text};
 
-/// The program in a folder of its own. It is linked, so the folder lies where the program does.
+/// Links the program into a folder of its own, which therefore must be on the same file system.
 fn alone() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let baton = folder.path().join("baton");

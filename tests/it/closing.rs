@@ -1,11 +1,11 @@
-//! Closes that are not the plain case: each with its status, its reason and the next step.
+//! Unusual closes: each has its status, its reason and the next step.
 
 use serde_json::Value;
 
 use crate::record::Log;
 use crate::world::{World, finished, id, text};
 
-/// A world whose transcripts were made in real directories below `work/`.
+/// Adds a transcript that was made in a real directory below `work/`.
 fn in_directory(world: &World, folder: &str, number: u32) {
     let directory = world.path("work").join(folder);
     std::fs::create_dir_all(&directory).unwrap();
@@ -34,7 +34,7 @@ fn close_of_an_unknown_session_names_near_ones_and_the_next_step() {
     let human = world.run(&["close", "ffffffff"]);
     assert_eq!((human.code, human.out.as_str()), (1, ""));
     assert!(human.err.starts_with("baton: no session \"ffffffff\" is known"), "{}", human.err);
-    // What looks like no id at all.
+    // Input that does not look like an id.
     for odd in ["", "../../etc/passwd", "ä", "a b", &"x".repeat(5_000)] {
         let closed = world.close_fails(&["--", odd]);
         assert!(text(&closed["message"]).contains("baton sessions"), "{closed}");
@@ -53,7 +53,7 @@ fn close_by_an_ambiguous_prefix_names_the_candidates() {
     assert!(message.contains(&of("0000aa00", 1)) && message.contains(&of("0000aa00", 2)), "{message}");
     assert!(message.contains("fits 2 sessions") && message.contains("more of the id"), "{message}");
     assert_eq!(world.json(&["close", "0000aa00-00000001"])["session_id"], *of("0000aa00", 1));
-    // Ambiguous although neither is known yet.
+    // Ambiguous although neither session is known yet.
     for number in [1, 2] {
         world.transcript("-work-two", &of("0000bb00", number)).prompt("a question");
     }
@@ -83,10 +83,10 @@ fn close_by_directory_means_its_only_open_session() {
     assert_eq!(code, 1);
     assert!(message.contains("no open session") && message.contains("baton sessions"), "{message}");
 
-    // Claude Code says which one it is.
+    // Claude Code names the session in its environment.
     let (code, closed) = close_in(&world, "two", &[("CLAUDE_CODE_SESSION_ID", &id(2))]);
     assert_eq!((code, &closed["session_id"]), (0, &id(2).into()), "{closed}");
-    // Now only one is open there.
+    // Now only one session is open there.
     let (code, closed) = close_in(&world, "two", &[]);
     assert_eq!((code, &closed["session_id"]), (0, &id(3).into()), "{closed}");
 }
@@ -133,10 +133,10 @@ fn close_of_an_empty_session_succeeds_without_an_episode() {
     let shown = world.show(&id(1));
     assert_eq!((&shown["state"], &shown["why"]), (&"unindexed".into(), &"empty".into()), "{shown}");
     assert_eq!(shown["episode"], Value::Null);
-    // A file without a byte.
+    // An empty file.
     world.transcript("-work-one", &id(2)).write(b"");
     assert_eq!(world.json(&["close", &id(2)])["status"], "success");
-    // It speaks after all.
+    // The session gets a prompt after all.
     let mut spoken = world.transcript("-work-one", &id(1));
     spoken.prompt("the narwhal speaks");
     assert_eq!(world.found("narwhal"), [id(1)]);
@@ -222,7 +222,7 @@ fn a_close_racing_with_appends_loses_nothing_and_counts_nothing_twice() {
             for turn in 1..TURNS {
                 let record = transcript.prompt_record(&format!("turn{turn}word"));
                 let line = format!("{record}\n");
-                // As a writer with a small buffer would: in pieces, none of them a line.
+                // Writes in pieces, none of them a whole line, as a writer with a small buffer would.
                 line.as_bytes().chunks(97).for_each(|piece| {
                     transcript.write(piece);
                 });

@@ -1,4 +1,5 @@
-//! Codex' transcripts beside Claude Code's: found, closed, searched and shown, compressed in place and turned back.
+//! Codex' transcripts beside Claude Code's: found, closed, searched and shown, compressed in place and decompressed
+//! again.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use crate::world::{World, id, list, text, wait};
 
 const CODEX: &str = "019ed50c-2fb3-7002-a384-000000000001";
 
-/// Where Codex puts the transcript of a session.
+/// The path at which Codex puts the transcript of a session.
 fn rollout(world: &World, session: &str) -> PathBuf {
     let folder = world.path("codex").join("sessions/2026/06/17");
     fs::create_dir_all(&folder).unwrap();
@@ -87,7 +88,7 @@ fn two_sessions_of_one_minute_are_two_entities() {
     let names: Vec<String> = nodes.iter().map(|node| text(&node["name"])).collect();
     assert_eq!(names, ["session_019ed50c"; 2], "{found}");
     assert_ne!(nodes[0]["uuid"], nodes[1]["uuid"], "{found}");
-    // Each is the center of what it says itself.
+    // Each is the center of its own statements.
     let mut said = Vec::new();
     for node in &nodes {
         let arguments = json!({"query": "", "center_node_uuid": node["uuid"], "max_facts": 50});
@@ -156,7 +157,7 @@ fn one_that_is_compressed_before_it_is_seen_is_read_and_a_subagents_names_its_pa
 
 #[test]
 fn a_compressed_one_that_is_damaged_fails_and_says_so_until_it_is_mended() {
-    // A frame that asks for a window of 2 GB: a raw block of five bytes.
+    // A frame that asks for a window of 2 GB, with a raw block of five bytes.
     let greedy = [0x28, 0xb5, 0x2f, 0xfd, 0x00, 0xa8, 0x29, 0x00, 0x00, b'h', b'e', b'l', b'l', b'o'];
     let whole = zstd::encode_all(fixture("usual").as_bytes(), 3).unwrap();
     for (what, damaged) in
@@ -194,7 +195,7 @@ fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
     assert!(problems.contains("is read from another file") && problems.contains("rollout-"), "{problems}");
 }
 
-/// A session that was begun just now.
+/// A session that started just now.
 fn begun(world: &World, session: &str) -> PathBuf {
     let path = rollout(world, session);
     let at = now().to_string();

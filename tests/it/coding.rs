@@ -1,4 +1,5 @@
-//! What was tried and how it went: asked by a person, by an agent, of the examples and of a corpus whose rates are known.
+//! What was tried and how it went, as a person and as an agent ask it, over the examples and over a corpus with known
+//! rates.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use crate::world::{Ran, World, finished, id, list, text};
 
 const CHECKOUT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Asked of the examples: in a checkout, where there is nothing else.
+/// Queries the examples: in a checkout, without any other transcripts.
 fn of_examples(arguments: &[&str]) -> Ran {
     let world = World::new();
     std::fs::remove_dir_all(world.config()).unwrap();
@@ -19,7 +20,7 @@ fn of_examples(arguments: &[&str]) -> Ran {
     ran
 }
 
-/// Numbers that look like chance and are always the same.
+/// Pseudo-random numbers, the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -38,7 +39,7 @@ fn write(path: &Path, records: &[Value]) {
     std::fs::write(path, lines).unwrap();
 }
 
-/// Runs of commands with known rates of success, in per cent; the first line of each is the usual one.
+/// Commands with known rates of success, in per cent; the first line of each is the usual one.
 const CORPUS: [(&str, u64, [&str; 2]); 2] = [
     ("cargo test", 85, ["cargo test --workspace", "cd /srv/corpus && cargo test -p api"]),
     ("make deploy", 20, ["make deploy", "make deploy ENV=stage"]),
@@ -46,7 +47,7 @@ const CORPUS: [(&str, u64, [&str; 2]); 2] = [
 const SESSIONS: u32 = 40;
 const RUNS: u64 = 100;
 
-/// One session of the corpus; adds what it holds to the truth: successes and all known outcomes of each command.
+/// Writes one session of the corpus, and adds its counts to `truth`: successes and known outcomes of each command.
 fn generate(world: &World, session: u32, dice: &mut Dice, truth: &mut [(u64, u64); 2]) {
     let mut transcript = world.transcript("corpus", &id(session)).minutes_ago(60 * 24);
     let mut records = vec![transcript.prompt_record("run what has to be run")];
@@ -56,7 +57,7 @@ fn generate(world: &World, session: u32, dice: &mut Dice, truth: &mut [(u64, u64
         let line = lines[usize::from(dice.below(3) == 0)];
         let call = format!("toolu_{session}_{run}");
         records.push(transcript.call_record(&call, "Bash", json!({"command": line})));
-        // Some are refused, some are never answered: neither is a failure.
+        // Some are refused and some never get a result: neither counts as a failure.
         match dice.below(20) {
             0 => {
                 let refused = "The user doesn't want to proceed with this tool use. The tool use was rejected";
@@ -172,7 +173,7 @@ fn which_files_belong_to_this_work() {
     assert!(times.is_sorted_by(|a, b| a >= b), "the newest first: {times:?}");
 }
 
-/// One session that fails, tries in vain, and mends.
+/// One session that fails, tries in vain, and fixes the error.
 fn mended() -> World {
     let world = World::new();
     let broken = "Exit code 101\nerror[E0382]: borrow of moved value: `token`\n  --> src/auth.rs:42:5";
@@ -196,7 +197,7 @@ fn mended() -> World {
     world
 }
 
-/// Calls a tool as programs do that are not ours: whether it failed, and what it gave.
+/// Calls a tool as other programs would. Returns whether it failed, and its result.
 fn call(raw: &mut Raw, name: &str, arguments: Value) -> (bool, Value) {
     let params = json!({"name": name, "arguments": arguments});
     let answer = raw.call(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
@@ -313,7 +314,7 @@ fn what_a_pipe_hides_is_unknown_unless_the_output_tells() {
         (&json!(0), &json!(1)),
         "{unsure}"
     );
-    // Flags and words that are not wanted need no quotes.
+    // Flags and excluded words need no quotes.
     let line = world.json(&["how", "npm", "test", "--watch"]);
     assert!(text(&line["message"]).starts_with("no line with `--watch` is known"), "{line}");
     let hits = |words: &[&str]| list(&world.json(&[&["search"], words].concat())["hits"]).len();
@@ -338,7 +339,7 @@ fn a_file_is_followed_through_its_names() {
     let sessions: Vec<String> = list(&told["sessions"]).iter().map(|one| text(&one["session_id"])).collect();
     assert_eq!(sessions, [id(2), id(1)], "{told}");
     assert_eq!(told["sessions"][0]["renamed"], "src/a.rs -> src/b.rs", "{told}");
-    // The decision stands between the same two prompts as the change.
+    // The decision lies between the same two prompts as the change.
     assert!(text(&told["sessions"][1]["decisions"][0]["text"]).contains("one lock"), "{told}");
     assert_eq!(world.json(&["blame", "src/new.rs"])["sessions"][0]["modified"], true);
     assert_eq!(list(&world.json(&["blame", "src/*.rs"])["sessions"]).len(), 2);

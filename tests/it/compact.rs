@@ -1,4 +1,4 @@
-//! `baton log compact`: what is not needed goes, everything else stays as it was, and a crash in the middle costs nothing.
+//! `baton log compact` removes what is not needed and changes nothing else, and a crash in the middle loses nothing.
 
 use std::fs;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::record::memory;
 use crate::verify::{check_clean, lived_in};
 use crate::world::{World, id, wait, wait_within};
 
-/// What must be the same before and after.
+/// Values that must be the same before and after.
 fn identity(world: &World) -> [Value; 3] {
     let stats = world.json(&["log", "stats"]);
     ["position", "chain", "state_hash"].map(|field| stats[field].clone())
@@ -22,7 +22,7 @@ fn state_and_memory_are_the_same_before_and_after_and_orphans_are_gone() {
     world.stop();
     let before = (memory(world.home()), identity(&world));
     world.ok(&["daemon"]);
-    // The start looks for what a crash has left, too; this waits for it.
+    // At its start the daemon also cleans up after a crash; this waits for it.
     world.ok(&["log", "compact"]);
     let blobs = world.home().join("blobs");
     let orphan = blobs.join(id(1)).join(format!("{}.zst", "ab".repeat(32)));
@@ -81,14 +81,14 @@ fn a_kill_in_the_middle_costs_nothing() {
     world.ok(&["sync"]);
     let before = identity(&world);
     let log = world.home().join("log");
-    // Wherever each finds it: at work on the new index, with the old one still there, or done.
+    // Kills at different stages: while the new index is written, while the old one is still there, or when done.
     for round in 0..6 {
         world.ok(&["daemon"]);
         let mut child = world.spawn(&["log", "compact", "--json"]);
         let step = log.join(if round % 2 == 0 { "sled.new" } else { "sled.old" });
         wait_within(Duration::from_secs(2), || step.exists() || child.try_wait().unwrap().is_some());
         world.kill();
-        // It starts a daemon anew, or was done.
+        // The command restarts the daemon, or was done.
         let _ = child.wait();
         world.kill();
         let now = identity(&world);

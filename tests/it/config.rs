@@ -1,4 +1,4 @@
-//! The configuration as a person meets it: an edit holds for the next command, a mistake for none.
+//! The configuration as a person sees it: an edit applies to the next command, a mistake to none.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,7 @@ fn key(told: &Value, name: &str) -> (Value, String) {
     (value["value"].clone(), text(&value["origin"]))
 }
 
-/// Opening a pipe waits for somebody at its other end, and nobody ever comes.
+/// Opening a pipe blocks until its other end is opened, which never happens here.
 #[test]
 fn a_pipe_in_place_of_a_file_of_the_home_keeps_nobody_waiting() {
     for name in [
@@ -45,7 +45,7 @@ fn a_pipe_in_place_of_a_file_of_the_home_keeps_nobody_waiting() {
             let ran = world.run(&command);
             assert!([0, 1, 2].contains(&ran.code), "{name}: baton {command:?} ended with {}\n{}", ran.code, ran.err);
         }
-        // The end of the world reads the lock file.
+        // Dropping the world reads the lock file.
         drop(fs::remove_file(world.home().join(name)));
     }
 }
@@ -90,7 +90,7 @@ fn a_mistake_stops_nothing_and_is_named_until_it_is_mended() {
         assert_eq!(key(&world.json(&["config"]), TIMEOUT), (60.into(), "last good copy".to_owned()), "{mistake}");
         let problems = world.problems();
         assert!(problems.contains(line) && problems.contains("last good configuration stays in force"), "{problems}");
-        // Nobody writes into it, and every other command works.
+        // Baton does not write into the broken file, and every other command works.
         let refused = world.run(&["session-tracking", "disable"]);
         assert!(refused.code == 1 && refused.err.contains(line), "{}", refused.err);
         world.search("anything");

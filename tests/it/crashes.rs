@@ -1,4 +1,4 @@
-//! kill -9 in the middle of work: what was acknowledged holds, and nothing is there twice.
+//! kill -9 in the middle of work: what was acknowledged is still there, and nothing is duplicated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,19 +34,19 @@ fn generate(world: &World) {
     }
 }
 
-/// How long the event log is.
+/// Size of the event log in bytes.
 fn log_bytes(home: &Path) -> u64 {
     let files = std::fs::read_dir(home.join("log/segments")).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
 }
 
-/// The current episode of every session, by the log of a stopped daemon.
+/// The current episode of every session, from the log of a stopped daemon.
 fn episodes(home: &Path) -> BTreeMap<String, String> {
     let states = Log::read(home).states().into_iter();
     states.filter_map(|(id, state)| Some((id, state.episode?.uuid.to_string()))).collect()
 }
 
-/// How many documents of a session each memory line is of.
+/// Number of session documents in the memory, by session.
 fn episode_lines(lines: &[String]) -> BTreeMap<String, usize> {
     let mut count = BTreeMap::new();
     for line in lines.iter().filter(|line| line.contains("kind=session")) {
@@ -69,7 +69,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
             for closer in 0..3 {
                 let (world, acknowledged, killed) = (&world, &acknowledged, &killed);
                 scope.spawn(move || {
-                    // Oldest first, from the other end than the backfill, so that closes meet unread sessions too.
+                    // Oldest first, opposite to the backfill, so that closes also meet unread sessions.
                     let mut number = SESSIONS - 1 - closer - round * 20;
                     while !killed.load(Ordering::SeqCst) && number > 3 {
                         let ran = world.run(&["close", &id(number), "--json"]);
@@ -81,8 +81,8 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
                     }
                 });
             }
-            // The first rounds are killed when the log has grown by some thirty sessions more, whatever was closed by
-            // then; the later ones when a few more closes were acknowledged.
+            // The first rounds kill the daemon when the log has grown by some thirty sessions, however many were closed
+            // by then; the later ones after a few more acknowledged closes.
             let logged = u64::from(round + 1) * 70_000;
             let enough = acknowledged.lock().unwrap().len() + 3;
             let due = || match round {
@@ -90,7 +90,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
                 _ => acknowledged.lock().unwrap().len() >= enough,
             };
             assert!(wait(due), "{}", world.log());
-            // A closer may start a new daemon as soon as the old one is dead: kill before it knows that it is over.
+            // A closer may start a new daemon as soon as the old one is dead; the kill after this scope ends that one.
             killed.store(true, Ordering::SeqCst);
             world.kill();
         });
@@ -130,7 +130,7 @@ fn what_was_acknowledged_survives_kill_9_and_nothing_is_there_twice() {
     assert_eq!(per_session.len(), SESSIONS as usize);
     assert!(per_session.values().all(|count| *count == 1), "{per_session:?}");
 
-    // The memory equals one that is made from the log alone.
+    // The memory equals one that is built from the log alone.
     let mut rebuilt = World::new();
     copy(world.home(), rebuilt.home());
     std::fs::remove_dir_all(rebuilt.home().join("memory")).unwrap();
@@ -154,7 +154,7 @@ fn a_daemon_killed_while_it_starts_is_followed_by_one_that_works() {
     }
     for round in 0..8 {
         let mut client = world.spawn(&["search", "badger1", "--json"]);
-        // As soon as there is a process, and a little later each time.
+        // Kills as soon as there is a process, and a little later in each round.
         assert!(wait(|| world.daemon().is_some() || client.try_wait().unwrap().is_some()));
         let lines = world.log().lines().count();
         wait(|| world.log().lines().count() >= lines + round || client.try_wait().unwrap().is_some());
@@ -210,7 +210,7 @@ fn what_killed_writers_have_left_is_gone_when_the_daemon_has_started() {
         "memory/probe.tmp",
         "verify.tmp/in-use/words",
     ];
-    // The command line is writing the first, without the home's lock; the others are nobody's.
+    // The command line writes the first without the home's lock; the others are not Baton's.
     let others = ["probe.json.tmp", "mine.txt", "memory.tmpl"];
     for name in left.iter().chain(&others) {
         let path = world.home().join(name);
@@ -223,7 +223,7 @@ fn what_killed_writers_have_left_is_gone_when_the_daemon_has_started() {
     let is_there = |names: &[&str]| -> Vec<String> {
         names.iter().filter(|name| world.home().join(name).exists()).map(|name| (*name).to_owned()).collect()
     };
-    // The daemon itself writes the first one in a moment.
+    // The daemon writes the first one itself after a moment.
     assert!(wait(|| is_there(&left).is_empty()), "{:?}", is_there(&left));
     assert_eq!(is_there(&others), others);
     assert_eq!(world.found("marmot"), [id(1)]);

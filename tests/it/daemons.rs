@@ -1,4 +1,4 @@
-//! One daemon per home: started by whoever needs it, ended by signal or command, replaced across versions.
+//! One daemon per home: started by any command that needs it, ended by signal or command, replaced across versions.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -53,7 +53,7 @@ fn a_second_daemon_in_the_foreground_says_who_holds_the_home() {
     assert_eq!(second.code, 1);
     let holder = format!("another daemon (process {}) already serves {}", first.id(), world.home().display());
     assert!(second.err.contains(&holder), "{}", second.err);
-    // The first is not disturbed, and is the one that everybody meets.
+    // The first is not affected, and all commands reach it.
     assert_eq!(world.json(&["status"])["pid"], first.id());
     let asked = world.ok(&["daemon"]);
     assert!(asked.out.contains(&first.id().to_string()), "{}", asked.out);
@@ -76,7 +76,7 @@ fn two_daemons_in_the_foreground_at_once_are_one() {
         let refused = finished(refused.wait_with_output().unwrap());
         assert_eq!(refused.code, 1);
         assert!(refused.err.contains("already serves"), "{}", refused.err);
-        // As soon as it can be asked.
+        // Asks as soon as there is a socket.
         assert!(wait(|| world.home().join("baton.sock").exists()));
         assert_eq!(world.json(&["status"])["pid"], serving.id());
         world.ok(&["stop"]);
@@ -111,7 +111,7 @@ fn stop_and_start_at_once_do_not_get_in_each_others_way() {
         let searches = [(); 3].map(|()| world.spawn(&["search", "polecat", "--json"]));
         for search in searches {
             let ran = finished(search.wait_with_output().unwrap());
-            // One that was under way when the daemon was told to stop is told so; none may be left without a word.
+            // A search in progress when the daemon is told to stop gets an error that says so; none goes unanswered.
             let told = ran.code == 1 && (ran.err.contains("stopping") || ran.err.contains("broke"));
             assert!(ran.code == 0 || told, "round {round}: {}{}\n{}", ran.out, ran.err, world.log());
         }
@@ -131,16 +131,16 @@ fn sigterm_drains_and_leaves_a_clean_log() {
         }
     }
     for signal in [Signal::TERM, Signal::INT] {
-        // At work: the first history is being read, and somebody waits for it.
+        // A daemon at work: it reads the first history, and a search waits for it.
         let search = world.spawn(&["search", "otter7", "--json"]);
         assert!(wait(|| world.home().join("baton.sock").exists()));
         assert!(wait(|| world.log().contains("session discovered")), "{}", world.log());
         let daemon = world.daemon();
         kill_process(daemon.unwrap(), signal).unwrap();
-        // The search may start another one at once.
+        // The search may start another daemon at once.
         assert!(wait(|| world.daemon() != daemon), "{}", world.log());
         let _ = search.wait_with_output().unwrap();
-        // The search may have started a new one already.
+        // The search may already have started a new daemon.
         world.ok(&["stop"]);
         assert!(!world.home().join("baton.sock").exists());
         assert!(world.log().contains("signal received"), "{}", world.log());
@@ -155,7 +155,7 @@ fn a_closed_terminal_does_not_end_the_daemon() {
     let world = World::new();
     let status = world.json(&["status"]);
     let pid = Pid::from_raw(i32::try_from(status["pid"].as_i64().unwrap()).unwrap()).unwrap();
-    // Not compared with our own: a container may have no number for the session that it was started from.
+    // Not compared with our own session id: a container may have no number for the session from which it was started.
     assert_eq!(rustix::process::getsid(Some(pid)).unwrap(), pid, "it leads a session of its own");
     let log = world.home().join("daemon.log");
     assert!(std::fs::read_to_string(log).unwrap().contains("daemon started"));
@@ -192,7 +192,7 @@ fn a_home_that_cannot_be_used_is_named() {
     assert!(ran.err.contains("did not start"), "{}", ran.err);
     std::fs::remove_file(world.home()).unwrap();
 
-    // Something else where the socket belongs.
+    // A regular file at the socket's path.
     std::fs::create_dir_all(world.home()).unwrap();
     std::fs::write(world.home().join("baton.sock"), "a person's notes").unwrap();
     let ran = world.run(&["status"]);
@@ -201,16 +201,16 @@ fn a_home_that_cannot_be_used_is_named() {
     assert_eq!(std::fs::read_to_string(world.home().join("baton.sock")).unwrap(), "a person's notes");
 }
 
-/// Something that greets as a daemon of another version, and notes what it was asked.
+/// Greets as a daemon of another version, and records the requests it receives.
 struct Impostor {
     asked: Arc<Mutex<Vec<String>>>,
     serving: std::thread::JoinHandle<()>,
 }
 
 impl Impostor {
-    /// Serves until it is told to stop, or for so many connections.
+    /// Serves until it is asked to stop, or for `connections` connections.
     fn start(world: &World, protocol: u32, connections: usize) -> Self {
-        // The id of a process that has ended, so that nobody waits for a living one.
+        // The id of a process that has ended, so that no client waits for a living one.
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
         let socket = world.home().join("baton.sock");
@@ -296,8 +296,8 @@ fn something_else_on_the_socket_is_named() {
     assert!(ran.err.contains("not understood"), "{}", ran.err);
 }
 
-/// What is written to, counted by the system; what is mapped of files does not count. An index of the log that lays out all
-/// its counters beforehand would take four times as much.
+/// Counts the pages that the process writes to, as reported by the system, without file mappings. An index of the log
+/// that initialises all its counters in advance would take four times as much.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_daemon_with_nothing_to_do_takes_little_memory() {

@@ -1,5 +1,5 @@
-//! Stored conversations that are damaged on disk, files that no event names, and garbage on the socket: repaired where that
-//! can be proven right, named where not, and no harm to anything else.
+//! Stored conversations that are damaged on disk, files that no event names, and garbage on the socket: repaired where
+//! the result can be verified, reported where not, without harm to anything else.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -20,7 +20,7 @@ fn begin_memory_anew(world: &World) {
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
 }
 
-/// Two sessions of one project, closed: the transcript of the first.
+/// Two closed sessions of one project; returns the transcript of the first.
 fn two_sessions(world: &World) -> Transcript {
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the wolverine was here").reply("it was");
@@ -41,7 +41,7 @@ fn a_damaged_conversation_is_restored_from_its_transcript() {
     assert_ne!(first, uuid);
     world.transcript("-work-one", &id(2)).prompt("the ferret is not concerned").reply("no");
     assert_eq!(world.found("badger"), [id(1)]);
-    // What is superseded is collected in its own time.
+    // Superseded files are collected later.
     assert!(wait(|| stored(&world, 1).len() == 2), "{:?}", stored(&world, 1));
     begin_memory_anew(&world);
     let shown_before = stored(&world, 1).into_iter().map(|path| (std::fs::read(&path).unwrap(), path));
@@ -54,7 +54,7 @@ fn a_damaged_conversation_is_restored_from_its_transcript() {
                 Some(bytes) => std::fs::write(&path, bytes).unwrap(),
                 None => std::fs::remove_file(&path).unwrap(),
             }
-            // Found by the memory as it is filled, and by whoever looks.
+            // The memory notices the damage when it is filled, and so does a command that reads the file.
             assert_eq!(world.found("badger"), [id(1)], "{}", world.log());
             assert_eq!(world.show(&id(1))["episode"]["uuid"], *uuid);
             assert_eq!(std::fs::read(&path).unwrap(), whole, "the very same file again: {}", world.log());
@@ -113,7 +113,8 @@ fn a_damaged_conversation_without_its_transcript_is_named_and_harms_no_other() {
     assert!(shown.code == 1 && shown.err.contains(name), "{}{}", shown.out, shown.err);
     assert_eq!(std::fs::read(&chunk).unwrap(), bytes, "left as it is");
 
-    // A daemon that is started when the file is back takes it in, although its memory has passed that place of the log.
+    // A daemon that starts after the file is restored indexes it, although its memory has passed that position of the
+    // log.
     world.stop();
     copy(&backup, &world.home().join("blobs"));
     assert!(wait(|| world.found("wolverine") == [id(1)]), "{}", world.log());
@@ -130,7 +131,8 @@ fn what_a_crash_left_beside_a_conversation_is_removed_at_the_next_start() {
     world.stop();
     let before = stored(&world, 1);
     let folder = before[0].parent().unwrap().to_owned();
-    // A job that wrote and was never recorded, one that did not even finish writing, and a session that is not known here.
+    // Files of a job that was never recorded, of one that did not finish writing, and of a session that is not known
+    // here.
     let unnamed = "0".repeat(64);
     for name in [format!("{unnamed}.zst"), format!("{unnamed}.json"), format!("tmp-12-3-{unnamed}.zst")] {
         std::fs::write(folder.join(name), "left").unwrap();
@@ -148,7 +150,7 @@ fn what_a_crash_left_beside_a_conversation_is_removed_at_the_next_start() {
     assert_eq!(world.found("wolverine"), [id(1)]);
 }
 
-/// Bytes that look like chance and are the same each time.
+/// Pseudo-random bytes, the same in each run.
 fn garbage(seed: u64, count: usize) -> Vec<u8> {
     let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -174,10 +176,10 @@ fn garbage_on_the_socket_disturbs_nobody() {
     for seed in 0..150_u64 {
         let noise = garbage(seed + 1, 400);
         let mut bytes = match seed % 3 {
-            // Nothing but noise, after a greeting or instead of it.
+            // Noise only, after a greeting or instead of it.
             0 => noise,
             1 => [hello.as_bytes(), b"\n", &noise].concat(),
-            // A conversation in which some bytes are others.
+            // A conversation with some bytes changed.
             _ => {
                 let mut bytes = whole.clone();
                 for at in noise.chunks_exact(3).take(1 + usize::from(noise[0] % 6)) {
@@ -191,7 +193,7 @@ fn garbage_on_the_socket_disturbs_nobody() {
         bytes.push(b'\n');
         let mut stream = UnixStream::connect(world.home().join("baton.sock")).unwrap();
         stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-        // The daemon may have hung up in the middle of it.
+        // The daemon may disconnect in the middle of it.
         let _ = stream.write_all(&bytes);
         let _ = stream.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();
@@ -213,7 +215,8 @@ fn garbage_on_the_socket_disturbs_nobody() {
     assert!(!world.log().contains("panic"), "{}", world.log());
 }
 
-/// What lies in the place of the next deletion files of the memory: as if a daemon had been killed before `meta.json`.
+/// Plants something at the paths of the memory's next deletion files, as if a daemon had been killed before it wrote
+/// `meta.json`.
 fn plant_deletions(world: &World, plant: impl Fn(&std::path::Path)) {
     let memory = world.home().join("memory");
     let meta: serde_json::Value = serde_json::from_slice(&std::fs::read(memory.join("meta.json")).unwrap()).unwrap();
@@ -247,10 +250,10 @@ fn a_memory_that_cannot_be_written_twice_is_built_anew() {
     let world = World::new();
     let mut transcript = two_sessions(&world);
     world.stop();
-    // What cannot be removed as a file.
+    // A directory cannot be removed as a file.
     plant_deletions(&world, |path| std::fs::create_dir(path).unwrap());
     transcript.prompt("and the badger").reply("too");
-    // Whoever asks before it is there again is told that it is not.
+    // A close during the rebuild may fail with an error that says so.
     let closed = world.run(&["close", &id(1)]);
     assert!(closed.code == 0 || closed.err.contains("cannot take it in"), "{}", closed.err);
     assert!(wait(|| world.found("badger") == [id(1)]), "{}", world.log());

@@ -17,7 +17,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The processes of a world, by their ids.
+/// The processes of a world, with their ids.
 pub(crate) fn processes_of(world: &World) -> Vec<String> {
     world.processes().iter().map(crate::world::Process::shown).collect()
 }
@@ -54,7 +54,7 @@ fn the_demos_daemon_ends_although_its_client_was_killed() {
     client.kill().unwrap();
     client.wait().unwrap();
     assert!(crate::world::wait(|| processes_of(&world).is_empty()), "{:?}", processes_of(&world));
-    // Killed before its daemon was, it leaves at most a folder without a process.
+    // If the command is killed before its daemon starts, it leaves at most a folder without a process.
     if let [left] = entries(&world.path("tmp")).as_slice() {
         assert!(!world.path("tmp").join(left).join("log").exists(), "{left}");
     }
@@ -62,19 +62,19 @@ fn the_demos_daemon_ends_although_its_client_was_killed() {
 
 #[test]
 fn the_demo_is_only_for_those_who_have_nothing() {
-    // Somebody with one session.
+    // A person with one session.
     let world = World::new();
     world.transcript("-work-one", &id(1)).prompt("a refresh of my own");
     let ran = in_checkout(&world, &["search", "refresh", "--json"]);
     assert_eq!(hits(&ran.json())[0]["session_id"], *id(1));
     assert_eq!(ran.err, "");
-    // Whose transcripts are gone, but not what was recorded of them.
+    // The transcripts are gone, but what was recorded of them is not.
     world.stop();
     std::fs::remove_dir_all(world.projects()).unwrap();
     let ran = in_checkout(&world, &["search", "refresh", "--json"]);
     assert_eq!(hits(&ran.json())[0]["session_id"], *id(1), "{}", ran.err);
 
-    // Somewhere else than in a checkout.
+    // Outside a checkout.
     let world = World::new();
     let ran = world.run(&["search", "refresh"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -84,7 +84,7 @@ fn the_demo_is_only_for_those_who_have_nothing() {
 
 #[test]
 fn the_examples_need_no_git_and_no_network() {
-    // Only what the program needs of the machine: nothing on the path.
+    // An empty PATH: the program needs no other programs.
     let world = World::new();
     let empty = world.path("tmp/empty");
     std::fs::create_dir_all(&empty).unwrap();

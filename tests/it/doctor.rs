@@ -1,4 +1,4 @@
-//! `baton doctor` and `baton service`: what they find, in worlds where something is wrong.
+//! `baton doctor` and `baton service`: their findings in worlds where something is wrong.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -16,7 +16,7 @@ fn script(path: &Path, script: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What doctor finds, whatever it comes to, and whether its exit code says the same.
+/// The findings of doctor, passing or not. Asserts that the exit code agrees with them.
 fn doctor(world: &World) -> Vec<Value> {
     let ran = world.run(&["doctor", "--json"]);
     let report = ran.json();
@@ -30,7 +30,7 @@ fn doctor(world: &World) -> Vec<Value> {
     findings
 }
 
-/// The one finding of this kind that says this.
+/// The finding of this check and status whose text contains `what`.
 #[track_caller]
 fn found(findings: &[Value], check: &str, status: &str, what: &str) -> Value {
     let fits = |finding: &&Value| finding["check"] == check && finding["status"] == status;
@@ -243,7 +243,7 @@ fn a_service_is_written_started_and_taken_away() {
     assert!(!unit.exists());
     assert!(world.ok(&["service", "uninstall"]).out.contains("nothing to do"));
     assert_eq!(world.json(&["service", "status"])["installed"], false);
-    // Somebody else's.
+    // A unit that Baton did not write.
     fs::write(&unit, "[Unit]\n").unwrap();
     let ran = world.run(&["service", "install"]);
     assert!(ran.code == 1 && ran.err.contains("not written by Baton"), "{}", ran.err);

@@ -1,5 +1,5 @@
-//! A home that an earlier version has written: what its rules of redaction let through is in no file of it any more once
-//! this version has redacted it again.
+//! A home that an earlier version has written: secrets that its redaction rules missed are in no file of it once this
+//! version has redacted it again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::newer::append_unknown;
 use crate::world::{World, files_below, id, list, wait_within};
 
-/// What stands in it that must go: in calls, prompts, replies, titles, a close note, answers of a model, added notes, the
+/// Secrets in it that must go: in calls, prompts, replies, titles, a close note, answers of a model, added notes, the
 /// memory, notes for people and their names.
 const PLANTED: [&str; 7] =
     ["tango77Quay", "kW8xyzq7Lm2p", "Zx81kLmn29Qp", "Enterprise2024", "Hiddenlake22", "Winter2025", "Yourmum1987"];
-/// A text of a turn that keeps a secret, and one that has none: each has a vector.
+/// Text of a turn with a secret, and of one without: each has a vector.
 const SPOKEN: [&str; 2] = ["Run redis-cli -a tango77Quay ping and set the shop up", "Paint the wombat barn red"];
-/// Longest wait for all of it.
+/// Longest wait for all of it, 240 s.
 const LONG: Duration = Duration::from_secs(240);
 
 /// The files of a tar archive without extensions: name and content.
@@ -41,7 +41,7 @@ fn untar(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The home of the earlier version. Two of its transcripts are still there. A model is switched on that answers everything.
+/// The home of the earlier version. Two of its transcripts still exist. A model is enabled that answers everything.
 fn earlier(endpoint: &FakeEndpoint) -> World {
     let world = World::new();
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes/earlier.tar.zst");
@@ -62,8 +62,8 @@ fn earlier(endpoint: &FakeEndpoint) -> World {
     world
 }
 
-/// What else the earlier version may have left, in formats that are the same in both: vectors, notes that their vault did not
-/// take, and signals of hooks that nobody took.
+/// Other things that the earlier version may have left, in formats that both versions share: vectors, notes that their
+/// vault did not accept, and unprocessed hook signals.
 fn waiting(world: &World) {
     let model = Model { name: "made".to_owned(), dimensions: None };
     let table = Vectors::new(&world.home().join("vectors")).select(Some(&model)).unwrap().unwrap();
@@ -89,14 +89,14 @@ fn waiting(world: &World) {
     }
 }
 
-/// Which of the spoken texts have vectors.
+/// Those spoken texts that have vectors.
 fn vectors(world: &World) -> Vec<&'static str> {
     let files: Vec<_> = files_below(&world.home().join("vectors")).iter().map(|file| fs::read(file).unwrap()).collect();
     let holds = |text: &&str| files.iter().any(|file| file.windows(8).any(|at| at == key(text).to_le_bytes()));
     SPOKEN.into_iter().filter(holds).collect()
 }
 
-/// Where anything that was planted is found: in the names of files, in files, and in what they unpack to.
+/// Every place that contains a planted secret: names of files, files, and what they unpack to.
 fn leaks(world: &World) -> Vec<String> {
     let mut found = Vec::new();
     let mut look = |place: &str, content: &[u8]| {
@@ -114,7 +114,7 @@ fn leaks(world: &World) -> Vec<String> {
     found
 }
 
-/// The same, and in what the memory gives of itself.
+/// Like [`leaks`], and also looks into what the memory returns.
 fn all_leaks(world: &World) -> Vec<String> {
     let mut found = leaks(world);
     let opened = Store::open(&world.home().join("memory")).unwrap();
@@ -137,7 +137,7 @@ fn redacted(world: &World) {
     assert_eq!(last["problems"], json!([]), "{last}");
 }
 
-/// How many events say that something was redacted again, of each session.
+/// For each session, the number of events that record a redaction.
 fn recorded(world: &World) -> Vec<usize> {
     let events = |number| list(&world.json(&["explain", &id(number)])["events"]);
     (1..=5).map(|number| events(number).iter().filter(|event| event["type"] == "redacted").count()).collect()
@@ -165,7 +165,7 @@ fn a_note_in_which_a_person_changed_a_block_that_keeps_a_secret_is_named() {
     let problems = last["problems"].to_string();
     assert!(problems.contains(path.file_name().unwrap().to_str().unwrap()), "{problems}");
     assert!(problems.contains("in a block that you have changed"), "{problems}");
-    // Until that person takes it out.
+    // Until that person removes it.
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.lines().filter(|line| !tells(line)).collect::<Vec<_>>().join("\n")).unwrap();
     world.stop();
@@ -184,7 +184,7 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
         assert!(before.iter().any(|leak| leak.contains(&format!(" in {folder}"))), "none in {folder}");
     }
     assert_eq!(vectors(&world), SPOKEN);
-    // What a process left that was killed while it wrote a note, of a session and of a memo.
+    // Left by a process that was killed while it wrote a note, of a session and of a memo.
     let notes = files_below(&world.home().join("blobs"))
         .into_iter()
         .filter(|file| file.extension().is_some_and(|ending| ending == "note"));
@@ -192,7 +192,7 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
         fs::write(folder.join(format!("{}.note.tmp", "0".repeat(64))), PLANTED[0]).unwrap();
     }
     redacted(&world);
-    // By every door.
+    // Asks through every command and tool.
     let mut answers = Vec::new();
     for number in 1..=5 {
         answers.push(world.run(&["show", &id(number), "--json"]).out);
@@ -206,7 +206,7 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
         let found: Vec<_> = answers.iter().filter(|answer| answer.contains(planted)).collect();
         assert!(found.is_empty(), "{planted} in {found:.400?}");
     }
-    // What a model made stays, and what was hidden is hidden.
+    // The model's contribution stays, and what was hidden stays hidden.
     let shown = |number: u32| world.json(&["show", &id(number)]);
     for number in 1..=4 {
         assert_eq!(shown(number)["episode"]["tier"], "enriched", "session {number}");
@@ -217,23 +217,23 @@ fn what_an_earlier_version_let_through_is_in_no_file_of_its_home_any_more() {
     let verified = world.json(&["log", "verify"]);
     assert_eq!(verified["clean"], true, "{verified}");
     let events = recorded(&world);
-    // The third has nothing in it. The fourth is not tracked, the fifth one's episode is deleted.
+    // The third session contains no secret. The fourth is not tracked, and the episode of the fifth is deleted.
     assert_eq!(events.iter().map(|count| usize::from(*count > 0)).collect::<Vec<_>>(), [1, 1, 0, 1, 1], "{events:?}");
     world.stop();
     assert_eq!(all_leaks(&world), [""; 0]);
     assert_eq!(vectors(&world), SPOKEN[1..], "what is still said keeps its vector");
-    // Once is enough.
+    // Nothing is redacted a second time.
     redacted(&world);
     assert_eq!(recorded(&world), events);
 }
 
-/// The files of a session's conversation that end so.
+/// The files of a session's conversation with this extension.
 fn stored(world: &World, number: u32, ending: &str) -> Vec<PathBuf> {
     let files = files_below(&world.home().join("blobs").join(id(number))).into_iter();
     files.filter(|file| file.extension().is_some_and(|found| found == ending)).collect()
 }
 
-/// Waits until the first pass is over: nothing is owed, or what is tried again is named.
+/// Waits until the first pass is over: nothing is owed, or what will be retried is named.
 fn looked_at(world: &World) -> Value {
     let mut last = Value::Null;
     let over = wait_within(LONG, || {
@@ -257,7 +257,7 @@ fn a_session_whose_history_is_of_a_newer_version_keeps_no_other_from_being_redac
     for number in 2..=5 {
         assert!(!found.iter().any(|leak| leak.contains(&format!("blobs/{}", id(number)))), "{found:?}");
     }
-    // The next daemon says so as well.
+    // The next daemon reports it as well.
     world.stop();
     looked_at(&world);
     assert!(world.problems().contains(&format!("session {}: its history", id(1))), "{}", world.problems());

@@ -1,4 +1,5 @@
-//! An endpoint for vectors as it is configured, and what `status`, `doctor` and `config` say of it. Nothing of its key.
+//! The configuration of an endpoint for vectors, and what `status`, `doctor` and `config` print about it. None of them
+//! shows its key.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ fn vectors(world: &World) -> Value {
     world.json(&["status"])["vectors"].clone()
 }
 
-/// The finding of `doctor` about vectors: how it is, what, and what to do.
+/// The finding of `doctor` about vectors: its status, and its text with the remedy.
 fn finding(world: &World) -> (String, String) {
     let report = world.run(&["doctor", "--json"]).json();
     let findings = list(&report["findings"]);
@@ -47,7 +48,7 @@ fn what_is_half_configured_is_a_problem_with_its_line() {
     );
     assert!(world.problems().contains("memory.embedding.model is not"), "{}", world.problems());
     assert!(world.ok(&["config"]).err.contains("warning: config.json, line 1: memory.embedding.base_url is set"));
-    // The other keys hold, and mending it is enough.
+    // The other keys stay valid, and correcting the mistake is enough.
     configure(&world, &json!({"base_url": "http://127.0.0.1:9/v1/", "model": "nomic"}));
     let told = vectors(&world);
     assert_eq!((&told["model"], &told["base_url"]), (&json!("nomic"), &json!("http://127.0.0.1:9/v1")), "{told}");
@@ -71,7 +72,7 @@ fn a_key_is_named_and_never_shown() {
 
     world.stop();
     world.set("WOMBAT_KEY", KEY);
-    // Where it belongs, and where somebody has put it by mistake.
+    // The key in its place, and a key that was put into the wrong place by mistake.
     let told = vectors(&world);
     assert_eq!((&told["api_key_env"], &told["problem"]), (&json!("WOMBAT_KEY"), &Value::Null), "{told}");
     configure(&world, &endpoint(local, format!("{KEY} ").into()));

@@ -1,4 +1,4 @@
-//! One session, one episode: stored, kept while the content is the same, replaced when it is not.
+//! One session, one episode: stored, kept while the content is the same, replaced when it changes.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn rows(world: &World, of: &str) -> Vec<Value> {
     world.sessions().into_iter().filter(|row| row["session_id"] == *of).collect()
 }
 
-/// A record as another serialiser might write it: keys in the opposite order, with blanks.
+/// A record as another serialiser might write it: keys in reverse order, with spaces.
 fn written_otherwise(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
@@ -133,7 +133,7 @@ fn explicit_close_indexes() {
     assert_eq!(shown["episode"]["tier"], "extractive");
     assert_eq!(shown["episode"]["objective"], "why does the quokka cache grow without bound?");
     assert_eq!(shown["episode"]["errors"][0]["line"], 3, "{}", shown["episode"]);
-    // Findable at once, without any search having indexed it.
+    // Found at once, without a search having indexed it.
     let found = world.search("quokka");
     assert_eq!(found["freshness"]["indexed_now"], 0);
     assert_eq!(hits(&found)[0]["episode_uuid"], closed["episode_uuid"]);
@@ -178,7 +178,7 @@ fn explicit_close_replaces_changed() {
         assert!(episodes <= 1, "{query}: {found:?}");
     }
 
-    // What is no longer said is no longer found.
+    // Text that was removed is no longer found.
     let whole = std::fs::read_to_string(transcript.path()).unwrap();
     std::fs::write(transcript.path(), whole.replace("quokka", "numbat")).unwrap();
     let third = world.close(&id(ID));

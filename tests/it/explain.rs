@@ -1,4 +1,4 @@
-//! `baton explain`: what a person wonders about is told. And `baton replay` of what a daemon has recorded.
+//! `baton explain` answers a person's questions about a session; and `baton replay` of what a daemon has recorded.
 
 use std::process::Stdio;
 
@@ -109,7 +109,7 @@ fn a_replay_of_what_was_exported_comes_to_what_the_daemon_says() {
         assert_eq!(summary[field], stats[field], "{field}: {summary} {stats}");
     }
     assert_eq!(summary["differences"], serde_json::json!([]));
-    // What explain says of a session is what the replay says of its events.
+    // `explain` prints the same about a session's events as the replay.
     let explained = world.json(&["explain", &id(1)]);
     let replayed = world.ok(&["replay", file.to_str().unwrap(), "--session", &id(1), "--json"]).out;
     let events: Vec<Value> = replayed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -120,12 +120,12 @@ fn a_replay_of_what_was_exported_comes_to_what_the_daemon_says() {
         events.iter().map(said).collect::<Vec<_>>(),
         list(&explained["events"]).iter().map(said).collect::<Vec<_>>()
     );
-    // Standard input is a file too.
+    // Standard input works as a file.
     let piped =
         world.command(&["replay", "-", "--summary"]).stdin(Stdio::from(std::fs::File::open(&file).unwrap())).output();
     let piped = finished(piped.unwrap());
     assert!(piped.code == 0 && piped.out.contains(&text(&stats["state_hash"])), "{}{}", piped.out, piped.err);
-    // A filtered file is run too, and said to be one.
+    // A filtered file is replayed too, and reported as filtered.
     let part = world.path("part.jsonl");
     world.ok(&["log", "export", "--session", &id(2), "-o", part.to_str().unwrap()]);
     let filtered = world.ok(&["replay", part.to_str().unwrap()]).out;

@@ -1,4 +1,4 @@
-//! Many at once, and those who take their time.
+//! Many connections at once, and slow clients.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -8,7 +8,7 @@ use super::Abused;
 use crate::sockets::Raw;
 use crate::world::{DEADLINE, say};
 
-/// So many connections, or fewer where a test may open no more files.
+/// Opens `count` connections, or fewer if the test may open no more files.
 fn connections(abused: &Abused, count: usize) -> Vec<UnixStream> {
     let socket = abused.world.home().join("baton.sock");
     let mut streams = Vec::new();
@@ -32,7 +32,7 @@ fn a_thousand_connections_keep_nobody_out() {
         let mut some = connections(&abused, 250);
         if !silent {
             for stream in &mut some {
-                // Who was hung up on already cannot greet.
+                // A connection that was already closed cannot greet.
                 let _ = stream
                     .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":{\"protocol\":1}}\n");
             }
@@ -59,7 +59,7 @@ fn who_sends_a_byte_at_a_time_is_let_go_at_the_deadline_of_the_line() {
     let line =
         br#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1,"version":"0.0.1","client":"test"}}"#;
     let begun = Instant::now();
-    // Slower than one line may be: 99 bytes at ten a second.
+    // Ten bytes a second, so that the 99 bytes of the line take longer than the deadline for a line.
     for byte in line.iter().cycle() {
         slow.retain_mut(|stream| {
             let sent = stream.write_all(&[*byte]);
@@ -72,7 +72,7 @@ fn who_sends_a_byte_at_a_time_is_let_go_at_the_deadline_of_the_line() {
         assert!(begun.elapsed() < DEADLINE, "{} are still there", slow.len());
         std::thread::sleep(Duration::from_millis(100));
     }
-    // Not for any other reason: while the deadline had not come they were there.
+    // The deadline was the reason: before it, the connections were open.
     assert!(begun.elapsed() > Duration::from_secs(4), "{:?}", begun.elapsed());
     abused.check();
 }
@@ -88,7 +88,7 @@ fn who_says_no_more_still_gets_the_answer() {
         assert!(answer["result"]["hits"][0].is_object(), "round {round}: {answer}");
         assert!(raw.line().is_none(), "and then it is hung up on");
     }
-    // Who takes no answer either.
+    // Clients that do not read their answers either.
     for _ in 0..20 {
         let mut raw = Raw::greeted(&abused.world);
         raw.stream().shutdown(std::net::Shutdown::Read).unwrap();

@@ -1,4 +1,4 @@
-//! Calls without end, by one who waits for no answer and by many who do.
+//! Endless calls, from one client that does not wait for answers and from many that do.
 
 use std::io::{BufRead, BufReader, Write};
 use std::time::Duration;
@@ -57,7 +57,7 @@ fn who_calls_very_often_waits_and_is_answered_in_order() {
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(number), &json!(-32_004)), "{answer}");
         }
     });
-    // Two thousand at once, the others two thousand a second.
+    // The first two thousand pass at once, the rest at two thousand a second.
     assert!(begun.elapsed() > Duration::from_millis(950), "{:?}", begun.elapsed());
     abused.check();
 }
@@ -79,7 +79,7 @@ fn a_flood_of_hooks_is_answered_and_hardly_recorded() {
         for name in ["Stop", "UserPromptSubmit", "SubagentStop", "PreToolUse"] {
             let (abused, call) = (&abused, &call);
             scope.spawn(move || {
-                // All on one connection, and a connection for each.
+                // Sends all calls over one connection, then each over its own.
                 let mut one = Raw::greeted(&abused.world);
                 for number in 0..EACH {
                     one.send(call(name, number).as_bytes());

@@ -1,11 +1,11 @@
-//! What is no request at all: bytes without an end, and bytes without a sense.
+//! Input that is not a request: endless bytes, and meaningless ones.
 
 use std::io::Write;
 
 use super::Abused;
 use crate::sockets::Raw;
 
-/// The same bytes each time.
+/// Pseudo-random bytes, the same in each run.
 struct Noise(u64);
 
 impl Noise {
@@ -29,7 +29,7 @@ fn a_line_of_a_hundred_megabytes_is_not_taken() {
         let mut raw = if greeted { Raw::greeted(&abused.world) } else { Raw::connect(&abused.world) };
         let taken = (0..100).take_while(|_| raw.stream().write_all(&block).is_ok()).count();
         assert!(taken < 8, "greeted {greeted}: {taken} MB were taken");
-        // What it answered was lost if we were still sending; more than one answer there is not.
+        // The answer is lost if we were still sending; there is never more than one.
         if let Some(answer) = raw.line() {
             assert_eq!(super::code(&answer), -32_002, "{answer}");
             assert!(raw.line().is_none());
@@ -59,7 +59,8 @@ fn binary_noise_is_answered_or_hung_up_on() {
             assert!([-32_700, -32_600].contains(&super::code(&answer)), "{answer}");
             answers += 1;
         }
-        // A connection that was greeted goes on after each line; another ends with its first, and may be gone by then.
+        // A greeted connection continues after each bad line; one that was not greeted is closed after its first,
+        // possibly before its answer is read.
         let lines = 1 + bytes.iter().filter(|byte| **byte == b'\n').count();
         let (bounds, is_greeted) = if round % 2 == 0 { (1..=lines, true) } else { (0..=1, false) };
         assert!(bounds.contains(&answers), "round {round}: {answers} answers to {lines} lines, {sent:?}");

@@ -1,4 +1,4 @@
-//! JSON that is no request, requests that are no calls, and calls of nothing.
+//! JSON that is not a request, requests with invalid calls, and unknown methods.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn every_wrong_request_has_its_answer_and_the_connection_goes_on() {
     let call = |rest: &str| format!(r#"{{"jsonrpc":"2.0","id":7,{rest}}}"#);
     let (parse, request, method, params) = (-32_700, -32_600, -32_601, -32_602);
     for (line, expected) in [
-        // No JSON.
+        // Not JSON.
         ("nonsense".to_owned(), parse),
         (r#"{"jsonrpc":"2.0","id":1"#.to_owned(), parse),
         (r#"{"jsonrpc":"2.0","id":1,"method":"status"} trailing"#.to_owned(), parse),
@@ -22,7 +22,7 @@ fn every_wrong_request_has_its_answer_and_the_connection_goes_on() {
         (call(r#""method":"search","params":{"query":"a\u0000""#), parse),
         (deep("[", "]"), request),
         (deep(r#"{"a":"#, "}"), request),
-        // No request.
+        // Not a request.
         ("null".to_owned(), request),
         ("7".to_owned(), request),
         (r#""status""#.to_owned(), request),
@@ -37,12 +37,12 @@ fn every_wrong_request_has_its_answer_and_the_connection_goes_on() {
         (r#"{"jsonrpc":"2.0","id":[1],"method":"status"}"#.to_owned(), request),
         (r#"{"jsonrpc":"2.0","id":1,"method":7}"#.to_owned(), request),
         (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"status"}"#.to_owned(), request),
-        // No method.
+        // No such method.
         (call(r#""method":"""#), method),
         (call(r#""method":"STATUS""#), method),
         (call(r#""method":"hello""#), method),
         (call(&format!(r#""method":"{}""#, "m".repeat(900_000))), method),
-        // No arguments that fit.
+        // Invalid arguments.
         (call(r#""method":"search","params":[]"#), params),
         (call(r#""method":"search","params":"sloth""#), params),
         (call(r#""method":"search","params":{"query":null}"#), params),
@@ -69,7 +69,7 @@ fn every_wrong_request_has_its_answer_and_the_connection_goes_on() {
 fn wrong_arguments_of_any_method_are_refused_and_never_fatal() {
     let abused = Abused::new();
     let mut raw = Raw::greeted(&abused.world);
-    // As the daemon names them, so that one that is added is tried too.
+    // Takes the names from the daemon, so that new methods are covered.
     let unknown = raw.call(&json!({"jsonrpc": "2.0", "id": 1, "method": "?"}));
     let told = unknown["error"]["message"].as_str().unwrap().to_owned();
     let (_, names) = told.split_once("there are ").unwrap();
@@ -89,7 +89,7 @@ fn wrong_arguments_of_any_method_are_refused_and_never_fatal() {
             json!({"query": "a", "limit": u64::MAX, "from": u64::MAX, "days": u32::MAX, "after": u64::MAX}),
             json!({"caller": {"agent_session": long, "directory": "/\u{0}", "since": i64::MIN}}),
         ] {
-            // What begins long work on everything is for other tests.
+            // Calls that start long work on everything are covered by other tests.
             if ["log/compact", "log/verify", "sync"].contains(&method) && !params.is_string() {
                 continue;
             }

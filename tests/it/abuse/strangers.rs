@@ -1,4 +1,4 @@
-//! Other users of the machine, and homes that are theirs too.
+//! Other users of the machine, and homes that they can write to.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use std::process::Command;
 use super::Abused;
 use crate::world::{World, skipped};
 
-/// Where the stranger of [`comes_in`] finds the socket.
+/// Variable with the path of the socket, for [`comes_in`].
 const SOCKET: &str = "BATON_TEST_SOCKET";
 /// A user who is not root.
 const NOBODY: u32 = 65_534;
@@ -40,11 +40,11 @@ fn another_user_is_hung_up_on() {
     if !rustix::process::geteuid().is_root() {
         return skipped("only root may become another user");
     }
-    // Whatever the folders say.
+    // Makes the socket reachable whatever the modes of the folders are.
     mode(&abused.world.path(""), 0o755);
     mode(home, 0o755);
     mode(&socket, 0o666);
-    // Where this program was built nobody else may be let in.
+    // Other users may not be able to read the build directory.
     let this = abused.world.path("stranger");
     std::fs::copy(std::env::current_exe().unwrap(), &this).unwrap();
     let stranger = |command: &mut Command| command.uid(NOBODY).gid(NOBODY).output();
@@ -78,7 +78,7 @@ fn a_home_that_others_can_write_to_is_refused_by_everybody_with_the_fix() {
     }
     mode(world.home(), 0o700);
     assert_eq!(world.found("sloth"), [crate::world::id(1)]);
-    // Also one that has become so under a daemon: who answers there may be anybody.
+    // The same if the mode changes while a daemon runs: anybody could be answering there.
     mode(world.home(), 0o777);
     let ran = world.run(&["search", "sloth"]);
     assert!(ran.code == 1 && ran.err.contains("chmod go-w"), "{}", ran.err);
@@ -102,23 +102,23 @@ fn a_socket_of_another_home_is_not_taken() {
     let ran = second.run(&["daemon", "--foreground"]);
     assert!(ran.code == 1 && ran.err.contains("hooks.socket_path"), "{}", ran.err);
     assert_eq!(first.json(&["status"])["pid"], first.daemon().unwrap().as_raw_nonzero().get());
-    // A dead one's is.
+    // The socket of a dead daemon is replaced.
     first.kill();
     assert!(socket.exists(), "left behind");
     second.ok(&["status"]);
     second.stop();
     assert!(!socket.exists());
-    // What is no socket stays.
+    // A file that is not a socket stays.
     std::fs::write(&socket, "a person's notes").unwrap();
     let ran = second.run(&["status"]);
     assert!(ran.code == 1 && ran.err.contains("move it away"), "{}", ran.err);
     assert_eq!(std::fs::read_to_string(&socket).unwrap(), "a person's notes");
-    // Nor does a folder do that others reach into.
+    // A folder that others can write to is refused.
     std::fs::remove_file(&socket).unwrap();
     mode(&folder, 0o755);
     let ran = second.run(&["status"]);
     assert!(ran.code == 1 && ran.err.contains("chmod 700"), "{}", ran.err);
-    // One that is shared is not to be closed to the others.
+    // For a shared folder, the message does not advise closing it to others.
     mode(&folder, 0o1777);
     let ran = second.run(&["status"]);
     let fix = "set hooks.socket_path to a path in a folder of your own";

@@ -1,4 +1,4 @@
-//! A conversation that is compacted goes on in the same session and the same file.
+//! After a compaction the conversation continues in the same session and the same file.
 
 use super::{Script, patient};
 use crate::world::{id, wait};

@@ -17,7 +17,7 @@ fn each_way_to_leave_is_its_own_reason() {
         ("resume", "hook_resume"),
         // The terminal was closed.
         ("other", "hook_other"),
-        // One that a later version knows.
+        // A reason of a later version.
         ("bored", "hook_other"),
     ];
     let mut scripts = Vec::new();
@@ -47,7 +47,7 @@ fn clear_ends_one_session_and_starts_the_next_again_and_again() {
     second.turn();
     assert_eq!(second.told, None, "and it is told once");
     let mut third = second.clears(&id(3));
-    // Cleared again before anything was typed: there is nothing to be indexed, and nothing to be listed.
+    // Cleared again before anything was typed: nothing to index and nothing to list.
     let mut fourth = third.clears(&id(4));
     fourth.turn();
     fourth.ends("prompt_input_exit");
@@ -65,7 +65,7 @@ fn a_hook_that_is_called_twice_ends_its_session_once() {
     world.ok(&["status"]);
     let mut script = Script::starts(&world, "-work-one", &id(1), "startup");
     script.turn();
-    // Installed in the settings and by a plugin.
+    // The hook is installed twice, in the settings and by a plugin.
     script.ends("clear");
     script.ends("clear");
     let uuid = script.ended("hook_clear")["episode_uuid"].clone();
@@ -110,7 +110,7 @@ fn subagents_that_stop_end_nothing() {
     subagent.prompt("find the wombat").reply("here is the wombat");
     let about = json!({"agent_id": "a1b2c3d", "agent_type": "Explore", "agent_transcript_path": path, "stop_hook_active": false});
     script.fire("SubagentStop", about);
-    // One of whose transcript nothing is known.
+    // A subagent of whose transcript nothing is known.
     script.fire(
         "SubagentStop",
         json!({"agent_id": "", "agent_type": "", "agent_transcript_path": "", "stop_hook_active": false}),
@@ -139,13 +139,13 @@ fn killed_without_a_word_time_ends_the_session() {
     let mut script = Script::starts(&held.world, "-work-one", &id(1), "startup").at(after(0));
     script.turn().turn();
     held.at(60);
-    // The agent is killed: no SessionEnd. Its next session is another one.
+    // The agent is killed, so there is no SessionEnd. Its next session is a new one.
     let mut next = Script::starts(&held.world, "-work-one", &id(2), "startup").at(after(60));
     next.turn();
     next.ends("other");
     next.ended("hook_other");
     assert!(held.world.show(&id(1))["end"].is_null(), "{}", script.told());
-    // Half an hour after its last hook, which was called at 0 s, and not before.
+    // Closed half an hour after its last hook, which was called at 0 s, and not before.
     held.at(1_799);
     assert_eq!(held.settle(&id(1)).end, None, "{}", script.told());
     held.at(1_860);

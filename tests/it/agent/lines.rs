@@ -1,4 +1,4 @@
-//! What is written after the end, or says nothing of the conversation.
+//! Lines that are written after the end, or that are not part of the conversation.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn metadata_of_an_old_transcript_resumes_nothing() {
         script.transcript.metadata();
         script.transcript.append(&json!({"type": "summary", "summary": "the day in short", "leafUuid": "x"}));
     }
-    // Whoever asks has it read.
+    // A query makes the daemon read it.
     world.search("anything");
     let after = script.ended("hook_prompt_input_exit");
     assert_eq!(text(&after["episode_uuid"]), text(&before["episode_uuid"]), "{}", script.told());
@@ -46,7 +46,7 @@ fn an_end_whose_transcript_comes_later_is_its_end() {
     let world = patient();
     world.ok(&["status"]);
     let mut script = Script::starts(&world, "-work-one", &id(1), "startup").at(now().plus_ms(-30_000));
-    // Nothing is written yet, and it is over already.
+    // The session ends before anything is written.
     script.ends("prompt_input_exit");
     assert_eq!(world.sessions(), Vec::<serde_json::Value>::new(), "what has no transcript is not listed");
     script.hooked = false;

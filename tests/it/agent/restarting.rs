@@ -1,4 +1,4 @@
-//! The daemon comes and goes while the agent works.
+//! The daemon stops and starts while the agent works.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn a_daemon_that_is_killed_and_stopped_meanwhile_misses_nothing() {
     let mut first = Script::starts(&world, "-work-one", &id(1), "startup");
     first.turn();
     world.kill();
-    // Nobody listens, and the socket of the dead one is still there.
+    // No daemon listens, and the socket of the dead one is still there.
     first.turn();
     first.ends("clear");
     assert!(!spooled(&world).is_empty());

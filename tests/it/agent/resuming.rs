@@ -1,4 +1,4 @@
-//! A session that was left is taken up again, the next day too. In a daemon of this process, whose clock the test holds.
+//! A session that was left is resumed, even the next day. The daemon runs in this process, with the test's clock.
 
 use super::{Script, configure};
 use crate::time::Held;

@@ -1,4 +1,5 @@
-//! The agent's MCP server, whose pipe closes however the agent ends. In a daemon of this process, whose clock the test holds.
+//! The agent's MCP server, whose pipe closes however the agent ends. The daemon runs in this process, with the test's
+//! clock.
 
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -10,7 +11,7 @@ use super::{Script, configure};
 use crate::time::{Held, after};
 use crate::world::{World, id, wait};
 
-/// A server as an agent starts it for its session.
+/// Starts a server as an agent does for its session.
 fn server(world: &World, session: &str) -> Child {
     let mut command = world.command(&["mcp"]);
     command.env("CLAUDE_CODE_SESSION_ID", session).env("CLAUDE_PROJECT_DIR", "/srv/-work-one");
@@ -34,7 +35,7 @@ fn begun() -> Held {
     held
 }
 
-/// A session that was closed 20 s after the start while its server went on.
+/// A session that was closed 20 s after the start while its server continued to run.
 fn closed(held: &Held) -> (Script<'_>, Child) {
     let world = &held.world;
     let mut script = Script::unhooked(world, "-work-one", &id(1)).at(after(0));
@@ -48,7 +49,7 @@ fn closed(held: &Held) -> (Script<'_>, Child) {
     (script, child)
 }
 
-/// Waits until the daemon knows of so many servers.
+/// Waits until the daemon knows of `count` servers.
 fn present(world: &World, count: u64) {
     let known = || world.json(&["status"])["hooks"]["present"].as_u64();
     assert!(wait(|| known() == Some(count)), "{:?} of {count} servers are known", known());
@@ -85,7 +86,7 @@ fn a_server_that_is_killed_ends_its_session_after_a_grace() {
 fn a_session_that_was_closed_and_went_on_is_over_when_its_server_is_killed() {
     let mut held = begun();
     let (mut script, mut child) = closed(&held);
-    // What comes next is read within the check interval, and the agent is killed before.
+    // The next lines would be read within the check interval, and the agent is killed before.
     held.at(40);
     script.transcript.set_time(after(40));
     script.turn();
@@ -129,13 +130,13 @@ fn a_close_that_falls_due_just_after_another_moment_is_not_late() {
     child.wait().unwrap();
     held.wait_for(&id(1), |state| state.signals.disconnected_at == Some(after(15)));
     let quiet_at = held.state(&id(1)).unwrap().last_activity();
-    // Quiet for a minute first, then gone for a minute.
+    // Idle for a minute first, then disconnected for a minute.
     held.at((quiet_at.since_ms(after(0)) + 999) / 1000 + 60);
     held.wait_for(&id(1), |state| state.phase == Phase::Inactive);
     held.at(75);
     let since = Instant::now();
     held.wait_for(&id(1), |state| state.end.is_some());
-    // The session's own next look at its file would bring it, too: a minute later.
+    // The session's own next check of its file would close it too, but a minute later.
     assert!(since.elapsed() < Duration::from_secs(30), "after {:?}", since.elapsed());
     script.ended("mcp_disconnect");
     held.stop();
@@ -148,12 +149,13 @@ fn a_server_that_is_connected_again_or_whose_agent_works_on_ends_nothing() {
     let mut script = Script::starts(world, "-work-one", &id(1), "startup").at(after(0));
     held.at(10);
     script.turn();
-    // Time stands still while the daemon looks: the file must be known before a minute passes at once.
+    // The clock does not advance while the daemon looks, so the file must be known before the test advances it by a
+    // minute at once.
     held.wait_for(&id(1), |state| state.transcript.is_some());
     let mut child = server(world, &id(1));
     present(world, 1);
     held.at(20);
-    // `/mcp` reconnect: the pipe closes, and the agent works on.
+    // `/mcp` reconnect: the pipe closes, and the agent continues to work.
     drop(child.stdin.take());
     child.wait().unwrap();
     held.wait_for(&id(1), |state| state.signals.disconnected_at.is_some());

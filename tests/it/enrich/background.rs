@@ -1,4 +1,4 @@
-//! What happens by itself while a model is asked, or cannot be: waiting, order, bounds, other endpoints.
+//! What happens in the background while a model is asked, or cannot be: waiting, order, limits, other endpoints.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn with_a_model(endpoint: &FakeEndpoint) -> Settings {
     Settings { llm: Some(llm), ..Settings::default() }
 }
 
-/// Stops the daemon and starts one that knows nothing of the endpoint: what waits then waits by the log alone.
+/// Stops the daemon and starts one that knows nothing of the endpoint, so that retries depend on the log alone.
 fn begin_anew(held: &mut Held, endpoint: &FakeEndpoint) {
     held.stop();
     held.begin_with(with_a_model(endpoint));
@@ -38,7 +38,7 @@ fn known(held: &Held, session: &str) -> Enrichment {
     held.state(session).unwrap().enrichment().cloned().unwrap_or_default()
 }
 
-/// A session that was asked at 5 s and closed, so that a model is asked about it at 65 s.
+/// A session with a prompt at 5 s that is then closed, so that a model is asked about it at 65 s.
 fn closed(held: &Held, number: u32) -> String {
     let me = id(number);
     held.world.transcript("-work-one", &me).at(after(0)).prompt("the marmot asks").reply("it is answered");
@@ -66,7 +66,7 @@ fn an_endpoint_that_wants_to_be_left_alone_is_for_a_quarter_of_an_hour_at_most()
     let explained = held.world.ok(&["explain", &me]).out;
     assert!(explained.contains(&retry_at.to_string()), "{explained}");
     assert_eq!(enrichment(&held.world)["owed"], 1);
-    // A moment before that another session is asked about, and this one is not.
+    // A moment before the retry is due, another session is asked about, and this one is not.
     begin_anew(&mut held, &endpoint);
     held.at(66 + 13 * 60);
     let other = closed(&held, 2);
@@ -95,7 +95,7 @@ fn a_service_that_fails_three_times_is_asked_later_each_time_and_costs_nothing()
         let waits = known.retry_at.unwrap().since_ms(after(now)) / 1000;
         assert!(waits > waited, "{failures}: {waits} s after {waited} s");
         (waited, now) = (waits, now + waits + 1);
-        // What the endpoint's own pause would hold back is due by the log.
+        // A new daemon has no pause for the endpoint, so the log alone decides.
         begin_anew(&mut held, &endpoint);
     }
     held.at(now);
@@ -114,7 +114,7 @@ fn nobody_waits_while_a_model_is_asked() {
     session(&world, 1);
     world.close(&id(1));
     assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
-    // Whoever waited for it would wait for two minutes.
+    // Waiting for it would take two minutes.
     session(&world, 2);
     let begun = std::time::Instant::now();
     world.close(&id(2));
@@ -133,7 +133,7 @@ fn nobody_waits_while_a_model_is_asked() {
 fn what_a_question_has_found_is_asked_about_before_the_rest_and_never_more_at_once_than_may_be() {
     let world = World::new();
     let endpoint = FakeEndpoint::start().unwrap();
-    // All become due at once, when less quiet is asked for.
+    // All become due at once when the quiet time is shortened.
     let close = |numbers: std::ops::RangeInclusive<u32>| {
         configure(&world, &endpoint, json!({"check_interval": 600}));
         for number in numbers {
@@ -147,7 +147,7 @@ fn what_a_question_has_found_is_asked_about_before_the_rest_and_never_more_at_on
     assert!(wait(|| enrichment(&world)["enriched"] == 12), "{}\n{}", enrichment(&world), world.log());
     assert_eq!((talks(&endpoint), endpoint.most_at_once()), (12, 3));
 
-    // One at a time: the first holds the room while the others become due.
+    // One at a time: the first occupies the only slot while the others become due.
     endpoint.always(CHAT, None);
     endpoint.script(CHAT, [Fault::Slow(Duration::from_secs(8))]);
     close(21..=24);
@@ -172,16 +172,16 @@ fn another_endpoint_or_a_lower_price_is_not_held_up_by_what_was_before() {
     assert!(wait(|| world.problems().contains("no such key")), "{}", world.log());
     session(&world, 2);
     world.close(&id(2));
-    // The first is left alone for half a minute and more; the second knows nothing of that.
+    // The refusing endpoint is not asked again for at least half a minute; that does not affect the second endpoint.
     let begun = std::time::Instant::now();
     configure(&world, &endpoint, json!({}));
     enriched(&world, 2);
-    // Its own pause was after a failure of the other one.
+    // The pause of session 1 was due to a failure of the other endpoint.
     enriched(&world, 1);
     assert_eq!(world.problems(), "[]");
     assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
 
-    // A price for a thousand tokens instead of a million: no session may be asked about.
+    // A price per thousand tokens instead of per million: no session may be asked about.
     let price = |usd: f64| json!({"prices": {"made": {"input": usd, "output": usd}}});
     configure(&world, &endpoint, price(1_000.0));
     session(&world, 3);

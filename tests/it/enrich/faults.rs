@@ -1,4 +1,4 @@
-//! An endpoint that behaves badly in every way we know: what is recorded, what it costs, and that the episode stays.
+//! An endpoint that misbehaves in every way we know: what is recorded, what it costs, and that the episode stays.
 
 use std::fs;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn after_each_fault_the_episode_stays_says_why_and_is_enriched_when_somebody_ask
         let rows = costs(&world, "session")["rows"].clone();
         let row = rows.as_array().unwrap().iter().find(|row| row["key"] == *id(number)).cloned().unwrap();
         assert_eq!((&row["calls"], &row["unknown_calls"]), (&json!(1), &json!(unknown)), "{fault:?}: {row}");
-        // Whatever backoff and breaker say.
+        // An explicit request ignores backoff and breaker.
         world.ok(&["enrich", &id(number)]);
         assert_eq!(world.show(&id(number))["episode"]["tier"], "enriched", "{fault:?}");
     }
@@ -95,7 +95,7 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
     assert!(world.ok(&["show", &id(2)]).out.contains("given_up (cut_off)"));
     let requests = endpoint.requests();
     assert!(requests.iter().any(|request| request.texts.last().unwrap().contains("decisions must be an array")));
-    // Once is forgiven.
+    // One failure is forgiven.
     let odd = [Fault::Cut, Fault::Bare, Fault::Fenced, Fault::Trickle(Duration::from_millis(2))];
     for (number, fault) in (9..).zip(odd) {
         session(&world, number);
@@ -103,13 +103,13 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
         world.ok(&["enrich", &id(number)]);
         assert_eq!(world.show(&id(number))["episode"]["tier"], "enriched");
     }
-    // By itself it is the same.
+    // The same in the background.
     configure(&world, &endpoint, json!({}));
     session(&world, 13);
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     world.close(&id(13));
     assert!(wait(|| enrichment(&world)["given_up"] == 9), "{}\n{}", enrichment(&world), world.log());
-    // And a person may ask again, and is told in people's words.
+    // A person may ask again, and gets a message written for people.
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     let again = world.run(&["enrich", &id(2)]);
     assert!(again.code == 1 && again.err.contains("set llm.max_output_tokens to more"), "{}{}", again.out, again.err);
@@ -128,7 +128,7 @@ fn an_endpoint_that_is_down_keeps_nobody_waiting_and_what_is_owed_is_done_when_i
     session(&world, 1);
     world.close(&id(1));
     assert!(wait(|| world.problems().contains("no connection")), "{}", world.log());
-    // Neither questions nor closes wait for it.
+    // Neither queries nor closes wait for it.
     session(&world, 2);
     world.close(&id(2));
     assert_eq!(world.found("number2x"), [id(2)]);
@@ -147,7 +147,7 @@ fn a_stored_conversation_that_cannot_be_read_for_a_moment_is_not_given_up() {
     configure(&world, &endpoint, json!({"check_interval": 600}));
     session(&world, 1);
     world.close(&id(1));
-    // Folders where the files lay: there is something, and the system does not give it.
+    // Folders in place of the files: they exist, and reading them fails.
     let (blobs, aside) = (world.home().join("blobs").join(id(1)), world.path("aside"));
     let stored = files_below(&blobs);
     assert!(!stored.is_empty());
@@ -180,7 +180,7 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
     let failed = world.run(&["enrich", &id(1)]);
     assert!(failed.code == 1 && failed.err.contains("check that base_url is that of"), "{}{}", failed.out, failed.err);
     assert!(failed.err.contains("it stays owed, and is tried again by itself"), "{}", failed.err);
-    // No model was asked: a night of that spends nothing of the budget.
+    // No model was asked: a night of such failures spends nothing of the budget.
     let (total, told) = (costs(&world, "day")["total"].clone(), enrichment(&world));
     assert!(total["calls"].as_u64() > Some(1), "{total}");
     assert_eq!((&total["unknown_calls"], &total["usd"]), (&json!(0), &json!(0.0)), "{total}");
@@ -194,7 +194,7 @@ fn a_page_of_whoever_stands_between_is_no_answer_and_nothing_is_given_up_for_it(
     assert_eq!((&told["given_up"], &told["owed"]), (&json!(0), &json!(3)), "{told}");
     assert!(told["unknown_calls"].as_u64() > Some(0), "what it cost nobody knows: {told}");
     assert!(world.ok(&["explain", &id(2)]).out.contains("not_understood"));
-    // What a model was asked in vain changes nothing that is searched, and leaves no lag behind.
+    // Unsuccessful calls change nothing that is searched, and leave no lag.
     assert!(wait(|| world.json(&["status"])["memory"]["lag"] == 0), "{}", world.json(&["status"])["memory"]);
     endpoint.always(CHAT, None);
     let all = world.json(&["enrich", "--all"]);

@@ -1,5 +1,5 @@
-//! A daemon that is killed while a model is asked: one current episode, what is unknown is told as that, and at most one
-//! call is made twice.
+//! A daemon that is killed while a model is asked: there is one current episode, unknown costs are reported as unknown,
+//! and at most one call is made twice.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
     session(&world, 1);
     let uuid = world.close(&id(1));
     assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
-    // Begun, and not answered.
+    // The call has started and is not answered.
     world.kill();
     let shown = enriched(&world, 1);
     assert_eq!(shown["episode"]["uuid"], uuid);
@@ -37,7 +37,7 @@ fn a_call_that_was_cut_off_is_unknown_and_made_once_more() {
     assert_eq!(world.json(&["log", "verify"])["clean"], true);
 }
 
-/// The answer is stored, and the log takes nothing more: what it cost is not recorded when the daemon is killed.
+/// The answer is stored, but the log accepts no more events, so its cost is not recorded when the daemon is killed.
 #[cfg(target_os = "linux")]
 #[test]
 fn killed_between_an_answer_and_its_event_the_call_is_unknown_and_made_once_more() {
@@ -49,7 +49,7 @@ fn killed_between_an_answer_and_its_event_the_call_is_unknown_and_made_once_more
     let (daemon, segments, blobs) =
         (world.daemon().unwrap(), world.home().join("log/segments"), world.home().join("blobs").join(id(1)));
     let before = files_below(&blobs);
-    // The model is asked, and while it thinks no file may become longer than the log is.
+    // While the model answers, limit the size of files to that of the log.
     endpoint.says(move |request| {
         let lengths = files_below(&segments).into_iter().filter_map(|file| Some(file.metadata().ok()?.len()));
         limit_files(daemon, lengths.max());
@@ -69,12 +69,12 @@ fn killed_between_an_answer_and_its_event_the_call_is_unknown_and_made_once_more
     assert_eq!(world.json(&["log", "verify"])["clean"], true);
 }
 
-/// Whether a note is at its place, and not on its way there.
+/// True if the note is complete.
 fn is_whole(file: &std::path::Path) -> bool {
     std::fs::read_to_string(file).is_ok_and(|text| text.contains("continuation_context") && text.ends_with('}'))
 }
 
-/// What the model says to a session of a prompt and a reply.
+/// The model's answer about a session of one prompt and one reply.
 fn usual(_: &baton_endpoint::Request) -> String {
     json!({
         "objective": "Fed", "work_completed": [], "external_research": [], "knowledge_stored": [], "decisions": [],
@@ -96,7 +96,7 @@ fn a_command_that_outlives_its_daemon_tells_of_every_call_once() {
     assert!(wait(|| talks(&endpoint) == 1), "{}", world.log());
     world.kill();
     let done = finished(waiting.wait_with_output().unwrap()).json();
-    // Whoever was faster: the command that asks again, or the daemon that goes on with its wish.
+    // Either the command that retries was faster, or the daemon that continues the request.
     let made = done["enriched"].as_u64().unwrap() + done["unchanged"].as_u64().unwrap();
     assert_eq!((made, &done["calls"], &done["unknown_calls"]), (1, &json!(2), &json!(1)), "{done}");
     let total = costs(&world, "session")["total"].clone();
@@ -115,10 +115,10 @@ fn whenever_it_is_killed_there_is_one_episode_and_at_most_one_call_for_each_kill
         long.prompt(&format!("Question {number} of many")).reply(&format!("{number} {}", "wallaby ".repeat(400)));
     }
     let uuid = world.close(&id(1));
-    // At each call once: before it is answered, or while its answer is stored.
+    // Kills once at each call: before it is answered, or while its answer is stored.
     let mut kills = 0;
     while world.show(&id(1))["episode"]["tier"] != "enriched" && kills < 30 {
-        // The one that was cut off is made again and answered; after two in a row it would wait.
+        // The interrupted call is made again and answered; after two failures in a row the daemon would pause.
         let before = talks(&endpoint);
         if !wait(|| talks(&endpoint) > before + 1 || world.show(&id(1))["episode"]["tier"] == "enriched") {
             panic!("nothing goes on: {}", world.log());

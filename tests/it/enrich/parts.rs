@@ -1,4 +1,4 @@
-//! A conversation that is longer than what a model takes at once, and one of which not all shall be shown.
+//! A conversation that exceeds the model's context, and one that may be sent only in part.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{configure, costs, enriched, enrichment, session, talks};
 use crate::world::{World, id, text, wait};
 
-/// A session of so many exchanges, each of about so many words.
+/// A session of `exchanges` exchanges, each of about `words` words.
 fn long(world: &World, exchanges: usize, words: usize) {
     let mut long = world.transcript("-work-zoo", &id(1)).minutes_ago(5);
     for number in 0..exchanges {
@@ -17,7 +17,7 @@ fn long(world: &World, exchanges: usize, words: usize) {
     }
 }
 
-/// In how many requests each line of the transcript was told.
+/// For each line of the transcript, the number of requests that contained it.
 fn told(endpoint: &FakeEndpoint) -> BTreeMap<u64, usize> {
     let requests = endpoint.requests();
     let lines = requests.iter().flat_map(|request| request.texts[1].lines());
@@ -55,10 +55,10 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
     assert_eq!(told, (&json!("enriched"), &json!(uuid), &json!(null)));
     let total = costs(&world, "session")["total"].clone();
     assert_eq!((&total["calls"], &done["calls"]), (&json!(requests.len()), &json!(requests.len())));
-    // What was told beforehand is what it took at most, and not far from it.
+    // The preview is an upper bound of the cost, and not far from it.
     let (spent, most) = (done["usd"].as_f64().unwrap(), preview["enrich_cost_estimate"].as_f64().unwrap());
     assert!(spent > 0.0 && (spent..spent * 4.0).contains(&most), "{spent} of {most}");
-    // It is the sum of what each call was reckoned at, the joining ones at their longest.
+    // It is the sum of the estimates of all calls, with the joining ones at their maximum length.
     let explained = world.ok(&["explain", &id(1)]).out;
     let reckoned: Vec<f64> = explained
         .lines()
@@ -70,7 +70,7 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
         reckoned.len() == requests.len() && (sum..sum * 1.5).contains(&(most + 1e-6)),
         "{most}: {sum} of {reckoned:?}"
     );
-    // An answer as long as it is wanted leaves no room here, and whoever asks is told so at once.
+    // An answer of the configured length does not fit here, and every report says so at once.
     let crowded = "llm.max_output_tokens is 2000, but llm.context_tokens (4096) has room for";
     for told in [world.problems(), done["message"].to_string(), world.run(&["doctor"]).out, world.ok(&["config"]).err] {
         assert!(told.contains(crowded), "{told}");
@@ -85,7 +85,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     let world = World::new();
     let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));
-    // Each exchange is a part of its own, and there is a bound to the parts.
+    // Each exchange is a part of its own, and the number of parts is limited.
     long(&world, 70, 300);
     world.close(&id(1));
     let done = world.json(&["enrich", &id(1)]);
@@ -106,11 +106,11 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     assert_eq!(shown["enrichment"]["unseen"], unseen, "{shown}");
     assert!(text(&shown["enrichment"]["next_step"]).contains("llm.context_tokens"), "{shown}");
     assert!(world.ok(&["show", &id(1)]).out.contains(&format!("{unseen} messages in the middle not sent")));
-    // As long as no more would be told it is not asked about again; with a larger context it is told all.
+    // It is not asked about again as long as no more would be sent; with a larger context all of it is sent.
     let (before, again) = (talks(&endpoint), world.json(&["enrich", &id(1)]));
     let told = (&again["unchanged"], &again["unseen"], talks(&endpoint));
     assert_eq!(told, (&json!(1), &json!(unseen), before), "{again}");
-    // Who wanted more of it sent, and may not spend so much, waits no longer than more of it would be sent.
+    // A session that waits for budget to be sent more completely stops waiting when no more of it would be sent.
     let dear = json!({"made": {"input": 1_000, "output": 1_000}});
     configure(&world, &endpoint, json!({"context_tokens": 128_000, "prices": dear, "check_interval": 600}));
     let waits = world.run(&["enrich", &id(1)]);
@@ -120,7 +120,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
         waits.out,
         waits.err
     );
-    // The new configuration may be taken in a moment later, and what waits is reckoned anew.
+    // The daemon may load the new configuration a moment later; then what waits is estimated anew.
     let told = world.wait_for(&id(1), "the budget's no", |shown| shown["enrichment"]["again"] == "over_budget");
     assert_eq!((&told["enrichment"]["state"], &enrichment(&world)["owed"]), (&json!("enriched"), &json!(1)), "{told}");
     configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));
@@ -134,7 +134,7 @@ fn what_no_part_holds_is_told_to_the_model_and_to_people() {
     );
     assert_eq!((world.problems().as_str(), talks(&endpoint)), ("[]", before));
     assert!(world.ok(&["explain", &id(1)]).out.contains("a model would be sent no more of it than it was"));
-    // Asked again in vain it is as enriched as before.
+    // After another attempt that fails it is as enriched as before.
     configure(&world, &endpoint, json!({"context_tokens": 128_000, "check_interval": 600}));
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     let vain = world.run(&["enrich", &id(1)]);
@@ -185,7 +185,7 @@ fn what_filtering_hides_is_not_sent() {
     world.ok(&["enrich", &id(3)]);
     let body = endpoint.requests().pop().unwrap().body;
     assert!(!body.contains("wc -l") && !body.contains("7 numbats") && body.contains("Seven."), "{body}");
-    // With nothing to be told nobody is asked, and nothing is reckoned for it.
+    // If nothing may be sent, no model is asked and nothing is estimated.
     let nothing = json!({"keep_user_messages": false, "keep_agent_responses": false, "keep_tool_structure": false});
     configure(&world, &endpoint, json!({"filtering": nothing, "check_interval": 600}));
     session(&world, 4);
