@@ -6,7 +6,7 @@ use crate::mcp::agent::Agent;
 use crate::transcript::Transcript;
 use crate::world::{World, hits, id, list, text};
 
-/// A session of two exchanges, indexed.
+/// An indexed session of two exchanges.
 fn base(world: &World) -> Transcript {
     let mut base = world.transcript("-work-base", &id(1));
     base.prompt("why does the zebra parser fail").reply("The zebra parser reads one byte too many.");
@@ -15,8 +15,8 @@ fn base(world: &World) -> Transcript {
     base
 }
 
-/// Another session that begins as a copy of the file, as `--fork-session` makes it: all records with an id, each under the
-/// new session.
+/// Another session that begins as a copy of the file, as `--fork-session` makes it: all records that have an id, each
+/// with the new session's id.
 fn fork(world: &World, base: &Transcript, session: &str, change: impl Fn(&mut Value)) -> Transcript {
     let fork = world.transcript("-work-base", session);
     let copied = std::fs::read_to_string(base.path()).unwrap();
@@ -31,7 +31,7 @@ fn fork(world: &World, base: &Transcript, session: &str, change: impl Fn(&mut Va
     fork
 }
 
-/// `name session` of each relation that `show` tells.
+/// `name session` of each relation that `show` prints.
 fn relations(world: &World, session: &str) -> Vec<String> {
     let shown = world.show(session);
     let told = list(&shown["relations"]);
@@ -173,7 +173,7 @@ fn what_show_tells_of_a_session_s_line_is_found_as_facts_of_the_graph() {
     }
     agent.end();
 
-    // The same of a memory that is made anew from the log.
+    // The same after the memory is rebuilt from the log.
     world.stop();
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
     assert_eq!(world.found("okapi"), [id(3)]);
@@ -266,7 +266,7 @@ fn what_a_fork_repeats_was_run_once() {
     let patterns = world.json(&["patterns"]);
     assert_eq!(patterns["retry_loops"][0]["failures"], 4, "{patterns}");
     assert_eq!(patterns["retry_loops"][0]["loops"], 1, "{patterns}");
-    // The elder's word counts for both only as long as it is heard.
+    // The older session's result counts for both only until that session is forgotten.
     world.ok(&["forget", &id(1), "--only", "--yes"]);
     assert_eq!(told("cargo test"), [5, 1, 4, 1]);
 }

@@ -1,4 +1,4 @@
-//! Files are rewritten, renamed, copied and deleted under a session; folders have odd names and are links.
+//! Files are rewritten, renamed, copied and deleted while a session exists; folders have odd names and are links.
 
 use crate::record::Log;
 use crate::world::{World, hits, id, text};
@@ -10,7 +10,7 @@ fn a_rewritten_transcript_is_read_anew_and_its_old_text_is_gone() {
     transcript.prompt("the walrus was first").reply("the walrus it was, and at some length at that");
     let first = world.close(&id(1));
 
-    // Truncated, and other content: shorter than what was read.
+    // Truncated and rewritten with other content, shorter than what was read.
     std::fs::write(transcript.path(), "").unwrap();
     let mut shorter = world.transcript("-work-one", &id(1));
     shorter.prompt("the beluga came after");
@@ -20,7 +20,7 @@ fn a_rewritten_transcript_is_read_anew_and_its_old_text_is_gone() {
     assert_ne!(second, first);
     assert_eq!(world.show(&id(1))["message_count"], 1);
 
-    // Replaced by a longer file by renaming, as editors do.
+    // Replaced by a longer file through a rename, as editors do.
     let mut longer = world.transcript("-work-aside", &id(1));
     longer.prompt("the manatee at last").reply("and it says more than all those before it");
     std::fs::rename(longer.path(), transcript.path()).unwrap();
@@ -90,7 +90,7 @@ fn a_deleted_transcripts_episode_is_still_shown_and_found() {
         assert_eq!((&shown["state"], &shown["episode"]["uuid"]), (&"indexed".into(), &uuid.clone().into()));
         assert!(text(&shown["episode"]["content"]).contains("fulmar"));
     }
-    // And after its memory was lost: the conversation is kept.
+    // Also after the memory is lost: the conversation is kept.
     world.stop();
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
     assert_eq!(world.found("cliff"), [id(1)]);
@@ -102,7 +102,7 @@ fn a_second_file_of_one_session_is_named_and_takes_over_only_when_it_continues()
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the petrel is the first").reply("yes");
     world.close(&id(1));
-    // Another conversation under the same name.
+    // Another conversation in a file of the same name.
     let mut other = world.transcript("-work-two", &id(1));
     other.prompt("the cormorant is not").reply("no").reply("it is longer, though, by far");
     assert_eq!(world.found("cormorant"), [""; 0]);
@@ -110,7 +110,7 @@ fn a_second_file_of_one_session_is_named_and_takes_over_only_when_it_continues()
     let problems = world.problems();
     assert!(problems.contains("-work-two") && problems.contains(&id(1)), "{problems}");
     assert_eq!(world.show(&id(1))["message_count"], 2);
-    // A copy that goes on where the first stands.
+    // A copy that continues where the first one ends.
     std::fs::copy(transcript.path(), other.path()).unwrap();
     other.prompt("resumed elsewhere: the shearwater");
     assert_eq!(world.found("shearwater"), [id(1)]);
@@ -130,7 +130,7 @@ fn subagents_are_found_with_their_parent_and_not_listed() {
     let mut new = crate::transcript::Transcript::new(below.join("agent-a1.jsonl"), "agent-a1", "/srv/-work-one");
     new = new.of_subagent(&id(1));
     new.prompt("look for the gyrfalcon").reply("the gyrfalcon is here");
-    // The older layout: only the records tell whose it is.
+    // The older layout: only the records name the session.
     let old = world.projects().join("-work-one").join("agent-b2.jsonl");
     let mut old = crate::transcript::Transcript::new(old, "agent-b2", "/srv/-work-one").of_subagent(&id(1));
     old.prompt("look for the merlin").reply("the merlin is there");

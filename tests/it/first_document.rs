@@ -1,4 +1,4 @@
-//! The tests that the first document of this memory names in its section 12, by those names and as it describes them.
+//! The tests that section 12 of the first document of this memory names, under those names and as it describes them.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,12 @@ use crate::mcp::agent::Agent;
 use crate::transcript::now;
 use crate::world::{World, hits, id, text};
 
-/// A session with a question and an answer.
+/// A session with a question and an answer about `word`.
 fn told(world: &World, number: u32, word: &str) -> crate::transcript::Transcript {
     say(world.transcript("-work-one", &id(number)), word)
 }
 
-/// As [`told`], and silent for so long that its state stays what it is while a test runs.
+/// Like [`told`], but idle long enough that its state does not change during a test.
 fn told_long_ago(world: &World, number: u32, word: &str) {
     say(world.transcript("-work-one", &id(number)).minutes_ago(5), word);
 }
@@ -25,7 +25,7 @@ fn hash(world: &World, number: u32) -> String {
     text(&world.show(&id(number))["content_hash"])
 }
 
-/// The episodes that a search finds a session by.
+/// The episodes of a session that a search returns.
 fn episodes_found(world: &World, word: &str, number: u32) -> Vec<String> {
     let found = world.search(word);
     let of_it = hits(&found).into_iter().filter(|hit| hit["session_id"] == *id(number));
@@ -34,7 +34,7 @@ fn episodes_found(world: &World, word: &str, number: u32) -> Vec<String> {
     uuids
 }
 
-/// What is kept of every session, but not when it was looked at last.
+/// The stored fields of every session, except when it was last looked at.
 fn kept(world: &World) -> Vec<Value> {
     let mut rows = world.sessions();
     rows.sort_by_key(|row| text(&row["session_id"]));
@@ -46,7 +46,7 @@ fn kept(world: &World) -> Vec<Value> {
 fn test_content_hash_stability() {
     let (one, other) = (World::new(), World::new());
     told(&one, 1, "giraffe");
-    // The same words at another time, with records between that say nothing.
+    // The same words at another time, with metadata records between them.
     let mut later = other.transcript("-work-two", &id(1)).minutes_ago(7);
     later.metadata();
     later.prompt("How tall is the giraffe?");
@@ -153,12 +153,12 @@ fn test_full_hybrid_flow() {
     told(&world, 1, "giraffe");
     let closed = world.close(&id(1));
     assert_eq!(episodes_found(&world, "giraffe", 1), [closed]);
-    // Nobody closes the next one: the query reads it.
+    // Nobody closes the next session: the query reads it.
     told(&world, 2, "okapi");
     let found = world.search("okapi");
     assert_eq!(found["freshness"]["indexed_now"], 1, "{found}");
     assert_eq!(episodes_found(&world, "okapi", 2).len(), 1);
-    // And the close of what a query has read already changes nothing.
+    // Closing a session that a query has already read changes nothing.
     let again = world.close(&id(2));
     assert_eq!(episodes_found(&world, "okapi", 2), [again]);
 }
@@ -168,7 +168,7 @@ fn test_session_resume_replace() {
     let world = World::new();
     let mut session = told(&world, 1, "giraffe");
     let first = world.close(&id(1));
-    // What is said within two seconds of an end still belongs to it.
+    // Records within two seconds after an end still belong to it.
     session.set_time(now().plus_ms(3_000));
     session.prompt("And the okapi?").reply("The okapi is small.");
     world.ok(&["sessions"]);

@@ -1,5 +1,5 @@
-//! What is forgotten is in no file of the home and in no answer, and stays forgotten, whatever becomes of its transcript, of
-//! the daemon and of the home.
+//! Forgotten content is in no file of the home and in no answer, and stays forgotten, whatever happens to its
+//! transcript, to the daemon and to the home.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::tracking::ask;
 use crate::transcript::Transcript;
 use crate::world::{World, copy, files_below, hits, id, list, text, wait};
 
-/// One word for each place in which text may stand.
+/// One word for each place that can hold text.
 const WORDS: [&str; 11] = [
     "quokkaprompt",
     "bilbyreply",
@@ -47,7 +47,7 @@ fn planted(world: &World, number: u32) -> Transcript {
     transcript
 }
 
-/// Every file of a home in which no daemon runs, unpacked where it is packed, by name.
+/// Names and contents of all files of a home without a daemon, decompressed where necessary.
 fn contents(home: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for path in files_below(home) {
@@ -66,7 +66,7 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
     haystack.windows(needle.len()).any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))
 }
 
-/// The words that stand in a home, each with the first place.
+/// Those of the words that occur in a home, each with its first place.
 pub(crate) fn found_in(home: &Path, words: &[&str]) -> Vec<String> {
     let contents = contents(home);
     let of_word = |word: &&str| {
@@ -93,7 +93,7 @@ fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
     world.run(&["handoff", "--project", "/srv/-work-one"]);
     world.show(&me);
     world.stop();
-    // All of them are seen where they are.
+    // All of them are found in their places before.
     let there: Vec<String> = found_in(world.home(), &WORDS);
     assert!(there.len() >= 9, "{there:?}");
 
@@ -108,10 +108,10 @@ fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
     assert_eq!(done["transcripts"][0], transcript.path().display().to_string(), "{done}");
     assert!(transcript.path().exists());
 
-    // Again: it is so already.
+    // A second time, nothing is left to do.
     let again = forget(&world, &[&me]);
     assert!(text(&again["message"]).contains("as before"), "{again}");
-    // It grows, it moves, its agent speaks, somebody closes it: nothing comes back.
+    // The transcript grows and moves, its agent calls a hook, a command closes the session: nothing comes back.
     transcript.prompt("the quokkaprompt again").reply("and the bilbyreply");
     assert_eq!(world.found("quokkaprompt"), [""; 0]);
     let hook = json!({"id": "h1", "event": "SessionEnd", "session_id": me, "detail": "clear", "at": 0,
@@ -125,7 +125,7 @@ fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
     assert_eq!(world.show(&me)["state"], "forgotten");
     let explained = world.json(&["explain", &me]);
     assert!(explained["notes"].to_string().contains("forget --undo"), "{explained}");
-    // A subagent that comes later goes the same way.
+    // A subagent that appears later is forgotten too.
     let agent = world.projects().join(format!("-work-one/{me}/subagents/agent-afffffff.jsonl"));
     let mut agent = Transcript::new(agent, &me, "/srv/-work-one").of_subagent("afffffff");
     agent.prompt("the cuscusagent is late").reply("it is");
@@ -134,7 +134,7 @@ fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
     world.stop();
     assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
 
-    // An export has none of it, and another home that is built of it forgets as well.
+    // An export contains none of it, and another home built from the export forgets it as well.
     let export = world.path("export.jsonl");
     world.ok(&["log", "export", "--unredacted", "-o", export.to_str().unwrap()]);
     let exported = std::fs::read(&export).unwrap();
@@ -146,7 +146,7 @@ fn i11_what_is_forgotten_is_in_no_file_of_the_home() {
     assert_eq!(world.show(&me)["state"], "forgotten");
     world.stop();
     assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
-    // A memory that is built anew knows nothing of it either.
+    // A rebuilt memory does not contain it either.
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
     assert_eq!(world.found("platypus"), [id(2)]);
     world.stop();
@@ -166,7 +166,7 @@ fn what_was_interrupted_is_done_by_the_next_start() {
     copy(world.home(), &before);
     forget(&world, &[&me]);
     world.stop();
-    // As it was a moment after the tombstone was recorded.
+    // The state just after the tombstone was recorded.
     for folder in ["blobs", "memory"] {
         std::fs::remove_dir_all(world.home().join(folder)).unwrap();
         copy(&before.join(folder), &world.home().join(folder));
@@ -180,7 +180,7 @@ fn what_was_interrupted_is_done_by_the_next_start() {
     assert_eq!(found_in(world.home(), &WORDS), [""; 0]);
     assert_eq!(world.found("platypus"), [id(2)]);
 
-    // The same without anybody who asks again.
+    // The same without repeating the request.
     world.stop();
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
     copy(&before.join("memory"), &world.home().join("memory"));
@@ -216,7 +216,7 @@ fn a_daemon_that_is_killed_over_it_leaves_nothing_that_is_not_forgotten_later() 
     let later = text(&done["later"]);
     assert!(later.contains("/srv/-work-one") && later.contains("session_tracking.exclude"), "{later}");
     assert_eq!(list(&forget(&world, &["--project", "/srv/-work-one"])["sessions"]).len(), 16, "again");
-    // What begins there later is read, as was said, unless it is kept out as was said.
+    // New sessions there are read, as the message said, unless they are excluded as it advised.
     world.transcript("-work-one", &id(30)).prompt("the tuatara is new").reply("yes");
     assert_eq!(world.found("tuatara"), [id(30)]);
     let config = json!({"session_tracking": {"exclude": ["/srv/-work-one"]}}).to_string();
@@ -229,11 +229,11 @@ fn a_daemon_that_is_killed_over_it_leaves_nothing_that_is_not_forgotten_later() 
 
 #[test]
 fn one_that_is_killed_over_a_merge_leaves_nothing_either() {
-    // A merge takes its time, but a busy machine may look away for longer.
+    // A merge takes a while, but on a busy machine the test may miss it.
     assert!((0..3).any(|_| kill_over_a_merge()), "no merge was caught");
 }
 
-/// Whether the daemon was killed in the middle of it.
+/// Returns true if the daemon was killed in the middle of the merge.
 fn kill_over_a_merge() -> bool {
     let world = World::new();
     let mut transcript = planted(&world, 1);
@@ -247,17 +247,17 @@ fn kill_over_a_merge() -> bool {
     let before = segments(&memory);
     let is_over = || world.log().contains("memory purged");
     let mut forgetting = world.spawn(&["forget", &id(1), "--yes"]);
-    // A segment that was not there is the one that another is being merged into.
+    // A new segment is the one into which others are being merged.
     let merges = || segments(&memory).iter().any(|segment| !before.contains(segment));
     while !merges() && !is_over() && forgetting.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
-    // It would start another daemon and ask again.
+    // Otherwise the command would start another daemon and repeat the request.
     let _ = forgetting.kill();
     let _ = forgetting.wait();
     world.kill();
     let caught = !is_over();
-    // The next daemon does it, without anybody who asks.
+    // The next daemon finishes the work without a request.
     world.ok(&["daemon"]);
     assert!(wait(is_over), "{}", world.log());
     world.stop();
@@ -266,12 +266,12 @@ fn kill_over_a_merge() -> bool {
     caught
 }
 
-/// Words that no other number has.
+/// Words that are unique to this number.
 fn words(number: u32) -> String {
     (0..60).map(|word| format!("w{:x}", (number * 61 + word).wrapping_mul(2_654_435_761))).collect::<Vec<_>>().join(" ")
 }
 
-/// The segments of which there are files.
+/// Names of the segments that have files.
 fn segments(memory: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(memory).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -289,7 +289,7 @@ fn what_is_forgotten_goes_while_others_are_indexed() {
     for number in 100..100 + OTHERS {
         world.transcript("-work-two", &id(number)).prompt(&format!("the platypus {}", words(number))).reply("it stays");
     }
-    // One that goes is in the middle of it as well.
+    // One of the sessions to forget is in progress as well.
     growing.prompt("the quokkaprompt once more").reply("and the bilbyreply");
     let mut searching = world.spawn(&["search", "platypus"]);
     let mut hidden = world.spawn(&["search", "quokkaprompt"]);
@@ -320,14 +320,14 @@ fn forks_and_copies_go_too_unless_they_are_to_stay() {
         );
         copy
     };
-    // It was left last: the elder owns what both hold.
+    // The fork is the last active one, so the older session owns what both contain.
     copied(2, "-work-one").minutes_ago(0).prompt("and the fork goes on with the numbatinput");
     world.transcript("-work-one", &id(3)).prompt("the platypus").reply("stays");
     assert!(world.found("quokkaprompt").contains(&id(1)));
-    // One that nobody has read yet.
+    // A copy that has not been read yet.
     copied(4, "-work-two");
     let would = world.json(&["forget", &id(1), "--dry-run"]);
-    // Of two that are stored and one that nobody has read: what there is now.
+    // The files of two stored sessions and of one that has not been read, as they are now.
     let stored = |number: u32| files_below(&world.home().join("blobs").join(id(number)));
     let files: Vec<_> = [1, 2, 4].into_iter().flat_map(stored).collect();
     let bytes: u64 = files.iter().map(|file| file.metadata().unwrap().len()).sum();
@@ -375,10 +375,11 @@ fn a_copy_that_is_made_later_brings_nothing_back() {
     world.kill();
     assert_eq!(found_in(world.home(), &["quokkaprompt", "bilbyreply", "numbatinput"]), [""; 0]);
 
-    // A daemon that comes later knows it as well.
+    // A daemon that starts later recognises it as well.
     copied(4);
     assert_eq!((found("quokkaprompt").len(), found("platypus")), (0, vec![id(3)]));
-    // It is taken back like any other, and what is taken back is no secret of the others either.
+    // A copy can be restored like any other session; once the original is restored, its text no longer marks copies as
+    // forgotten.
     world.ok(&["forget", "--undo", &id(2)]);
     assert_eq!(found("numbatinput"), [id(2)]);
     world.ok(&["forget", "--undo", &id(1)]);
@@ -398,7 +399,7 @@ fn a_kill_before_the_tombstone_or_behind_an_undo_leaves_no_copy_forgotten() {
     let kept = std::fs::read(&fingerprints).unwrap();
     world.ok(&["forget", "--undo", &id(1)]);
     world.kill();
-    // Neither the one nor the other has come to the fingerprints.
+    // The fingerprints are still there, as after a kill before the tombstone was recorded, or after the undo was.
     std::fs::write(&fingerprints, kept).unwrap();
     let read = std::fs::read_to_string(original.path()).unwrap();
     let other = read.replace(&format!("\"sessionId\":\"{}\"", id(1)), &format!("\"sessionId\":\"{}\"", id(2)));
@@ -455,7 +456,7 @@ fn it_is_asked_for_in_so_many_words() {
     let refused = world.run(&["forget", &id(1)]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("--yes") && refused.err.contains("nothing was changed"), "{}", refused.err);
-    // Whoever names nothing that is there is told that first.
+    // If nothing matches, the command reports that first.
     for wrong in [&["zzzz"][..], &["--project", "zzzz"]] {
         let refused = world.run(&[&["forget", "--json"], wrong].concat());
         assert_eq!((refused.code, refused.out.as_str()), (1, ""), "{}", refused.err);
@@ -467,7 +468,7 @@ fn it_is_asked_for_in_so_many_words() {
         assert_eq!(world.run(wrong).code, 2, "{wrong:?}");
     }
     assert_eq!(world.run(&["forget", "--yes", "ffffffff"]).code, 1);
-    // A directory above a project is not the project, and an empty name is none.
+    // A directory above a project does not name the project, and an empty name matches nothing.
     for wrong in ["/srv", "/", "", " "] {
         let told = world.run(&["forget", "--yes", "--project", wrong]);
         assert_ne!(told.code, 0, "{wrong:?}: {}", told.out);
@@ -476,7 +477,7 @@ fn it_is_asked_for_in_so_many_words() {
     let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
     let ids: Vec<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
     assert_eq!((ids, &would["dry_run"]), (vec![id(1)], &true.into()), "{would}");
-    // Also of one that nobody may have read yet, what decides is when something was said, not when the file was written.
+    // Also for a session that may not have been read yet, the time of its records decides, not the file's time.
     world.transcript("-work-one", &id(3)).minutes_ago(3 * 24 * 60).prompt("another old one").reply("yes");
     let would = world.json(&["forget", "--before", "1d", "--dry-run"]);
     let ids: BTreeSet<String> = list(&would["sessions"]).iter().map(|row| text(&row["session_id"])).collect();
@@ -486,7 +487,7 @@ fn it_is_asked_for_in_so_many_words() {
     forget(&world, &["--before", "1d", "--project", "/srv/-work-one"]);
     assert_eq!((world.found("quokkaprompt").len(), world.found("bilbyreply")), (0, vec![id(2)]));
     assert_eq!(list(&forget(&world, &["--before", "90d"])["sessions"]).len(), 0);
-    // No tool of an agent does that.
+    // No tool allows an agent to forget.
     let called = crate::sockets::Raw::greeted(&world).call(
         &json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "forget", "arguments": {}}}),
     );

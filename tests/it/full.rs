@@ -1,8 +1,9 @@
-//! A disk that is full, or takes no writes: what was acknowledged stays, reads go on, each refusal says what to do, and with
-//! room again everything goes on by itself.
+//! A full or read-only disk: acknowledged data stays, reads work, each refusal says what to do, and once there is room
+//! everything continues by itself.
 //!
-//! Whoever may mount (root) tries it on a real small file system, in a mount namespace of its own: the tests of [`mounted`] are
-//! run there by [`on_a_small_file_system`]. Everybody tries it with a daemon that may make no file larger.
+//! Where mounting is allowed (root), this runs on a real small file system, in a mount namespace of its own:
+//! [`on_a_small_file_system`] runs the tests of [`mounted`] there. The other tests run everywhere, with a daemon that
+//! cannot enlarge its files.
 
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,10 @@ use crate::record::Log;
 use crate::transcript::Transcript;
 use crate::world::{World, files_below, id, list, skipped, text, wait};
 
-/// Most lines that a daemon may log about one outage of some seconds.
+/// Maximum number of lines that a daemon may log about one outage of some seconds.
 const LINES: usize = 60;
 
-/// A world with one session that is known and closed: its transcript and its episode.
+/// Adds a session that is known and closed; returns its transcript and its episode.
 fn with_a_session(world: &World) -> (Transcript, String) {
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the wolverine was there before").reply("it was");
@@ -28,7 +29,7 @@ fn with_a_session(world: &World) -> (Transcript, String) {
     (transcript, uuid)
 }
 
-/// What a daemon that cannot write still does, and how it says what it cannot do.
+/// Asserts that a daemon that cannot write still reads, and that its refusals contain `expected`.
 fn check_reads(world: &World, uuid: &str, expected: &str) {
     assert_eq!(world.found("wolverine"), [id(1)], "{}", world.log());
     assert_eq!(world.show(&id(1))["episode"]["uuid"], *uuid);
@@ -49,8 +50,8 @@ fn check_reads(world: &World, uuid: &str, expected: &str) {
     world.ok(&["status"]);
 }
 
-/// What there is when there is room again: nothing that was acknowledged is lost, what was missed is made up for, and nothing
-/// is left lying about.
+/// Asserts the state after there is room again: nothing acknowledged is lost, missed work is done, and no temporary
+/// files are left.
 fn check_recovered(world: &World, uuid: &str) {
     assert!(wait(|| world.found("badger") == [id(1)]), "taken up by itself: {}", world.log());
     assert_eq!(world.found("ferret"), [id(2)], "{}", world.log());
@@ -70,18 +71,18 @@ fn check_recovered(world: &World, uuid: &str) {
     assert!(told <= LINES, "{told} lines about it: {}", world.log());
     world.stop();
     Log::of(world);
-    // Started again, it needs nothing to be repaired by hand.
+    // After a restart nothing needs a manual repair.
     assert_eq!(world.found("badger"), [id(1)]);
     world.stop();
 }
 
-/// The session goes on and another one begins while nothing can be written.
+/// The session continues and another one starts while nothing can be written.
 fn meanwhile(world: &World, transcript: &mut Transcript) {
     transcript.prompt("the badger came when there was no room");
     world.transcript("-work-one", &id(2)).prompt("so did the ferret").reply("yes");
 }
 
-/// From now on the daemon can make no file longer than this, as on a disk without room; `None`: as long as it likes.
+/// Limits the size of the daemon's files, as on a full disk; `None` removes the limit.
 #[cfg(target_os = "linux")]
 pub(crate) fn limit_files(daemon: Pid, bytes: Option<u64>) {
     let hard = rustix::process::getrlimit(Resource::Fsize).maximum;
@@ -102,7 +103,7 @@ fn a_daemon_that_can_write_no_more_serves_reads_and_goes_on_by_itself() {
     check_recovered(&world, &uuid);
 }
 
-/// Runs the tests of [`mounted`] where mounting is allowed and harms nobody.
+/// Runs the tests of [`mounted`] if mounting is allowed.
 #[test]
 fn on_a_small_file_system() {
     if !run_where_mounting_is_allowed("full::mounted::", 5) {
@@ -110,7 +111,8 @@ fn on_a_small_file_system() {
     }
 }
 
-/// Runs the ignored tests below a name, so many, in a mount namespace of their own; false where nothing may be mounted.
+/// Runs the ignored tests below `tests`, of which there must be `expected`, in a mount namespace of their own. Returns
+/// false if mounting is not allowed.
 pub(crate) fn run_where_mounting_is_allowed(tests: &str, expected: usize) -> bool {
     let place = tempfile::tempdir().unwrap();
     let tried = Command::new("unshare")
@@ -132,14 +134,14 @@ pub(crate) fn run_where_mounting_is_allowed(tests: &str, expected: usize) -> boo
     true
 }
 
-/// The same for file systems that do not answer.
+/// Like [`run_where_mounting_is_allowed`], for file systems that do not answer.
 pub(crate) fn run_where_hung_may_be_mounted(tests: &str, expected: usize) {
     if !Path::new("/dev/fuse").exists() || !run_where_mounting_is_allowed(tests, expected) {
         skipped("a file system that does not answer may not be mounted here");
     }
 }
 
-/// A file system that nobody serves, until this is dropped.
+/// A file system without a server, mounted until this is dropped.
 pub(crate) struct Hung {
     pub(crate) at: PathBuf,
     server: Option<File>,
@@ -160,21 +162,21 @@ impl Hung {
 
 impl Drop for Hung {
     fn drop(&mut self) {
-        // Whoever waits for it is told that it is gone.
+        // Waiting calls now fail, because the server is gone.
         drop(self.server.take());
         let _ = Command::new("umount").args(["-l", "-n"]).arg(&self.at).output();
     }
 }
 
-/// Whether what is mounted at a place may be written from now on.
+/// Remounts `at` read-only or writable.
 pub(crate) fn read_only(at: &Path, is: bool) {
     let how = if is { "remount,ro" } else { "remount,rw" };
-    // A process that another test begins meanwhile may hold our files for a moment, until it is another program.
+    // A process that another test has just forked may hold our files open until it executes its program.
     let done = || Command::new("mount").args(["-o", how]).arg(at).output().unwrap().status.success();
     assert!(wait(done), "{how}");
 }
 
-/// On file systems of their own; each test ends with its mount namespace.
+/// Tests on file systems of their own; the mounts go with the mount namespace of each test.
 mod mounted {
     use super::*;
 
@@ -188,7 +190,7 @@ mod mounted {
         mount(&["-t", "tmpfs", "-o", "size=8m,mode=700", "none"], at);
     }
 
-    /// Leaves no byte of room.
+    /// Fills the file system.
     fn fill(at: &Path) {
         use std::io::Write;
         let mut file = std::fs::File::create(at.join("filler")).unwrap();
@@ -208,7 +210,7 @@ mod mounted {
         fill(world.home());
         meanwhile(&world, &mut transcript);
         check_reads(&world, &uuid, "free space");
-        // A daemon that is started on it serves reads too.
+        // A daemon that starts there serves reads too.
         world.ok(&["stop"]);
         check_reads(&world, &uuid, "free space");
         clear(world.home());
@@ -231,7 +233,7 @@ mod mounted {
         let told = world.run(&["status", "--json"]);
         let object: Value = serde_json::from_str(told.err.trim()).unwrap();
         assert!(text(&object["error"]["message"]).contains("writable again"), "{object}");
-        // Whoever only looks at the log needs no room.
+        // Commands that only read the log need no room.
         for arguments in [["log", "stats"], ["log", "tail"]] {
             let ran = world.run(&arguments);
             assert_eq!(ran.code, 0, "{arguments:?}: {}{}", ran.out, ran.err);
@@ -251,7 +253,7 @@ mod mounted {
         std::fs::remove_dir_all(&memory).unwrap();
         small(&memory);
         read_only(&memory, true);
-        // It cannot even be opened: all the rest goes on, and a search says what is missing.
+        // The memory cannot even be opened: everything else works, and a search says what is missing.
         let none = world.run(&["search", "wolverine"]);
         assert!(none.code == 1 && none.err.contains("writable again"), "{}", none.err);
         world.show(&id(1));
@@ -260,7 +262,8 @@ mod mounted {
         read_only(&memory, false);
         assert!(wait(|| world.run(&["search", "badger"]).code == 0), "{}", world.log());
         assert_eq!(world.found("badger"), [id(1)], "{}", world.log());
-        // Full while it is open: it says so, serves what it has, and follows again when there is room.
+        // The disk fills up while the memory is open: it reports that, serves what it has, and catches up once there is
+        // room.
         fill(&memory);
         transcript.prompt("the ferret has no room");
         let missed = world.search("ferret");

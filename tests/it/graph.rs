@@ -1,4 +1,4 @@
-//! Entities, facts and episodes, asked for over the socket by a client that is not ours.
+//! Entities, facts and episodes, requested over the socket by a foreign client.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::record::memory;
 use crate::sockets::Raw;
 use crate::world::{World, id, list, text};
 
-/// Two sessions in one project that share a file and an error, one in another project with a file of the same name.
+/// Two sessions in one project that share a file and an error, and one in another project with a file of the same name.
 fn ready() -> World {
     let world = World::new();
     let broken = "error[E0382]: borrow of moved value: `token`\n  --> src/auth.rs:42:5";
@@ -76,7 +76,7 @@ fn one_file_of_two_sessions_is_one_node() {
     assert_eq!(node["attributes"]["session_ids"], json!([id(2), id(1)]), "latest first");
     assert!(text(&node["summary"]).starts_with("File in 2 sessions, last "), "{node}");
     assert!(node["created_at"].is_string(), "{node}");
-    // The same name in another project is another file.
+    // The same name in another project is a different file.
     let all = nodes(&mut raw, json!({"query": "auth.rs", "labels": ["file"]}));
     assert_eq!(all.len(), 2, "{all:#?}");
     assert_eq!(
@@ -111,10 +111,10 @@ fn a_failure_is_tied_to_what_resolved_it() {
     for key in ["expired_at", "invalid_at"] {
         assert!(resolved.get(key).is_some_and(Value::is_null), "{key}: {resolved}");
     }
-    // What is resolved is over.
+    // A resolved failure is no longer valid.
     assert_eq!(failed["invalid_at"], resolved["valid_at"]);
     assert_eq!(failed["attributes"]["invalidated_by"], resolved["uuid"]);
-    // The line says it.
+    // The line that the fact points to contains the error.
     let line = failed["attributes"]["lines"][id(1)].as_u64().unwrap();
     let transcript = std::fs::read_to_string(world.projects().join("ledger").join(format!("{}.jsonl", id(1)))).unwrap();
     let said = transcript.lines().nth(usize::try_from(line - 1).unwrap()).unwrap();
@@ -268,7 +268,7 @@ fn episodes_that_cannot_be_read_are_counted_and_not_tried_without_end() {
         world.transcript("ledger", &id(number)).minutes_ago(i64::from(number) + 5).prompt("the quokka").reply("yes");
     }
     world.ok(&["search", "quokka"]);
-    // From its transcript each would be restored.
+    // While the transcript exists, each conversation would be restored from it.
     std::fs::remove_dir_all(world.projects().join("ledger")).unwrap();
     std::fs::remove_dir_all(world.home().join("blobs")).unwrap();
     let mut raw = Raw::greeted(&world);
@@ -316,7 +316,7 @@ fn a_replaced_episode_leaves_no_mention_behind() {
     let said: Vec<_> = said.iter().map(|fact| text(&fact["fact"])).collect();
     assert!(said.iter().any(|fact| fact.contains("quokka_only.rs")), "{said:#?}");
     assert!(!said.iter().any(|fact| fact.contains("auth.rs")), "{said:#?}");
-    // What else supports the name is untouched.
+    // Other sessions that support the name are unaffected.
     let others = nodes(&mut raw, json!({"query": "auth.rs", "labels": ["File"]}));
     let others: Vec<_> = others.iter().filter(|node| node["name"] == "src/auth.rs").collect();
     assert!(others.len() == 1 && others[0]["attributes"]["sessions"] == 2, "{others:#?}");

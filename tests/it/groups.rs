@@ -1,4 +1,4 @@
-//! Which project and group a session belongs to, and how it is named.
+//! The project and group of a session, and how they are named.
 
 use std::fs;
 
@@ -68,7 +68,7 @@ fn projects_may_be_called_anything() {
     }
     assert_eq!(found_in(&world, "日本 プロジェクト"), [id(1)], "by its name alone");
     assert_eq!(found_in(&world, "app"), [id(3)], "a name between backslashes");
-    // And each may be switched off.
+    // Tracking can be switched off for each.
     for directory in ["/srv/größe/日本 プロジェクト", r"C:\Users\dev\app", "/srv/with space"] {
         world.ok(&["session-tracking", "disable", "--project", directory]);
     }
@@ -92,7 +92,7 @@ fn a_session_may_be_put_in_a_group_of_another_name() {
     assert_eq!(found_in(&world, "/srv/one"), [one.as_str()], "the project still finds it");
     world.stop();
     assert_eq!(world.show(&one)["group_id"], "birds-2026", "over a restart");
-    // A project that is known, by path or by its name alone.
+    // A known project, by path or by its name alone.
     assert_eq!(group(&one, "/srv/two")["status"], "success");
     assert_eq!(world.show(&one)["group_id"], "/srv/two");
     assert_eq!(group(&one, "one")["status"], "success");
@@ -133,7 +133,7 @@ fn the_group_of_a_forgotten_session_is_told_to_nobody_until_it_is_restored() {
         &["log", "tail", "--session", &one, "-n", "all"],
         &["log", "export"],
         &["log", "export", "--session", &one],
-        // Before it was forgotten, which it is now.
+        // Up to a position before it was forgotten; it is forgotten now.
         &["log", "export", "--until", "8"],
     ];
     let of_daemon: [&[&str]; 8] = [
@@ -153,7 +153,7 @@ fn the_group_of_a_forgotten_session_is_told_to_nobody_until_it_is_restored() {
     world.stop();
     let read: Vec<_> = of_log.iter().filter_map(|arguments| tells(arguments)).collect();
     assert_eq!(read, [""; 0], "by the home's files");
-    // The events are all there, and give the states that the export says.
+    // The events are complete, and a replay gives the states that the export names.
     let file = world.path("all.jsonl");
     world.ok(&["log", "export", "-o", file.to_str().unwrap()]);
     let replayed = &world.json(&["replay", file.to_str().unwrap(), "--summary"])["summary"];

@@ -1,5 +1,5 @@
-//! What a session is told of the one before it: offered when it begins, claimed by a prompt, once; shown to whoever asks.
-//! Asked over the socket as a hook asks.
+//! The handoff from the previous session: offered when a session starts, claimed by a prompt, once, and shown on
+//! request. Requested over the socket, as a hook does.
 
 use std::cell::Cell;
 
@@ -12,10 +12,10 @@ use crate::world::{World, id, list, text};
 
 const FOLDER: &str = "-work-harbor";
 const DIRECTORY: &str = "/srv/harbor";
-/// What is found nowhere but in the handoff of [`Desk::works`].
+/// Text that occurs only in the handoff of [`Desk::works`].
 const PURPOSE: &str = "Let the quokka cache evict its oldest entries";
 
-/// A place where agents work, one session after another.
+/// A project in which agents work, one session after another.
 struct Desk {
     world: World,
     raw: Raw,
@@ -34,7 +34,7 @@ impl Desk {
         Self { world, raw, directory: DIRECTORY.to_owned(), hooks: Cell::new(0) }
     }
 
-    /// The daemon dies, and another one starts.
+    /// Kills the daemon and starts another one.
     fn restart(mut self) -> Self {
         self.world.kill();
         self.world.ok(&["status"]);
@@ -55,12 +55,12 @@ impl Desk {
         answer["result"].clone()
     }
 
-    /// What a session is told that begins.
+    /// The context that a session receives at its start.
     fn begins(&mut self, session: u32, how: &str) -> Option<String> {
         self.hook(session, "SessionStart", Some(how))["context"].as_str().map(str::to_owned)
     }
 
-    /// What it is told when somebody types.
+    /// The context that it receives with a prompt.
     fn prompts(&mut self, session: u32) -> Option<String> {
         self.hook(session, "UserPromptSubmit", None)["context"].as_str().map(str::to_owned)
     }
@@ -70,7 +70,7 @@ impl Desk {
         assert_eq!(ended["status"], "recorded", "{ended}");
     }
 
-    /// A hook that had stopped waiting: what it leaves is found in the spool.
+    /// Leaves in the spool what a hook leaves that has stopped waiting.
     fn leaves(&self, session: u32, event: &str, at: i64) {
         let path = self.world.projects().join(FOLDER).join(format!("{}.jsonl", id(session)));
         let hook = json!({
@@ -88,7 +88,7 @@ impl Desk {
         self.world.transcript(FOLDER, &id(session)).in_directory(&self.directory)
     }
 
-    /// A session in which something happens.
+    /// A session with some work.
     fn works(&self, session: u32, purpose: &str) -> Transcript {
         let mut transcript = self.transcript(session);
         transcript
@@ -107,12 +107,12 @@ impl Desk {
         transcript
     }
 
-    /// A session in which nothing does.
+    /// A session without any work.
     fn greets(&self, session: u32) {
         self.transcript(session).prompt("hi").reply("Hello! How can I help you today?");
     }
 
-    /// What `explain` says of a session that has to do with handoffs.
+    /// The numbers of offers and claims in the output of `explain`.
     fn history(&self, session: u32) -> (usize, usize) {
         let told = self.world.ok(&["explain", &id(session), "--json"]).out;
         (told.matches("\"handoff_offered\"").count(), told.matches("\"handoff_claimed\"").count())
@@ -197,7 +197,7 @@ fn the_first_prompt_is_told_what_the_start_was_not() {
     is_of(desk.prompts(2).as_deref(), 1);
     assert_eq!(desk.history(2), (1, 1), "told and taken over at once");
     assert_eq!(desk.prompts(2), None);
-    // One that was at work before is told nothing in the middle of it.
+    // A session that was already at work receives nothing.
     desk.works(3, "Long at work");
     desk.world.ok(&["sessions"]);
     assert_eq!(desk.prompts(3), None);

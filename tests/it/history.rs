@@ -1,4 +1,4 @@
-//! Much history at once: read in the background, in the way of nobody, and each session indexed exactly once.
+//! A lot of history at once: read in the background without delaying anything, and each session indexed exactly once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use serde_json::Value;
 use crate::record::Log;
 use crate::world::{DEADLINE, World, id, list, say, wait};
 
-/// Bytes of each session that say nothing: more of them than a query reads whatever it takes lie in two thousand.
+/// Bytes of noise in each session: two thousand sessions together exceed what a query reads unconditionally.
 const NOISE_BYTES: usize = 20 * 1024;
 
-/// Sessions over long ago, in some projects, each with a word of its own.
+/// Sessions of long ago, in several projects, each with a word of its own.
 fn history(world: &World, sessions: u32) {
     for number in 1..=sessions {
         let minutes = 60 + i64::from(number);
@@ -32,7 +32,7 @@ fn history(world: &World, sessions: u32) {
     }
 }
 
-/// How often each session of a stopped daemon's log was indexed.
+/// Number of times each session was indexed, according to a stopped daemon's log.
 fn indexed(world: &World) -> BTreeMap<String, u32> {
     let mut indexed = BTreeMap::new();
     for recorded in Log::of(world).events {
@@ -51,7 +51,7 @@ fn pending(world: &World) -> u64 {
     }
 }
 
-/// A daemon in this process, with settings of its own, that the binary talks to like to any other.
+/// A daemon in this process with settings of its own, which the binary uses like any other.
 struct Daemon {
     runtime: tokio::runtime::Runtime,
     system: System,
@@ -93,7 +93,7 @@ fn two_thousand_sessions_are_read_while_queries_are_answered() {
         answers += usize::from(!found["hits"].as_array().unwrap().is_empty());
         partial += usize::from(found["freshness"]["pending"].as_u64() > Some(0));
         queries += 1;
-        // A close in the middle of it.
+        // A close in the middle of the backfill.
         world.close(&id(SESSIONS / 2 + queries));
         assert!(queries < 1_000, "it does not end");
     }
@@ -162,7 +162,7 @@ fn a_giant_keeps_no_answer_waiting_and_is_named() {
     world.ok(&["search", "nothing"]);
     let mut giant = world.transcript("-work-giant", &id(1)).minutes_ago(5);
     giant.prompt("the giant armadillo");
-    // Beyond what is read whatever it takes.
+    // More than a query reads unconditionally.
     let noise = serde_json::json!({"type": "progress", "data": "x".repeat(1 << 20)});
     let lines = format!("{noise}\n").repeat(17);
     giant.write(lines.as_bytes());
@@ -175,7 +175,7 @@ fn a_giant_keeps_no_answer_waiting_and_is_named() {
     assert_eq!((&fresh["indexed_now"], &fresh["pending"]), (&1.into(), &1.into()), "{fresh}");
     assert_eq!(list(&fresh["pending_sessions"]), [Value::from(id(1))]);
 
-    // It was promised to be read, and is, although it is open and nobody asks again.
+    // It was announced as pending, and is read although it is open and there is no further request.
     let shown = world.wait_for(&id(1), "the giant", |row| row["state"] == "indexed");
     assert_eq!((&shown["message_count"], &shown["close_reason"]), (&2.into(), &"lazy_query".into()));
     let found = world.found("armadillo");

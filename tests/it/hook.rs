@@ -1,5 +1,5 @@
-//! The hook's own door: the real `baton-hook` against every kind of daemon, input, output and disk. It always ends well and
-//! in time, prints nothing but its own JSON, and loses nothing that can be kept.
+//! The real `baton-hook` against every kind of daemon, input, output and disk. It always exits 0 in time, prints
+//! nothing but its own JSON, and loses nothing that can be kept.
 
 mod called;
 mod disk;

@@ -1,4 +1,4 @@
-//! What the daemon does with what hooks say, asked over its socket as a hook asks: raw lines, no client of ours.
+//! What the daemon does with hook signals, sent over its socket in raw lines as a hook sends them, without our client.
 
 use baton_conversation::record::{Metadata, SequenceNumber, SessionId, StreamId};
 use baton_events::envelope::NewRecord;
@@ -10,7 +10,7 @@ use crate::time::{Held, after};
 use crate::transcript::now;
 use crate::world::{World, files_below, id, text, wait};
 
-/// Says an event of a session as its hook would; the fields beside those are `more`.
+/// Sends an event of a session as its hook would; `more` has additional fields.
 fn hook(raw: &mut Raw, world: &World, event: &str, session: &str, more: Value) -> Value {
     let path = world.projects().join("-work-one").join(format!("{session}.jsonl"));
     let mut params = json!({
@@ -41,11 +41,11 @@ fn a_start_and_an_end_are_recorded_before_they_are_acknowledged() {
     assert_eq!(prompted["status"], "accepted", "{prompted}");
     let ended = hook(raw, &world, "SessionEnd", &id(1), json!({"detail": "prompt_input_exit"}));
     assert_eq!(ended["status"], "recorded", "{ended}");
-    // Whatever happens now, it is known.
+    // The signals are durable now.
     world.kill();
     let told = world.ok(&["explain", &id(1)]).out;
     assert!(told.contains("session_start (startup)") && told.contains("session_end (prompt_input_exit)"), "{told}");
-    // And the same again is not recorded again.
+    // The same signal is not recorded again.
     let raw = &mut Raw::greeted(&world);
     let again = hook(raw, &world, "SessionEnd", &id(1), json!({"detail": "prompt_input_exit"}));
     assert_eq!(again["status"], "known", "{again}");
@@ -97,12 +97,12 @@ fn sessions_of_which_only_hooks_speak_are_not_taken_without_end() {
     let taken = (1..=300).filter(|number| begins(raw, *number, unnamed()) == "recorded").count();
     assert_eq!(taken, 256);
     assert_eq!(stats(raw)["ignored"]["too_many"], 300 - 256);
-    // Those that are known are still spoken of, and whoever names a transcript that is to come is taken.
+    // Signals for known sessions are still recorded, and so is one that names a transcript that does not exist yet.
     assert_eq!(begins(raw, 1, json!({"transcript_path": null, "id": "again"})), "recorded");
     assert_eq!(begins(raw, 301, json!({})), "recorded");
 }
 
-/// Leaves in the spool what a hook leaves that nobody has answered.
+/// Writes a file into the spool, as a hook does that got no answer.
 fn spool(world: &World, name: &str, text: &str) {
     std::fs::create_dir_all(world.home().join("spool")).unwrap();
     std::fs::write(world.home().join("spool").join(name), text).unwrap();
@@ -130,7 +130,7 @@ fn what_hooks_left_is_taken_in_once_and_in_order() {
     spool(&world, &format!("{}-c.json", at + 2), "{\"v\": 1, \"hook\": {\"sess");
     spool(&world, "dropped", "..");
     std::os::unix::fs::symlink("/etc/passwd", world.home().join("spool").join(format!("{}-d.json", at + 3))).unwrap();
-    // The same came by the socket as well.
+    // The same signal also arrives over the socket.
     let raw = &mut {
         world.ok(&["status"]);
         Raw::greeted(&world)
@@ -148,7 +148,7 @@ fn what_hooks_left_is_taken_in_once_and_in_order() {
     assert_eq!(stats["events"]["SessionEnd"]["failures"], json!({"absent": 1}), "{stats}");
     let left: Vec<_> = files_below(&world.home().join("spool"));
     assert!(left.iter().all(|path| path.starts_with(world.home().join("spool/unreadable"))), "{left:?}");
-    // While the daemon runs as well, and what was counted is still known after a restart.
+    // The spool is also read while the daemon runs, and the counts survive a restart.
     spool(&world, &format!("{}-e.json", at + 4), &spooled(&world, "PostCompact", &id(1), at + 4, "auto"));
     assert!(wait(|| world.ok(&["explain", &id(1)]).out.contains("post_compact (auto)")), "{}", world.log());
     world.stop();
@@ -161,7 +161,7 @@ fn a_session_whose_history_cannot_be_read_holds_up_no_other_in_the_spool() {
     let held = Held::new();
     let world = &held.world;
     world.transcript("-work-one", &id(2)).at(after(0)).prompt("the unmoved sloth");
-    // A later version has written something in the one of them.
+    // A later version has written an event into one of the two.
     let metadata = Metadata { correlation: None, cause: None };
     let later = NewRecord { kind: "came_tomorrow".to_owned(), v: 1, at: after(0), metadata, data: "{}".to_owned() };
     let stream = StreamId::session(&SessionId::new(&id(1)).unwrap());
@@ -212,9 +212,9 @@ fn whoever_was_started_in_a_session_works_in_the_one_that_took_its_place() {
     let (session, message) = close(raw, caller(&id(1), since));
     assert_eq!(session, id(2).as_str(), "{message}");
     assert!(message.contains("closed and indexed"), "{message}");
-    // One that was started later in the old session means the old one.
+    // A caller that started later in the old session means the old session.
     assert_eq!(close(raw, caller(&id(1), now().0 + 60_000)).0, id(1).as_str());
-    // Who works in a session that nobody knows means no other, though only one is open in the directory.
+    // A caller in an unknown session means no other session, even if only one is open in the directory.
     let (session, message) = close(raw, caller(&id(9), since));
     assert!(session.is_null() && message.contains(&id(3)), "{message}");
     let (session, message) = close(raw, json!({"directory": "/srv/-work-one"}));
@@ -237,12 +237,13 @@ fn the_end_of_the_last_connection_of_a_session_is_noticed() {
     let (one, two, other) = (arrive(&id(1)), arrive(&id(1)), arrive(&id(7)));
     drop(one);
     drop(other);
-    // Whatever would be recorded of the first is so when this is answered: a hook of the same session comes after it.
+    // When this is answered, anything recorded for the first disconnect has been recorded: a hook of the same session
+    // is handled after it.
     hook(&mut Raw::greeted(&world), &world, "PreCompact", &id(1), json!({"detail": "auto"}));
     assert_eq!(told(), 0, "another server still serves it");
     drop(two);
     assert!(wait(|| told() == 1), "{}", world.log());
-    // One that comes back takes it back, and a daemon that stops says nothing of its clients.
+    // A new connection revokes the disconnect, and a daemon that stops records none for its clients.
     let three = arrive(&id(1));
     assert!(wait(|| world.ok(&["explain", &id(1)]).out.contains("told by other")), "{}", world.log());
     world.stop();
@@ -289,7 +290,7 @@ fn a_daemon_is_found_wherever_the_configuration_had_it_listen() {
     world.ok(&["status"]);
     let mut daemon = world.daemon();
     let there = json!({"hooks": {"socket_path": elsewhere}}).to_string();
-    // It listens in its home, then elsewhere, and each time the configuration says another place.
+    // The daemon listens in its home, then elsewhere, and each time the configuration names the other place.
     for (config, next) in [(&*there, "{}"), ("{}", &*there)] {
         std::fs::write(&file, config).unwrap();
         let status = world.json(&["status"]);
@@ -300,13 +301,13 @@ fn a_daemon_is_found_wherever_the_configuration_had_it_listen() {
         assert_eq!(world.json(&["stop"])["stopped"], true);
         assert_eq!(world.daemon(), None);
         assert_eq!(world.json(&["stop"])["stopped"], false);
-        // One that takes what is configured, before that changes once more.
+        // A daemon that listens where the configuration says, before that changes once more.
         world.ok(&["status"]);
         daemon = world.daemon();
         assert_eq!(elsewhere.exists(), config == there);
         std::fs::write(&file, next).unwrap();
     }
-    // A mistake: the last good one holds, for a daemon that is started too.
+    // With a mistake in the file the last good configuration applies, also for a daemon that starts.
     std::fs::write(&file, &there).unwrap();
     world.ok(&["status"]);
     world.ok(&["stop"]);
@@ -366,7 +367,7 @@ fn a_window_that_was_killed_before_anything_was_typed_is_let_go() {
     assert!(held.world.sessions().is_empty(), "no list shows what nobody has seen");
     let told = held.world.ok(&["explain", &id(1)]).out;
     assert!(told.contains("unindexed (empty)") && told.contains("Nothing is owed"), "{told}");
-    // Somebody types after all.
+    // The session gets a prompt after all.
     held.world.transcript("-work-one", &id(1)).at(after(1900)).prompt("the late sloth").reply("noted");
     held.at(1901);
     assert_eq!(held.world.found("late sloth"), [id(1)]);
@@ -390,7 +391,7 @@ fn the_end_of_a_subagent_closes_its_session_and_not_its_parents() {
     let is_closed = || ended(&world.show("agent-a1b2c3d"));
     assert!(wait(is_closed), "{}", world.show("agent-a1b2c3d"));
     assert!(world.show(&id(1))["end"].is_null());
-    // One that never was, as a compaction tells of it.
+    // A subagent that never existed, as reported by a compaction.
     hook(
         raw,
         &world,

@@ -1,4 +1,4 @@
-//! File systems that do not answer: nobody waits for them for ever, and an answer says what it lacks for them.
+//! File systems that do not answer: nothing waits for them for ever, and an answer says what it lacks because of them.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn where_a_file_system_does_not_answer() {
     run_where_hung_may_be_mounted("hung::mounted::", 3);
 }
 
-/// In a mount namespace of their own.
+/// Tests in a mount namespace of their own.
 mod mounted {
     use super::*;
 
@@ -35,7 +35,7 @@ mod mounted {
         let world = with_one_session();
         let hung = Hung::mount(world.path("hung"));
         let app = hung.at.join("app");
-        // More of them than the daemon has threads that answer.
+        // More of them than the daemon has worker threads for answers.
         for _ in 0..3 {
             let found = ask(&world, "search", &json!({"query": "wolverine", "caller": {"directory": app}}));
             assert_eq!(found["result"]["hits"][0]["session_id"], id(1), "{found}");
@@ -58,7 +58,7 @@ mod mounted {
         { transcript }.prompt("the wolverine was here").reply("it was");
         world.close(&id(1));
         let hung = Hung::mount(world.path("hung"));
-        // More of them than are looked at together.
+        // More of them than are examined concurrently.
         for round in 0..2 {
             let begun = Instant::now();
             std::thread::scope(|scope| {
@@ -78,7 +78,7 @@ mod mounted {
             });
             assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
         }
-        // What lies elsewhere is looked at as before.
+        // Paths elsewhere are examined as before.
         let asked = json!({"query": "wolverine", "project": repository.join("src"), "caller": {}});
         let found = ask(&world, "search", &asked);
         assert_eq!(found["result"]["hits"][0]["session_id"], id(1), "{found}");

@@ -1,4 +1,4 @@
-//! Programs where a directory of an agent lies on a file system that does not answer: none of them waits for it for ever.
+//! Programs with an agent's directory on a file system that does not answer: none of them waits for it for ever.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ fn where_a_root_does_not_answer() {
     run_where_hung_may_be_mounted("hung_client::mounted::", 3);
 }
 
-/// In a mount namespace of their own.
+/// Tests in a mount namespace of their own.
 mod mounted {
     use std::io::{BufRead, BufReader, Write};
     use std::process::Stdio;
@@ -18,7 +18,7 @@ mod mounted {
     use super::*;
     use crate::world::{BATON, DEADLINE, World, finished, id, wait_within};
 
-    /// Longest that a command may take: many looks that are given up.
+    /// Maximum runtime of a command, which allows for many file system calls that time out.
     const BOUND: Duration = Duration::from_secs(25);
 
     fn with_one_session() -> World {
@@ -29,7 +29,7 @@ mod mounted {
         world
     }
 
-    /// What a command says that must end.
+    /// Exit code and output of a command, which must end within [`BOUND`].
     fn ends(world: &World, arguments: &[&str]) -> (i32, String) {
         let mut child = world.spawn(arguments);
         let ended = wait_within(BOUND, || child.try_wait().unwrap().is_some());
@@ -60,13 +60,13 @@ mod mounted {
         let world = with_one_session();
         let _hung = Hung::mount(world.projects());
         answers(&world);
-        // Nor where no daemon runs.
+        // The same without a running daemon.
         ends(&world, &["stop"]);
         let (_, said) = ends(&world, &["doctor"]);
         assert!(said.contains("at least 0 on disk"), "{said}");
         let (code, said) = ends(&world, &["search", "wolverine", "--no-wait"]);
         assert!(code == 0 && said.contains("wolverine"), "{said}");
-        // A project that does not answer is named by the daemon.
+        // The daemon reports a project that does not answer.
         let project = world.projects().join("app");
         let (_, said) = ends(&world, &["search", "wolverine", "--project", project.to_str().unwrap()]);
         assert!(said.contains("does not answer") || said.contains("no session"), "{said}");

@@ -13,11 +13,11 @@ use serde_json::Value;
 
 use crate::world::World;
 
-/// The events that hooks are put in for.
+/// The events for which hooks are installed.
 pub(crate) const EVENTS: [&str; 7] =
     ["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd"];
 
-/// A world in which no `claude` is found, whatever is installed on this machine.
+/// A world without a `claude`, whatever is installed on this machine.
 pub(crate) fn without_claude() -> World {
     let mut world = World::new();
     world.set("PATH", "/usr/bin:/bin");
@@ -28,14 +28,14 @@ pub(crate) fn settings(world: &World) -> PathBuf {
     world.config().join("settings.json")
 }
 
-/// The handlers of ours in a settings file's value, by event.
+/// Baton's handlers for an event in the value of a settings file.
 pub(crate) fn ours<'a>(settings: &'a Value, event: &str) -> Vec<&'a Value> {
     let groups = settings["hooks"][event].as_array().into_iter().flatten();
     let handlers = groups.flat_map(|group| group["hooks"].as_array().into_iter().flatten());
     handlers.filter(|handler| handler["command"].as_str().is_some_and(|command| command.contains("/baton"))).collect()
 }
 
-/// What is below a folder: names and contents.
+/// Names and contents of everything below a folder.
 fn files(folder: &std::path::Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -105,7 +105,7 @@ fn a_link_and_a_mode_stay_what_they_are() {
     world.ok(&["uninstall", "--yes"]);
     assert!(settings(&world).is_symlink() && !backup.exists());
     assert_eq!(fs::read_to_string(&real).unwrap(), "{}\n");
-    // A link to where nothing is yet.
+    // A link whose target does not exist.
     fs::remove_file(&real).unwrap();
     world.ok(&["install", "--yes"]);
     assert!(settings(&world).is_symlink() && real.is_file());
@@ -128,7 +128,8 @@ fn a_projects_link_leads_to_nothing_outside_of_it() {
         assert!(!project.join(".claude/settings.json").exists(), "all or nothing");
         fs::remove_file(project.join(name)).unwrap();
     }
-    // One that stays within is followed, and one that nobody asked to be changed is in nobody's way.
+    // A link whose target is inside the project is followed, and one in place of a file that is not to be changed does
+    // not matter.
     fs::write(project.join("AGENTS.md"), "# Ours\n").unwrap();
     symlink("AGENTS.md", project.join("CLAUDE.md")).unwrap();
     assert_eq!(install(&["--claude-md"]).code, 0);
@@ -162,7 +163,7 @@ fn a_copy_of_the_guidance_goes_only_when_the_file_is_as_it_was() {
         assert_eq!(said.contains("CLAUDE.md is as it was before"), after.is_some(), "{said}");
     }
     assert_eq!(fs::read_to_string(&copy).unwrap(), "# Mine\n");
-    // Whatever somebody takes away of their own while the block is there, the copy has it still.
+    // Text that a person deletes while the block is there is still in the copy.
     fs::write(&guidance, "# Mine\n").unwrap();
     world.ok(&["install", "--yes", "--claude-md"]);
     let with = fs::read_to_string(&guidance).unwrap();
@@ -216,7 +217,7 @@ fn what_keeps_hooks_from_running_is_said() {
     let world = without_claude();
     fs::write(settings(&world), "{\"cleanupPeriodDays\": 365}").unwrap();
     assert!(!world.ok(&["install", "--dry-run"]).out.contains("cleanupPeriodDays is"));
-    // What a person's own settings say holds in a project that says nothing else.
+    // A person's own settings apply in a project that sets nothing else.
     fs::create_dir_all(world.path("work/.git")).unwrap();
     let in_project = || world.ok(&["install", "--scope", "project", "--dry-run"]).out;
     assert!(!in_project().contains("cleanupPeriodDays"), "{}", in_project());

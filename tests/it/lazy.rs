@@ -15,20 +15,20 @@ fn lazy_index_on_search_sees_an_append_and_a_new_file() {
     first.prompt("the aardvark question").reply("the aardvark answer");
     assert_eq!(world.found("aardvark"), [id(1)]);
 
-    // Appended: the very next query.
+    // Appended lines: the very next query finds them.
     first.prompt("and the pangolin?").reply("the pangolin too");
     let found = world.search("pangolin");
     assert_eq!(found["freshness"]["indexed_now"], 1, "{found}");
     assert_eq!(found["freshness"]["pending"], 0);
     assert_eq!(hits(&found)[0]["session_id"], *id(1));
 
-    // A new file in a project folder that was not there: the very next query.
+    // A file in a new project folder: the very next query finds it.
     world.transcript("-work-brand-new", &id(2)).prompt("an okapi appears").reply("indeed");
     let found = world.search("okapi");
     assert_eq!(found["freshness"]["indexed_now"], 1, "{found}");
     assert_eq!(hits(&found)[0]["session_id"], *id(2));
 
-    // Both at once, asked without waiting for history.
+    // Both at once, in a query that does not wait for history.
     first.reply("a capybara as well");
     world.transcript("-work-newer", &id(3)).prompt("another capybara");
     let found = world.json(&["search", "capybara", "--no-wait"]);
@@ -113,7 +113,7 @@ fn a_query_in_one_project_finds_only_that_ones() {
     assert!(unknown.err.contains("no project \"gamma\"") && unknown.err.contains("alpha"), "{}", unknown.err);
 }
 
-/// The sessions that are found without waiting for history, each once.
+/// The sessions that a search finds without waiting for history, each once.
 fn found_at_once(world: &World, query: &str) -> Vec<String> {
     let found = world.json(&["search", query, "--no-wait"]);
     let mut sessions: Vec<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
@@ -127,7 +127,7 @@ fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
     let world = World::new();
     world.ok(&["search", "nothing"]);
     for round in 0..10 {
-        // A folder in a folder in a folder that were not there, and a file in it that grows at once.
+        // A new folder, three levels deep, and a file in it that grows at once.
         let (main, agent) = (id(0x100 + round), format!("agent-a{round:07}"));
         let folder = format!("-work-{round}");
         world.transcript(&folder, &main).prompt(&format!("outer{round}x"));
@@ -139,7 +139,7 @@ fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
         nested.reply(&format!("grown{round}x"));
         assert_eq!(found_at_once(&world, &format!("grown{round}x")).len(), 1, "round {round}");
     }
-    // A folder that is renamed takes its files along, and they are followed there.
+    // A renamed folder takes its files along, and they are followed there.
     let mut moved = world.transcript("-before", &id(1));
     moved.prompt("the vicuna stays");
     assert_eq!(found_at_once(&world, "vicuna"), [id(1)]);
@@ -149,14 +149,14 @@ fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
     assert_eq!(found_at_once(&world, "guanaco"), [id(1)]);
     moved.prompt("and the alpaca");
     assert_eq!(found_at_once(&world, "alpaca"), [id(1)]);
-    // A folder that is filled elsewhere and moved in.
+    // A folder that is filled elsewhere and then moved in.
     let outside = world.path("outside");
     Transcript::new(outside.join(format!("{}.jsonl", id(2))), &id(2), "/srv/w").prompt("a llama moves in");
     std::fs::rename(&outside, world.projects().join("-moved-in")).unwrap();
     assert_eq!(found_at_once(&world, "llama"), [id(2)]);
     world.transcript("-moved-in", &id(2)).prompt("and a quagga");
     assert_eq!(found_at_once(&world, "quagga"), [id(2)]);
-    // All transcripts go, and others come in their place.
+    // All transcripts go, and others take their place.
     std::fs::rename(world.projects(), world.path("put-aside")).unwrap();
     std::fs::create_dir(world.projects()).unwrap();
     world.transcript("-after", &id(3)).prompt("a new root with a kudu");
@@ -168,7 +168,7 @@ fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
 #[test]
 fn where_changes_are_not_told_everything_is_looked_at() {
     let world = World::new();
-    // A project folder that lies elsewhere: what happens there is not told by its name below the root.
+    // A linked project folder: changes in it are not reported under its name below the root.
     let elsewhere = world.path("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, world.projects().join("-linked")).unwrap();
@@ -181,7 +181,7 @@ fn where_changes_are_not_told_everything_is_looked_at() {
     }
     std::fs::remove_file(world.projects().join("-linked")).unwrap();
 
-    // A transcript with a name elsewhere.
+    // A transcript with a second name elsewhere.
     let mut twice = world.transcript("-work", &id(2));
     twice.prompt("the dingo");
     let other_name = world.path("other-name.jsonl");
@@ -191,7 +191,7 @@ fn where_changes_are_not_told_everything_is_looked_at() {
     by_other_name.prompt("the quokka");
     assert_eq!(found_at_once(&world, "quokka"), [id(2)]);
 
-    // Where the daemon cannot make its markers.
+    // If the daemon cannot create its marker files.
     std::fs::remove_dir_all(world.home().join("watch")).unwrap();
     let mut plain = world.transcript("-work", &id(3));
     for round in 0..3 {
@@ -241,7 +241,7 @@ fn a_query_that_does_not_wait_waits_for_a_few_new_sessions_and_not_for_history()
     assert!(pending > 0 && found < 100, "{found} found, {pending} still to be read");
 }
 
-/// A large session that was closed.
+/// A large closed session.
 fn closed_giant(world: &World) -> Transcript {
     let mut giant = world.transcript("-work-one", &id(1)).minutes_ago(36);
     giant.prompt("the aardvark question");
@@ -295,7 +295,7 @@ fn a_handoff_leaves_the_session_that_asks_alone() {
 fn a_large_session_that_is_being_read_holds_no_search_up() {
     let world = World::new();
     let mut giant = closed_giant(&world);
-    // Read for longer than anybody would wait.
+    // Takes longer to read than anybody would wait.
     let record = giant.reply_record(&"an answer of many words ".repeat(400));
     let block = format!("{record}\n").repeat(2_000);
     for _ in 0..12 {

@@ -1,5 +1,5 @@
-//! Transcripts that live: cut back and written on, moved while they are written, written by two, written faster than they are
-//! read, many at once, and large ones. Nothing is lost, and nothing is there twice.
+//! Changing transcripts: truncated and continued, moved while they are written, written by two processes, written
+//! faster than they are read, many at once, and large ones. Nothing is lost, and nothing is duplicated.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -13,7 +13,7 @@ use crate::record::Log;
 use crate::transcript::Transcript;
 use crate::world::{World, hits, id, text, wait, wait_within};
 
-/// How many turns with this word stand in the memory. A session's other turns are found with it, by their title.
+/// Number of turns with this word in the memory. A search also finds a session's other turns, through their title.
 fn turns(world: &World, word: &str) -> usize {
     let has_word = |hit: &&Value| hit["kind"] == "turn" && text(&hit["snippet"]).contains(word);
     hits(&world.search(word)).iter().filter(has_word).count()
@@ -27,7 +27,7 @@ fn a_tail_that_is_cut_off_and_written_anew_is_a_new_generation_with_nothing_lost
     let kept = std::fs::metadata(transcript.path()).unwrap().len();
     transcript.reply("the razorbill was half said");
     world.close(&id(1));
-    // As an agent does that takes back an answer that was broken off: in place, by another writer.
+    // As an agent does when it takes back an interrupted answer: in place, by another writer.
     OpenOptions::new().write(true).open(transcript.path()).unwrap().set_len(kept).unwrap();
     transcript.reply("the guillemot was said whole, and at greater length than what was broken off before it");
     assert_eq!(world.found("guillemot"), [id(1)]);
@@ -47,7 +47,7 @@ fn a_live_file_that_moves_leaves_a_stub_behind_and_stays_one_session() {
     let old = transcript.path().to_owned();
     assert_eq!(world.found("avocet"), [id(1)]);
     transcript.rename(world.projects().join("-work-tree").join(format!("{}.jsonl", id(1))));
-    // What some versions leave in the old place.
+    // The stub that some versions leave at the old path.
     std::fs::write(&old, "{\"type\":\"relocated\",\"relocatedCwd\":\"/srv/-work-tree\"}\n").unwrap();
     transcript.prompt("the dunlin follows");
     assert_eq!(world.found("dunlin"), [id(1)], "{}", world.log());
@@ -93,14 +93,14 @@ fn a_transcript_that_grows_faster_than_it_is_read_loses_nothing_and_every_questi
         let (is_over, written) = (is_over.clone(), written.clone());
         std::thread::spawn(move || {
             let mut transcript = Transcript::new(path, &id(1), "/srv/-work-one");
-            // A bound for a machine on which closing takes long.
+            // Limits the file on a machine on which closing takes long.
             while !is_over.load(Ordering::SeqCst) && written.load(Ordering::SeqCst) < 20_000 {
                 let number = written.fetch_add(1, Ordering::SeqCst);
                 transcript.prompt(&format!("prompt {number} of a writer at full speed"));
             }
         })
     };
-    // A slow machine may need more than a close waits for: it says so, and is asked again.
+    // On a slow machine indexing may take longer than a close waits: the close says so, and is repeated.
     let close = || loop {
         let closed = world.run(&["close", &id(1), "--json"]);
         if !closed.out.contains("is still being indexed") {
@@ -170,7 +170,7 @@ fn thousands_of_transcripts_at_once_are_all_there() {
     assert_eq!(all, 3_001, "{sessions}");
 }
 
-/// The most memory that the daemon has had, in MB.
+/// Peak memory of the daemon, in MB.
 fn peak_mb(world: &World) -> u64 {
     let daemon = world.daemon().unwrap().as_raw_nonzero();
     let status = std::fs::read_to_string(format!("/proc/{daemon}/status")).unwrap();
@@ -185,7 +185,7 @@ fn a_large_file_and_a_large_line_are_read_in_little_memory() {
     world.transcript("-work-one", &id(1)).prompt("the small one: a siskin");
     world.close(&id(1));
     let before = peak_mb(&world);
-    // 300 MB of what an agent tells while a command runs, and one line of 100 MB.
+    // 300 MB of progress records of a running command, and one line of 100 MB.
     let mut large = world.transcript("-work-two", &id(2));
     large.prompt("before it the brambling");
     let output = "x".repeat(1_000);
@@ -216,7 +216,7 @@ fn a_long_conversation_is_indexed_in_little_memory() {
     world.transcript("-work-one", &id(1)).prompt("the small one: a siskin");
     world.close(&id(1));
     let before = peak_mb(&world);
-    // 120 MB as agents write them: of each turn some words, a call, and far more output than is kept of it.
+    // 120 MB as agents write them: each turn has some words, a call, and far more output than is kept.
     let mut long = world.transcript("-work-two", &id(2));
     long.prompt("before it the brambling");
     let output = "a line that a build has printed\n".repeat(320);
@@ -236,7 +236,7 @@ fn a_long_conversation_is_indexed_in_little_memory() {
     file.flush().unwrap();
     assert!(std::fs::metadata(long.path()).unwrap().len() > 120_000_000);
     long.reply("after it the crossbill");
-    // Longer than a close or a search waits.
+    // May take longer than a close or a search waits.
     assert!(wait_within(Duration::from_secs(600), || world.found("crossbill") == [id(2)]), "{}", world.log());
     assert_eq!(world.found("brambling"), [id(2)]);
     let hit = &hits(&world.search("\"make part-3000\""))[0];
@@ -245,7 +245,7 @@ fn a_long_conversation_is_indexed_in_little_memory() {
     assert!(more < 96, "{more} MB more than for a small one ({before} MB)");
 }
 
-/// One line of so many bytes.
+/// Writes one line of about `bytes` bytes.
 fn fill(file: &mut BufWriter<File>, bytes: usize) {
     let block = vec![b'z'; 1_000_000];
     file.write_all(b"{\"type\":\"progress\",\"data\":\"").unwrap();

@@ -1,4 +1,4 @@
-//! The log as a file: written out, built anew, told, followed.
+//! The log as a file: exported, imported, printed, followed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ fn import(world: &World, file: &Path) -> Ran {
     world.run(&["log", "import", file.to_str().unwrap(), "--json"])
 }
 
-/// What a log comes to, without what depends on the machine.
+/// Statistics of the log, without those that depend on the machine.
 fn stats(world: &World) -> Vec<Value> {
     let told = world.json(&["log", "stats"]);
     ["position", "chain", "state_hash", "events", "sessions", "unreadable"].map(|field| told[field].clone()).to_vec()
@@ -63,7 +63,7 @@ fn an_export_becomes_the_same_home_and_the_same_export() {
     assert_eq!(stats(&other), told_live);
     assert_eq!(std::fs::read(export(&other, "again.jsonl")).unwrap(), std::fs::read(&live).unwrap());
 
-    // The memory follows from the log, without the transcripts.
+    // The memory is built from the log, without the transcripts.
     assert_eq!(other.found("ibis2"), [id(2)]);
     assert_eq!(other.show(&id(1))["close_note"], "ibis found");
     assert_eq!(stats(&other), told_live, "a daemon has run in it and recorded nothing");
@@ -77,7 +77,7 @@ fn an_export_becomes_the_same_home_and_the_same_export() {
 #[test]
 fn what_came_from_another_home_is_left_as_it_came() {
     let world = told();
-    // One that is still open when it leaves, and would soon time out.
+    // A session that is still open when it is exported, and would soon time out.
     let mut open = world.transcript("-work-4", &id(4));
     open.prompt("is the ibis4 still there?");
     let open = text(&world.show(&id(4))["state"]);
@@ -97,7 +97,7 @@ fn what_came_from_another_home_is_left_as_it_came() {
     assert!(closed["message"].as_str().unwrap_or_default().contains("it was imported"), "{closed}");
     let tracked = other.run(&["close", &id(4)]);
     assert!(tracked.err.contains("watch_directories"), "{}", tracked.err);
-    // Its own sessions time out; that those of the other home would have by then is certain.
+    // The home's own session times out; by then the other home's would have, too.
     let mut own = other.transcript("-own", &id(9)).minutes_ago(30);
     own.prompt("an own question");
     other.wait_for(&id(9), "the timeout", |shown| shown["end"] == "inactivity_timeout");
@@ -107,7 +107,7 @@ fn what_came_from_another_home_is_left_as_it_came() {
     let all = other.ok(&["log", "tail", "-n", &own_events.to_string(), "--json"]);
     assert!(all.out.lines().all(|line| line.contains(&id(9))), "only of its own session: {}", all.out);
 
-    // Where its transcripts are read they are read on.
+    // If its transcripts are read here, reading continues.
     other.stop();
     let watched = format!(
         r#"{{"session_tracking": {{"watch_directories": [{:?}, {:?}]}}}}"#,
@@ -189,7 +189,7 @@ fn an_import_killed_in_the_middle_leaves_no_half_home() {
     let file = std::fs::read(export(&world, "all.jsonl")).unwrap();
     let other = World::new();
     let mut child = other.command(&["log", "import", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    // It has all but the end, and waits for it.
+    // It has received everything but the end, and waits for it.
     let mut input = child.stdin.take().unwrap();
     input.write_all(&file[..file.len() - 20]).unwrap();
     assert!(wait(|| other.home().join("import/blobs").is_dir()));
@@ -213,7 +213,7 @@ fn an_export_killed_in_the_middle_leaves_nothing() {
     let world = told();
     world.ok(&["status"]);
     let daemon = world.daemon().unwrap();
-    // The export has its files, and waits for what a daemon that stands still does not say.
+    // The export has its files, and waits for an answer of the stopped daemon.
     kill_process(daemon, Signal::STOP).unwrap();
     let folder = world.path("exports");
     std::fs::create_dir(&folder).unwrap();
@@ -254,7 +254,7 @@ fn an_export_beside_a_busy_daemon_is_of_one_moment() {
             let file = export(&world, &format!("busy{round}.jsonl"));
             let (told, end) = (lines(&file), lines(&file).pop().unwrap());
             assert_eq!(told[0]["position"], end["end"]["position"]);
-            // Imported, it is checked against every hash in it.
+            // An import checks every hash in it.
             let other = World::new();
             let built = import(&other, &file);
             assert_eq!(built.code, 0, "round {round}: {}", built.err);
@@ -291,7 +291,7 @@ fn a_broken_log_is_told_and_exported_up_to_the_damage() {
     assert_eq!(std::fs::read(&segment).unwrap(), bytes, "nothing was changed");
     let other = World::new();
     assert_eq!(import(&other, &path).json()["position"], good);
-    // Up to a position before the damage nothing is wrong.
+    // Up to a position before the damage the export succeeds.
     let until = good.to_string();
     world.ok(&["log", "export", "--until", &until, "-o", path.to_str().unwrap()]);
 }

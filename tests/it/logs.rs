@@ -1,4 +1,4 @@
-//! `baton logs`, and what the daemon's log says.
+//! `baton logs`, and the contents of the daemon's log.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
@@ -24,7 +24,7 @@ impl Following {
         Self { child, lines }
     }
 
-    /// Waits for a line with this text in it; what came before it is passed over.
+    /// Waits for a line that contains this text; skips the lines before it.
     fn expect(&self, text: &str) -> String {
         loop {
             let line = self.lines.recv_timeout(DEADLINE).unwrap_or_else(|_| panic!("no line with {text:?} came"));
@@ -34,9 +34,9 @@ impl Following {
         }
     }
 
-    /// Ctrl-C: what it says on standard error then.
+    /// Sends Ctrl-C; returns what it then prints on standard error.
     fn interrupt(mut self) -> String {
-        // Whoever runs the tests in the background has Ctrl-C ignored by all that they start.
+        // If the tests run in the background, all their processes ignore Ctrl-C.
         let signal = if is_ctrl_c_ignored() { Signal::TERM } else { Signal::INT };
         kill_process(Pid::from_child(&self.child), signal).unwrap();
         let has_ended = crate::world::wait(|| self.child.try_wait().unwrap().is_some());
@@ -48,7 +48,7 @@ impl Following {
     }
 }
 
-/// As far as the system tells.
+/// False where the system does not report it.
 fn is_ctrl_c_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -128,7 +128,7 @@ fn a_reader_that_has_gone_ends_it_quietly() {
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
 }
 
-/// The newest line with this text: its level and its fields.
+/// Asserts that the newest line with this text has level INFO and these fields.
 fn check(world: &World, what: &str, fields: &[&str]) {
     let log = world.log();
     let line = log.lines().rev().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what:?} in {log}"));

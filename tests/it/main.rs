@@ -1,13 +1,13 @@
-//! The outer doors: what a person or a program meets, through the real binary and real processes.
+//! Tests of the whole program: what a person or another program sees, through the real binary and real processes.
 //!
-//! Each test has a [`world::World`] of its own and ends what it has started. Nothing here sleeps for a while and hopes:
-//! a fact is asked for, or waited for with a deadline.
+//! Each test has a [`world::World`] of its own and ends what it has started. No test relies on a sleep: a fact is asked
+//! for, or waited for with a deadline.
 //!
 //! # Decisions
 //!
-//! - What tests take is mostly what their daemons take, and those are nobody's children: `time cargo test` does
-//!   not count them. An unoptimised commit of the memory takes a tenth of a second and more, so tantivy is
-//!   optimised in tests too.
+//! - Most of the tests' time is spent in their daemons, which are not child processes, so `time cargo test` does not
+//!   count them. An unoptimised commit of the memory takes a tenth of a second and more, so tantivy is optimised in
+//!   tests too.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]

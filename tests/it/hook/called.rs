@@ -1,4 +1,4 @@
-//! A hook as an agent calls it, and the daemons that it may meet.
+//! A hook as an agent calls it, and the daemons that it may find.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,25 +12,25 @@ use serde_json::{Value, json};
 use super::peer::{Answer, Peer};
 use crate::world::{BATON, World, finished, id, skipped, wait};
 
-/// Many times the longest that a hook may take, and far less than any agent waits for.
+/// Many times the longest runtime of a hook, and far less than any agent waits.
 const SOON: Duration = Duration::from_secs(5);
 
 /// The program under test.
 pub(crate) const HOOK: &str = env!("CARGO_BIN_EXE_baton-hook");
 
-/// A hook that has ended: well, with nothing on standard error, and with nothing or one object on standard output.
+/// A hook that has ended as it must: exit code 0, empty standard error, and nothing or one object on standard output.
 pub(super) struct Ended(pub(super) Option<Value>);
 
-/// Calls it with this standard input, and waits for its end.
+/// Calls the hook with this standard input, and waits for its end.
 pub(super) fn call(world: &World, event: &str, input: &[u8]) -> Ended {
     call_as(world.program(HOOK, &[event]), |mut stdin| {
-        // It need not read everything.
+        // The hook need not read everything.
         let _ = stdin.write_all(input);
         None
     })
 }
 
-/// Calls it; what `feed` gives back of its standard input stays open until it has ended.
+/// Calls the hook; if `feed` returns its standard input, that stays open until the hook has ended.
 pub(super) fn call_as(mut command: Command, feed: impl FnOnce(ChildStdin) -> Option<ChildStdin>) -> Ended {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let held = feed(child.stdin.take().unwrap());
@@ -39,7 +39,7 @@ pub(super) fn call_as(mut command: Command, feed: impl FnOnce(ChildStdin) -> Opt
     ended
 }
 
-/// Its own watchdog ends it after 150 ms, or 3 s where that is configured; a busy machine is given some more.
+/// Its own watchdog ends it after 150 ms, or 3 s where that is configured; a busy machine gets some more.
 fn ended(mut child: Child) -> Ended {
     let since = Instant::now();
     if !wait(|| child.try_wait().unwrap().is_some() || since.elapsed() > SOON) || since.elapsed() > SOON {
@@ -52,7 +52,7 @@ fn ended(mut child: Child) -> Ended {
     Ended(said)
 }
 
-/// What an agent writes to a hook.
+/// The input that an agent writes to a hook.
 pub(super) fn event(world: &World, name: &str, session: &str) -> Vec<u8> {
     let transcript = world.projects().join("-srv-one").join(format!("{session}.jsonl"));
     let event = json!({
@@ -63,7 +63,7 @@ pub(super) fn event(world: &World, name: &str, session: &str) -> Vec<u8> {
     format!("{event}\n").into_bytes()
 }
 
-/// What lies in the spool: the signals in the order of their names.
+/// The signals in the spool, in the order of their file names.
 pub(super) fn spool(home: &Path) -> Vec<Spooled> {
     let Ok(entries) = std::fs::read_dir(home.join(SPOOL)) else { return Vec::new() };
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -73,12 +73,13 @@ pub(super) fn spool(home: &Path) -> Vec<Spooled> {
     signals.map(|file| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()).collect()
 }
 
-/// How many are counted as lost.
+/// Number of signals counted as lost.
 pub(super) fn lost(home: &Path) -> usize {
     std::fs::read(home.join(SPOOL).join(SPOOL_DROPPED)).map_or(0, |bytes| bytes.len())
 }
 
-/// Gives hooks all the time they may have (1 s at a session's end, else 3 s), so that what becomes of them does not depend on a busy machine.
+/// Gives hooks their longest possible time (1 s at a session's end, else 3 s), so that results do not depend on a busy
+/// machine.
 pub(super) fn patient(world: &World) {
     configure(world, r#"{"hooks": {"timeout_ms": 3000}}"#);
 }
@@ -91,10 +92,10 @@ pub(super) fn configure(world: &World, config: &str) {
     std::fs::write(world.home().join("config.json"), config).unwrap();
 }
 
-/// Whoever answers: what becomes of each event.
+/// Asserts what becomes of each event, given the daemon's answer; `why` is the reason in the spooled signal.
 fn check(answer: Option<Answer>, why: Option<&str>) {
     let world = World::new();
-    // Whoever never answers would be waited for that long.
+    // With a daemon that never answers, the hook would wait that long.
     if answer != Some(Answer::Nothing) {
         patient(&world);
     }
@@ -120,7 +121,7 @@ fn check(answer: Option<Answer>, why: Option<&str>) {
     }
 }
 
-/// Whether a word is in some file of the home.
+/// True if some file of the home contains the word.
 fn home_says(world: &World, word: &str) -> bool {
     let says = |file: &std::path::PathBuf| String::from_utf8_lossy(&std::fs::read(file).unwrap()).contains(word);
     crate::world::files_below(world.home()).iter().any(says)
@@ -235,7 +236,7 @@ fn nobody_but_a_start_starts_a_daemon_and_what_baton_starts_says_nothing() {
 
 #[test]
 fn the_small_program_links_neither_runtime_nor_parser() {
-    // What is linked, as against what its debug information tells of.
+    // The symbols of the linked program, without its debug information.
     let names = |program: &str| {
         let told = Command::new("nm").arg(program).output().ok().filter(|told| told.status.success());
         told.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).filter(|names| !names.is_empty())
@@ -243,7 +244,7 @@ fn the_small_program_links_neither_runtime_nor_parser() {
     let (Some(small), Some(large)) = (names(HOOK), names(BATON)) else {
         return skipped("there is no nm to tell what a program links, or the programs are stripped");
     };
-    // As mangled names hold it: with its length before it.
+    // A mangled name has its length before it.
     let holds = |names: &str, crate_name: &str| names.contains(&format!("{}{crate_name}", crate_name.len()));
     for crate_name in ["tokio", "clap_builder", "tracing_subscriber", "tantivy", "ractor"] {
         assert!(!holds(&small, crate_name), "baton-hook links {crate_name}");
@@ -257,9 +258,9 @@ fn whoever_listens_is_told_where_the_agents_keep_their_transcripts() {
     patient(&world);
     let claude = world.config().to_str().unwrap().to_owned();
     let codex = world.path("codex");
-    // Whether they are there is for the listener to find out: a file system that hangs must hang no hook.
+    // The listener, not the hook, checks whether they exist: a file system that hangs must not hang a hook.
     let peer = Peer::listen(&world.home().join("baton.sock"), Answer::Taken);
-    // One that a busy machine has kept waiting says nothing.
+    // A hook that a busy machine has delayed sends nothing.
     let said = wait(|| {
         call(&world, "Stop", &event(&world, "Stop", &id(1)));
         !peer.hellos().is_empty()

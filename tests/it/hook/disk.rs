@@ -1,4 +1,4 @@
-//! What a hook does with a home that is full, not there, not its own, or configured in some way.
+//! What a hook does with a home that is full, missing, owned by another user, or configured in various ways.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
@@ -71,7 +71,7 @@ fn a_limit_on_the_size_of_files_ends_no_hook() {
         }
         assert!(spool(limited.home()).is_empty() && limited.daemon().is_none(), "nothing can be left there");
     }
-    // With room for less than a signal, that one was lost is counted.
+    // With room for less than a signal, the loss is still counted.
     let narrow = World::new().run_by(&["prlimit", "--fsize=64", "--"]);
     if Command::new("prlimit").arg("--version").output().is_err() {
         return skipped("there is no prlimit to set a limit of some bytes");
@@ -104,7 +104,7 @@ fn a_home_that_is_a_file_is_none() {
     assert_eq!(fs::read_to_string(world.home()).unwrap(), "notes");
 }
 
-/// What becomes of an event.
+/// The outcome of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Becomes {
     Told,
@@ -112,7 +112,7 @@ enum Becomes {
     Nothing,
 }
 
-/// Hooks of which one has its time: a busy machine may keep any of them waiting until that is over.
+/// Enough calls that one of them is in time: on a busy machine any of them may time out.
 const ENOUGH: usize = 50;
 
 #[test]
@@ -120,15 +120,15 @@ fn the_configuration_is_heeded_and_a_mistake_in_it_is_none() {
     let world = World::new();
     let elsewhere = world.path("run/other.sock");
     for (config, expected) in [
-        // Where the daemon listens.
+        // The configured socket.
         (format!(r#"{{"_note": 1, "hooks": {{"socket_path": {elsewhere:?}, "timeout_ms": 3000}}}}"#), Becomes::Told),
-        // Switched off: told to a daemon that runs, which counts it.
+        // Disabled: sent to a running daemon, which counts it.
         (
             format!(r#"{{"hooks": {{"enabled": false, "socket_path": {elsewhere:?}, "timeout_ms": 3000}}}}"#),
             Becomes::Told,
         ),
         (r#"{"hooks": {"enabled": false}}"#.to_owned(), Becomes::Nothing),
-        // Mistakes.
+        // Mistakes in the file.
         (
             r#"{"hooks": {"enabled": 7, "socket_path": "run/other.sock", "timeout_ms": "soon"}}"#.to_owned(),
             Becomes::Spooled,
@@ -150,7 +150,7 @@ fn the_configuration_is_heeded_and_a_mistake_in_it_is_none() {
             }
         }
         let (calls, _) = peer.end();
-        // One that was late says so, and is no sign of what is configured.
+        // A late hook gives "timeout" as its reason, which says nothing about the configuration.
         let spooled = spool(world.home()).iter().filter(|spooled| spooled.why != "timeout" || calls == 0).count();
         let shown = &config[..config.len().min(80)];
         let became = match (calls, spooled) {

@@ -1,4 +1,4 @@
-//! What agents, and those who are none, write to a hook, and what becomes of what it prints.
+//! What agents and other programs write to a hook, and what becomes of its output.
 
 use std::io::Write;
 use std::process::Stdio;
@@ -12,10 +12,10 @@ use crate::world::{World, files_below, id, wait};
 #[test]
 fn input_that_never_begins_or_never_ends_costs_the_budget_and_no_more() {
     let world = World::new();
-    // Nothing comes, and the pipe stays open.
+    // No input, and the pipe stays open.
     let Ended(said) = call_as(world.program(HOOK, &["Stop"]), Some);
     assert_eq!((said, spool(world.home()).len(), lost(world.home())), (None, 0, 1));
-    // Something comes, and no end.
+    // Input without an end.
     let begun = format!(r#"{{"session_id":"{}","cwd":"/srv/one","reason":"clear","prompt":"and so"#, id(1));
     let Ended(said) = call_as(world.program(HOOK, &["SessionEnd"]), |mut stdin| {
         stdin.write_all(begun.as_bytes()).unwrap();
@@ -29,7 +29,7 @@ fn input_that_never_begins_or_never_ends_costs_the_budget_and_no_more() {
         (&*id(1), Some("/srv/one"), Some("clear"))
     );
     assert_eq!((spooled[0].why.as_str(), hook.event.as_str()), ("timeout", "SessionEnd"));
-    // A whole object, and no end after it: nobody waits for that.
+    // A complete object without an end of input: the hook does not wait for that.
     configure(&world, r#"{"hooks": {"timeout_ms": 3000}}"#);
     let whole = event(&world, "SessionEnd", &id(2));
     call_as(world.program(HOOK, &["SessionEnd"]), |mut stdin| {
@@ -65,7 +65,7 @@ fn a_prompt_of_any_size_is_passed_over() {
         thread::spawn(move || {
             let begin = format!(r#"{{"session_id":"{}","cwd":"/srv/one","prompt":""#, id(1));
             let piece = "walrus ".repeat(16 * 1024);
-            // Nobody reads all of it.
+            // The hook does not read all of it.
             let _ = stdin.write_all(begin.as_bytes());
             let _ = (0..900).try_for_each(|_| stdin.write_all(piece.as_bytes()));
         });

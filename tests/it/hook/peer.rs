@@ -1,4 +1,4 @@
-//! Somebody who listens where the daemon should.
+//! A process that listens in place of the daemon.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -9,35 +9,35 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-/// How it answers.
+/// The way in which it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// As a daemon that has nothing to say.
+    /// Like a daemon that has nothing to say.
     Taken,
-    /// As a daemon that has something to say.
+    /// Like a daemon that returns context.
     Context,
-    /// As a daemon that did not record it.
+    /// Like a daemon that did not record the event.
     Refusal,
-    /// As a daemon of another protocol.
+    /// Like a daemon of another protocol version.
     OtherVersion,
-    /// With lines that are no answers.
+    /// Lines that are not answers.
     Garbage,
-    /// With an answer that has no end.
+    /// An endless answer.
     Flood,
-    /// By hanging up.
+    /// Closes the connection.
     HangsUp,
-    /// Never.
+    /// Never answers.
     Nothing,
 }
 
 impl Answer {
-    /// Whether a hook takes it for the daemon.
+    /// True if a hook accepts it as the daemon.
     pub(super) fn is_proper(self) -> bool {
         matches!(self, Self::Taken | Self::Context)
     }
 }
 
-/// It listens until it is dropped.
+/// Listens until it is dropped.
 pub(super) struct Peer {
     path: std::path::PathBuf,
     ends: Arc<AtomicBool>,
@@ -78,17 +78,17 @@ impl Peer {
         Self { path: path.to_owned(), ends, counts, listening: Some(listening) }
     }
 
-    /// What was said first on each connection so far.
+    /// The first message of each connection so far.
     pub(super) fn hellos(&self) -> Vec<Value> {
         self.counts.hellos.lock().unwrap().clone()
     }
 
-    /// How many events were told so far.
+    /// Number of events received so far.
     pub(super) fn calls(&self) -> usize {
         self.counts.calls.load(Ordering::SeqCst)
     }
 
-    /// How many events were told, and how many told in the end how long they took.
+    /// Number of events received, and number of reports on how long an event took.
     pub(super) fn end(mut self) -> (usize, usize) {
         self.stop();
         (self.counts.calls.load(Ordering::SeqCst), self.counts.times.load(Ordering::SeqCst))
@@ -111,7 +111,7 @@ impl Drop for Peer {
 
 fn serve(stream: UnixStream, answer: Answer, counts: &Counts) {
     let say = |line: &str| {
-        // It may have gone.
+        // The hook may have gone.
         let _ = (&stream).write_all(format!("{line}\n").as_bytes());
     };
     match answer {

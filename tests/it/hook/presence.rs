@@ -1,4 +1,4 @@
-//! An MCP server that is there, and one that is gone.
+//! An MCP server that is connected, and one that has disconnected.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::called::{call, event, patient};
 use crate::mcp::agent::Lines;
 use crate::world::{World, id, wait};
 
-/// The kinds of signals that are recorded of a session.
+/// The output of `explain` for a session, which names its signals.
 fn signals(world: &World, session: &str) -> String {
     world.ok(&["explain", session]).out
 }

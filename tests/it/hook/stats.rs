@@ -19,7 +19,7 @@ fn what_hooks_did_is_told_with_and_without_a_daemon() {
         call(&world, "SessionStart", &event(&world, "SessionStart", &id(1)));
     }
     call(&world, "SessionEnd", &event(&world, "SessionEnd", &id(1)));
-    // How long it took is the last that a hook says, and nobody answers it.
+    // The report of its duration is the last message of a hook, and gets no answer.
     let told = || {
         let stats = world.json(&["hook-stats"]);
         stats["events"]["SessionStart"]["calls"] == 3 && stats["events"]["SessionEnd"]["p99_us"].is_u64()
@@ -33,7 +33,7 @@ fn what_hooks_did_is_told_with_and_without_a_daemon() {
     assert!(human.contains("SessionStart") && human.contains("p95 ms"), "{human}");
     world.stop();
     assert_eq!(world.json(&["hook-stats"])["events"]["SessionStart"]["calls"], 3, "kept over the end of the daemon");
-    // What was counted is lost; the log still knows that hooks came.
+    // The counts are lost; the log still knows that hooks were called.
     std::fs::remove_file(world.home().join("hook_stats.json")).unwrap();
     let status = world.ok(&["status"]).out;
     assert!(status.contains("hooks     none counted, the last recorded at 20"), "{status}");

@@ -1,4 +1,4 @@
-//! Codex: hooks in a file of their own, the server through a `codex` that notes what it is asked.
+//! Codex: hooks in a file of their own, and the server registered through a `codex` that records its calls.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{EVENTS, ours};
 use crate::world::{BATON, World, list, text};
 
-/// Notes each call, and keeps one server in its configuration as Codex does.
+/// Records each call, and keeps one server in its configuration as Codex does.
 const CODEX: &str = r#"#!/bin/sh
 config="$CODEX_HOME/config.toml"
 case "$2" in
@@ -21,7 +21,7 @@ remove) echo "$*" >> "$CODEX_HOME/../calls"; : > "$config" ;;
 esac
 "#;
 
-/// A world with Codex, and with Claude Code's folder as every world has it.
+/// A world with Codex, and with Claude Code's folder like every world.
 fn with_codex() -> World {
     let mut world = World::new();
     let codex = world.path("bin/codex");
@@ -33,7 +33,7 @@ fn with_codex() -> World {
     world
 }
 
-/// What the shell says, and Codex hides from its servers.
+/// Variables of the shell that Codex does not pass on to its servers.
 fn variables(world: &World) -> [(&'static str, PathBuf); 3] {
     [
         ("BATON_HOME", world.home().to_owned()),
@@ -50,7 +50,7 @@ fn calls(world: &World) -> Vec<String> {
     fs::read_to_string(world.path("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// What Codex notes when its user has trusted the hooks.
+/// Writes what Codex writes when its user trusts the hooks.
 fn trust(world: &World) {
     let snake =
         ["session_start", "user_prompt_submit", "stop", "pre_compact", "post_compact", "subagent_stop", "session_end"];
@@ -60,7 +60,7 @@ fn trust(world: &World) {
     fs::write(&config, fs::read_to_string(&config).unwrap_or_default() + &tables.concat()).unwrap();
 }
 
-/// What doctor says of it.
+/// Status and text of doctor's findings about Codex.
 fn of_codex(world: &World) -> Vec<(String, String)> {
     let findings = list(&world.run(&["doctor", "--json"]).json()["findings"]);
     let fits = |finding: &&Value| finding["check"] == "codex";
@@ -78,7 +78,7 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
     assert!(!world.config().join("settings.json").exists(), "the other was not named");
     let value: Value = serde_json::from_str(&fs::read_to_string(hooks(&world)).unwrap()).unwrap();
     assert!(EVENTS.iter().all(|event| ours(&value, event).len() == 1), "{value:#}");
-    // Codex starts its servers without what the shell says.
+    // Codex starts its servers without the shell's variables.
     let env: String =
         variables(&world).iter().map(|(name, path)| format!("--env {name}={} ", path.display())).collect();
     let add = format!("mcp add baton {env}-- {BATON} mcp");

@@ -48,7 +48,7 @@ fn never_both_ways_at_once() {
     let ran = world.run(&["install", "--plugin", "full"]);
     assert!(ran.code == 1 && ran.err.contains("holds something else"), "{}", ran.err);
     assert_eq!(fs::read_dir(world.path("work/full")).unwrap().count(), 1);
-    // Neither with the server, wherever it is registered; with settings that say nobody knows what it is not tried.
+    // Refused while the server is registered anywhere; and not attempted with settings that cannot be parsed.
     let server = format!("{{\"mcpServers\": {{\"baton\": {{\"command\": \"{BATON}\", \"args\": [\"mcp\"]}}}}}}");
     for (path, text, expected) in [
         ("claude/.claude.json", server.as_str(), "run `baton uninstall` first"),
@@ -62,7 +62,7 @@ fn never_both_ways_at_once() {
         fs::remove_file(world.path(path)).unwrap();
     }
     world.ok(&["install", "--plugin", "shelf"]);
-    // Switched on in a project is as good as switched on.
+    // Enabled in a project counts as enabled.
     fs::create_dir_all(world.path("work/.claude")).unwrap();
     fs::write(world.path("work/.claude/settings.json"), "{\"enabledPlugins\": {\"baton@team\": true}}").unwrap();
     let ran = world.run(&["install", "--yes"]);

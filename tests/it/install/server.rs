@@ -1,4 +1,4 @@
-//! The MCP server, registered through a `claude` that notes what it is asked.
+//! The MCP server, registered through a `claude` that records its calls.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::{settings, without_claude};
 use crate::world::{BATON, World};
 
-/// Notes each call, and keeps one server as Claude Code does.
+/// Records each call, and keeps one server as Claude Code does.
 const CLAUDE: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 echo "$BATON_CHILD $*" >> "$here/calls"
@@ -31,7 +31,7 @@ fn with_claude(script: &str) -> World {
 
 fn calls(world: &World) -> Vec<String> {
     let calls = fs::read_to_string(world.path("bin/calls")).unwrap_or_default();
-    // Looking comes as often as it likes.
+    // Queries are not counted.
     calls.lines().filter(|call| !call.contains(" mcp get ")).map(str::to_owned).collect()
 }
 

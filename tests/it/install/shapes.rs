@@ -1,4 +1,5 @@
-//! Settings of many shapes: what they become, that a second run changes nothing, and that the way back is exact.
+//! Settings of many shapes: what they become, that a second run changes nothing, and that uninstalling restores them
+//! exactly.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +8,7 @@ use serde_json::Value;
 
 use super::{EVENTS, ours, settings, without_claude};
 
-/// Each is put in and taken out again, with and without the copy that was kept.
+/// Each is installed into and uninstalled from, with and without the backup.
 const SHAPES: [(&str, &str); 21] = [
     ("empty object", "{}"),
     ("empty object on two lines", "{\n}\n"),
@@ -67,7 +68,7 @@ fn each_shape_gets_every_hook_once_and_comes_back_byte_for_byte() {
             let ends = ["\"\n", "\",\n", "\"\r", "\",\r"].map(|end| format!(" {event}{end}"));
             assert_eq!(ends.iter().map(|end| after.matches(end.as_str()).count()).sum::<usize>(), 1, "{name}: {event}");
         }
-        // Something was put between, and nothing else was touched.
+        // Only insertions: everything else is unchanged.
         let mut rest = after.chars();
         assert!(before.chars().all(|letter| rest.any(|other| other == letter)), "{name}: {after}");
         if before.contains("\r\n") {
