@@ -1,5 +1,5 @@
-//! The door for agents, driven by a client library over standard input and output, and by raw lines where no library
-//! would say such things.
+//! The MCP server, tested through a client library over standard input and output, and with raw lines where a library
+//! would not send such input.
 
 pub(crate) mod agent;
 mod arguments;

@@ -1,5 +1,5 @@
-//! What agents add to the memory and take away from it, through their own door: durable when it is answered, found by the next
-//! call, and as it was told whatever becomes of the daemon, the memory and the home.
+//! What agents add to the memory and delete from it through their tools: durable once answered, found by the next call,
+//! and unchanged whatever happens to the daemon, the memory and the home.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn episodes(agent: &Agent, arguments: Value) -> Vec<String> {
     list(&told["episodes"]).iter().map(|episode| text(&episode["name"])).collect()
 }
 
-/// What finds a note in each way that there is, one after another.
+/// True if the note is found. Asserts that listing, search and `show` agree.
 fn is_there(world: &World, uuid: &str, word: &str) -> bool {
     let key = format!("memory:{uuid}");
     let agent = Agent::start(world);
@@ -52,7 +52,7 @@ fn what_is_added_is_found_by_the_next_call_and_survives_everything() {
     assert_eq!(shown["episode"]["content"], "Never deploy the pangolin on a Friday.\nSee src/deploy.rs and #42.");
     assert_eq!(shown["source"], "text", "{shown}");
     assert_eq!(shown["group_id"], *world.path("work").canonicalize().unwrap().to_str().unwrap(), "its project");
-    // The answer was written behind it: nothing else was asked to make it durable.
+    // The answer came after the write: nothing else was done to make it durable.
     world.kill();
     drop(agent);
     assert!(is_there(&world, &uuid, "pangolin"), "killed");
@@ -116,7 +116,7 @@ fn the_same_note_again_is_one_and_a_uuid_is_replaced() {
     assert_eq!(next["episodes"][0]["name"], "Rule", "{next}");
     let project = world.json(&["search", "dugong", "--project", "house-rules"]);
     assert_eq!(hits(&project).len(), 1);
-    // Replaced words are in no file any more, after a moment at the latest.
+    // The replaced words leave every file, if a moment later.
     agent.end();
     world.stop();
     assert_eq!(found_in(world.home(), &["okapi: spaces"]), [""; 0]);
@@ -126,7 +126,7 @@ fn the_same_note_again_is_one_and_a_uuid_is_replaced() {
 fn a_note_is_deleted_when_its_words_have_left_every_file() {
     let world = World::new();
     let agent = Agent::start(&world);
-    // Told together, they share a segment.
+    // Added together, they share a segment.
     let notes = ["binturong", "quetzal", "okapi"].map(|word| add(&agent, word, &format!("the {word} is here")));
     let stated = agent.call(
         "add_triplet",
@@ -177,7 +177,7 @@ fn a_deleted_note_leaves_every_file_and_stays_deleted() {
         assert!(!is_there(&world, &uuid, "binturong") && is_there(&world, &stays, "quetzal"), "{way}");
         world.stop();
     }
-    // Told again it is there again.
+    // Adding it again restores it.
     let agent = Agent::start(&world);
     assert_eq!(add(&agent, "Goes", "the binturong goes"), uuid);
     assert!(is_there(&world, &uuid, "binturong"));
@@ -230,17 +230,17 @@ fn a_deleted_episode_of_a_session_stays_deleted_until_its_content_changes() {
     gone(&elsewhere, "imported");
     let told = world.ok(&["explain", &id(1)]).out;
     assert!(told.contains(&format!("episode {uuid} deleted, until its content changes")), "{told}");
-    // Something else is said in it.
+    // The session gets new content.
     transcript.prompt("and the capybara?").reply("no");
     assert_eq!(world.found("axolotl").len(), 2);
     assert!(world.show(&id(1))["episode_deleted"].is_null());
-    // Its last episode cannot be deleted any more: it is another's place now.
+    // The old episode cannot be deleted any more, because another has replaced it.
     let agent = Agent::start(&world);
     let refused = agent.call("delete_episode", json!({"uuid": uuid})).refused();
     assert!(refused.contains("no episode"), "{refused}");
     agent.call("delete_episode", json!({"uuid": other})).ok();
     assert_eq!(world.found("axolotl"), [id(1)]);
-    // Who forgets it afterwards forgets all of it.
+    // Forgetting the session afterwards forgets all of it.
     world.ok(&["forget", &id(2), "--yes"]);
     agent.end();
 }
@@ -283,7 +283,7 @@ fn a_cleared_group_is_empty_until_something_new_comes() {
     let other = World::new();
     other.ok(&["log", "import", file.to_str().unwrap()]);
     gone(&other, "imported");
-    // What is said or told from now on is there.
+    // Whatever is said or added from now on is kept.
     one.prompt("one more narwhal").reply("yes");
     assert_eq!(world.found("narwhal").len(), 2);
     let again = agent.call("add_memory", arguments).ok();
@@ -383,7 +383,7 @@ fn a_fact_is_stated_read_deleted_and_stated_anew() {
     let gone = |world: &World, way: &str| {
         let agent = Agent::start(world);
         assert!(found(&agent).is_empty(), "{way}");
-        // It stated nothing else.
+        // The episode stated nothing else.
         let refused = agent.call("get_episode_entities", json!({"episode_uuids": [episode]})).refused();
         assert!(refused.contains("no episode"), "{way}: {refused}");
         let refused = agent.call("get_entity_edge", json!({"uuid": uuid})).refused();

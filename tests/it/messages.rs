@@ -1,4 +1,4 @@
-//! `show --messages`: what was said, message by message.
+//! `show --messages`: the conversation, message by message.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ fn messages(world: &World, arguments: &[&str]) -> Value {
     world.json(&[&["show", &id(1), "--messages"], arguments].concat())
 }
 
-/// `line role kind,kind` of each message, with `!` for what was given up.
+/// `line role kind,kind` of each message, with `!` for an abandoned one.
 fn told(shown: &Value) -> Vec<String> {
     let one = |message: &Value| {
         let kinds: Vec<String> = list(&message["parts"]).iter().map(|part| text(&part["kind"])).collect();

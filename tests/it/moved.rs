@@ -1,10 +1,10 @@
-//! A home that is renamed while its daemon runs: nothing is acknowledged that lies in two places.
+//! A home that is renamed while its daemon runs: nothing is acknowledged that would be split over two homes.
 
 use serde_json::Value;
 
 use crate::world::{World, finished, id, wait};
 
-/// Runs a command with the home where it is now.
+/// Runs a command with the home at its current path.
 fn in_home(world: &World, home: &std::path::Path, arguments: &[&str]) -> crate::world::Ran {
     finished(world.command(arguments).env("BATON_HOME", home).output().unwrap())
 }
@@ -43,7 +43,7 @@ fn what_is_acknowledged_after_a_home_was_renamed_is_in_the_renamed_home() {
     let log = std::fs::read_to_string(moved.join("daemon.log")).unwrap();
     assert!(log.contains("was moved, removed or replaced"), "{log}");
     assert_eq!(in_home(&world, &moved, &["stop"]).code, 0);
-    // What was acknowledged does not need the transcripts.
+    // Acknowledged data does not depend on the transcripts.
     std::fs::rename(world.projects(), world.path("gone")).unwrap();
     std::fs::create_dir_all(world.projects()).unwrap();
     assert_eq!(in_home(&world, &moved, &["log", "verify"]).code, 0);

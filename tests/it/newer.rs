@@ -1,4 +1,4 @@
-//! A session in whose history stands an event of a newer version.
+//! A session whose history contains an event of a newer version.
 
 use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::NewRecord;
@@ -6,13 +6,13 @@ use baton_journal::{DiskJournal, Journal};
 
 use crate::world::{World, id, list};
 
-/// Appends an event that no version up to this one knows.
+/// Appends an event of a type that this version does not know.
 pub(crate) fn append_unknown(world: &World, session: &str) {
     let stream = StreamId::session(&SessionId::new(session).unwrap());
     append(world, stream, "of_a_later_version", "{}", None);
 }
 
-/// Appends an event to the log of a home that nobody has open.
+/// Appends an event to the log of a home that no process has open.
 pub(crate) fn append(world: &World, stream: StreamId, kind: &str, data: &str, cause: Option<CommandId>) {
     let options = baton_journal::Options::new(world.home().join("log"), Timestamp(1_790_000_000_000));
     let journal = DiskJournal::open(options, Box::new(())).unwrap();
@@ -49,7 +49,7 @@ fn a_session_with_an_event_of_a_newer_version_is_readable_and_named() {
     for told in [world.problems(), world.run(&["doctor"]).out] {
         assert!(told.contains(&id(1)) && told.contains("newer version"), "{told}");
     }
-    // Nothing is recorded on top of what is not known, and nothing is lost.
+    // Nothing is recorded after an unknown event, and nothing is lost.
     transcript.prompt("and the ferret").reply("too");
     let closed = world.close_fails(&[&id(1)]);
     assert!(closed["message"].as_str().unwrap().contains("newer version"), "{closed}");

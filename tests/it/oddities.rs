@@ -1,4 +1,5 @@
-//! All oddities of `replay-fixtures/transcripts/oddities/` in one home: each is counted as its file says, and harms no other.
+//! All oddities of `replay-fixtures/transcripts/oddities/` in one home: each is counted as its file says, and affects
+//! no other.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +38,7 @@ fn every_oddity_is_counted_as_expected_and_harms_no_other() {
             ("oversize_lines", "oversize"),
             ("unknown_types", "unknown"),
         ] {
-            // What is nothing is not said.
+            // Empty and zero values are left out.
             let is_nothing = |value: &Value| *value == json!({}) || *value == 0;
             if let Some(expected) = recipe.expected.get(expected).filter(|expected| !is_nothing(expected)) {
                 assert_eq!(row[said], *expected, "{name}, {said}: {}\n{row}", recipe.what);
@@ -49,7 +50,7 @@ fn every_oddity_is_counted_as_expected_and_harms_no_other() {
         assert_eq!(closed["status"], "success", "{name}: {closed}");
     }
     assert!(!world.log().contains("panicked"), "{}", world.log());
-    // The same once more, from what was stored.
+    // The same again, from the stored conversations.
     world.stop();
     std::fs::remove_dir_all(world.home().join("memory")).unwrap();
     for (name, word) in recipes.iter().filter_map(|(name, recipe)| Some((name, recipe.word(name)?))) {

@@ -1,4 +1,4 @@
-//! The language of questions through the door, and the places that hits point to.
+//! The query language through the command line, and the lines to which hits point.
 
 use serde_json::{Value, json};
 
@@ -42,14 +42,14 @@ fn operators_and_filters_narrow_what_is_found() {
         ("refresh before:30d", vec![3]),
         ("refresh after:7d -project:blog file:auth", vec![1]),
         ("\"refresh token\" \"nowhere\"", vec![]),
-        // Filters alone: the latest first.
+        // Filters alone: latest first.
         ("after:7d", vec![1, 2]),
         ("project:shop project:blog", vec![1, 2, 3]),
         ("tool:Bash", vec![2]),
         ("project:shop -tokio", vec![1]),
         ("file:nowhere.rs", vec![]),
         ("after:7d -\"token expire\"", vec![2]),
-        // A filter stays one, whatever its value is.
+        // A filter stays a filter, whatever its value is.
         ("refresh state:sleeping", vec![]),
         ("refresh after:soonish", vec![]),
         ("refresh -after:30d", vec![3]),
@@ -95,7 +95,7 @@ fn a_hit_says_why_it_is_there_and_where() {
 
     let found = world.search("migration sled");
     let line = hits(&found)[0]["line"].as_u64().unwrap();
-    // The place is shown although the transcript is gone.
+    // The line is shown although the transcript is gone.
     std::fs::remove_file(world.projects().join("-work-one").join(format!("{}.jsonl", id(1)))).unwrap();
     let shown = world.json(&["show", &id(1), "--line", &line.to_string(), "--context", "1"]);
     let focus = usize::try_from(shown["focus"].as_u64().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! What is known of a question in one answer, and of projects in the order of time.
+//! Everything known about a question in one answer, and the timeline of projects.
 
 use std::path::Path;
 
@@ -119,7 +119,7 @@ fn an_answer_keeps_to_its_budget_and_says_what_it_left_out() {
     for budget in [200, 250, tokens - 1] {
         let budget_text = budget.to_string();
         let found = world.json(&[&last[..], &[budget_text.as_str()]].concat());
-        // Four bytes a token, as the estimate has it.
+        // Four bytes a token, like the estimate.
         let bytes = found.to_string().len() as u64;
         assert!(
             bytes.div_ceil(4) <= budget && found["tokens"].as_u64().unwrap() <= budget,
@@ -219,7 +219,7 @@ fn examples() -> World {
 #[test]
 fn the_questions_work_on_the_example_sessions() {
     let world = examples();
-    // What is asked, of which kinds every entry must be, and what the first ones must say.
+    // A question, the kinds that its entries may have, and what the first entries must say.
     let check = |question: &str, kinds: &str, says: &[&str]| {
         let told = told(&world, &[question]);
         let others = told.iter().find(|told| !kinds.split(' ').any(|kind| told.starts_with(&format!("{kind} "))));
@@ -236,7 +236,7 @@ fn the_questions_work_on_the_example_sessions() {
     check("what does the user prefer", "fact", &[]);
     check("which files belong to this work", "file session", &[]);
     check("what is still open", "open next", &[]);
-    // With the project in the words.
+    // The question names the project.
     let last = world.json(&["recall", "what were we working on last time in harbor-ui"]);
     assert_eq!(last["entries"][0]["session_id"].as_str().unwrap().get(..8), Some("0ad5c9e7"), "{last}");
     for entry in list(&last["entries"]) {
@@ -387,7 +387,7 @@ fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
     own.reply("We decided to use sled for the numbat ledger, because it is embedded.");
     world.ok(&["sync"]);
     world.set("CLAUDE_CODE_SESSION_ID", id(1));
-    // Alone it answers: after a compaction nothing of it is in the agent's context any more.
+    // As the only source it is an answer: after a compaction nothing of it is left in the agent's context.
     let alone = world.json(&["recall", "what did we decide about the numbat ledger"]);
     assert!(alone["entries"].to_string().contains("sled"), "{alone}");
     assert_eq!(
@@ -399,7 +399,7 @@ fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
     other.prompt("Read the numbat ledger");
     other.reply("We decided to use JSON Lines for the numbat ledger, because people read it.");
     world.ok(&["sync"]);
-    // What it says now is in its context.
+    // This prompt is in the agent's context.
     own.prompt("And what of the bilby ledger of the numbat?");
     for question in ["what did we decide about the numbat ledger", "numbat ledger"] {
         let told = world.json(&["recall", question]);
@@ -430,7 +430,7 @@ fn what_the_asking_session_said_before_a_compaction_is_known_though_nothing_had_
     world.wait_for(&id(1), "the session", |row| row["message_count"] == 2);
     world.set("CLAUDE_CODE_SESSION_ID", id(1));
     let question = "what did we decide about the numbat ledger";
-    // What the agent still knows is not told, and that is said.
+    // What is still in the agent's context is left out, and a note says so.
     let told = world.json(&["recall", question]);
     assert_eq!(told["entries"], json!([]), "{told}");
     assert!(told["notes"].to_string().contains("beside what this session itself said last"), "{told}");

@@ -1,4 +1,4 @@
-//! What a stopped daemon leaves behind: its log, read event by event and held to the rules, and its memory.
+//! What a stopped daemon leaves behind: its log, read event by event and checked against the rules, and its memory.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Reads the log of a world in which no daemon runs, and holds it to the rules that every log keeps.
+    /// Reads the log of a world without a daemon, and checks the rules that hold for every log.
     pub(crate) fn of(world: &World) -> Self {
         Self::read(world.home())
     }
@@ -41,7 +41,7 @@ impl Log {
         log
     }
 
-    /// Whether the log was left whole: nothing to cut, nothing to put aside.
+    /// True if the log is intact: opening it cuts nothing and puts nothing aside.
     pub(crate) fn is_clean(world: &World) -> bool {
         let _lock = take(world.home());
         let journal =
@@ -102,7 +102,7 @@ impl Log {
     }
 }
 
-/// Takes the home of a daemon that has ended. A killed process holds its files until the last of its threads is gone.
+/// Locks the home of a daemon that has ended. A killed process holds its files until its last thread is gone.
 fn take(home: &Path) -> HomeLock {
     let mut taken = None;
     let free = wait(|| {
@@ -113,7 +113,7 @@ fn take(home: &Path) -> HomeLock {
     taken.unwrap()
 }
 
-/// What the memory of a home without a daemon holds, a line for each document.
+/// The contents of a memory in a home without a daemon, one line for each document.
 pub(crate) fn memory(home: &Path) -> Vec<String> {
     let opened = Store::open(&home.join("memory")).unwrap();
     assert_eq!(opened.wiped, None, "the memory is readable");

@@ -1,4 +1,4 @@
-//! What is stored is made anew when a person asks, and never by itself.
+//! Stored conversations are made anew on request, and never otherwise.
 
 use baton_config::settings::Settings;
 use baton_events::session::{CloseReason, Event, Phase, Policy};
@@ -30,7 +30,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
     held.begin_with(by_filter(8));
     let of = |held: &Held, session: &str| held.state(session).unwrap().episode.unwrap();
     let before = of(&held, &me);
-    // A query and time change nothing.
+    // A query and the passing of time change nothing.
     assert_eq!(held.world.found("marmot"), [me.as_str()]);
     held.settle(&me);
     assert_eq!(of(&held, &me), before);
@@ -60,7 +60,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
     assert_eq!((held.world.found("marmot"), held.world.found("badger")), (vec![me.clone()], vec![gone]));
     assert_eq!(held.state(&me).unwrap().last_close, Some(CloseReason::Explicit), "it closes nothing");
 
-    // What follows is read from where that ended.
+    // Later lines are read from where that ended.
     let mut transcript = crate::transcript::Transcript::new(
         held.world.projects().join(format!("-work-one/{me}.jsonl")),
         &me,

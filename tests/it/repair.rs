@@ -1,5 +1,5 @@
-//! A damaged log: the daemon refuses it, `log verify` names the place, `log repair` cuts there and keeps what it cuts, and
-//! everything before is there again; transcripts that are still there are read on.
+//! A damaged log: the daemon refuses it, `log verify` names the place, `log repair` cuts there and keeps what it cuts,
+//! and everything before the cut is there again; transcripts that still exist are read from there on.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ fn segment(world: &World) -> PathBuf {
     world.home().join("log/segments/0001.seg")
 }
 
-/// Where each record of a segment begins.
+/// Offset of each record in a segment.
 fn borders(path: &Path) -> Vec<usize> {
     let bytes = fs::read(path).unwrap();
     let (mut borders, mut at) = (Vec::new(), HEADER);
@@ -27,7 +27,7 @@ fn borders(path: &Path) -> Vec<usize> {
     borders
 }
 
-/// Spoils a record of the log.
+/// Damages a record of the log.
 fn spoil(world: &World, position: u64) {
     let path = segment(world);
     let at = borders(&path)[position as usize - 1] + 40;
@@ -42,7 +42,7 @@ fn told(world: &World, number: u32) {
     transcript.reply(&format!("Because `src/part{number}.rs` forgets the lock."));
 }
 
-/// Every file below a folder with its bytes, the lock's left out.
+/// Every file below a folder with its bytes, except the lock file.
 fn state(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let files = files_below(folder).into_iter().filter(|file| !file.ends_with("daemon.lock"));
     files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
@@ -58,7 +58,7 @@ fn a_damaged_log_is_cut_and_read_on_without_a_duplicate() {
     }
     world.stop();
     let whole = Log::of(&world).events;
-    // In the middle: the second session is known by then, and the third is not.
+    // In the middle: at this record the second session is known, and the third is not.
     let third = whole.iter().position(|event| event.stream.session_id().unwrap().as_str() == id(3)).unwrap() as u64 + 1;
     spoil(&world, third);
 
@@ -95,10 +95,10 @@ fn a_damaged_log_is_cut_and_read_on_without_a_duplicate() {
     assert_eq!(cut["lost"], looked["lost"], "as it was foreseen");
     let kept = PathBuf::from(text(&cut["kept"]));
     assert!(kept.starts_with(world.home().join("log")), "{}", kept.display());
-    // Together with what is kept the log is what it was, to the byte.
+    // The rest and the part that was cut together are the original log, byte for byte.
     let (stays, goes) = (fs::read(segment(&world)).unwrap(), fs::read(only(&kept, ".seg.at-")).unwrap());
     assert_eq!([stays, goes].concat(), before[&segment(&world)]);
-    // The conversations of the sessions that went are kept with it, and nowhere else.
+    // The conversations of the removed sessions are kept with it, and nowhere else.
     for number in [3, 4] {
         assert!(!files_below(&kept.join("blobs").join(id(number))).is_empty(), "{number}");
         assert!(files_below(&world.home().join("blobs").join(id(number))).is_empty(), "{number}");

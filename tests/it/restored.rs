@@ -1,4 +1,5 @@
-//! What was deleted or cleared is found again when a person wants it, and stays so whatever becomes of daemon, memory and home.
+//! Deleted or cleared content is found again when a person asks for it, and stays whatever happens to daemon, memory
+//! and home.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -21,7 +22,8 @@ fn undo(world: &World, arguments: &[&str]) -> Value {
     world.json(&all)
 }
 
-/// How many sessions and notes a search finds, by every way that there is to come back to it.
+/// Asserts that a search finds this number of sessions and notes, now, after a kill, after the memory is rebuilt, and
+/// in a home imported from an export.
 fn check(world: &World, word: &str, expected: usize, way: &str) {
     assert_eq!(world.found(word).len(), expected, "{way}");
     world.kill();
@@ -69,7 +71,7 @@ fn a_deleted_episode_comes_back_when_a_person_says_so() {
     assert!(again.code != 0 && again.err.contains("neither forgotten nor deleted"), "{}", again.err);
 }
 
-/// What the daemon answers to a request of this id.
+/// The daemon's answer to a request with this id.
 fn asked(world: &World, request: &str, mut params: Value) -> Value {
     params["command_id"] = json!(request);
     world.ok(&["status"]);
@@ -98,7 +100,7 @@ fn a_request_that_comes_again_gets_the_first_answer_and_another_one_its_own() {
     ] {
         let first = asked(&world, request, params.clone());
         assert!(text(&first["result"]["message"]).starts_with(told), "{request}: {first}");
-        // As the command asks that found its daemon killed.
+        // As a command does that finds its daemon killed.
         world.kill();
         let again = asked(&world, request, params.clone());
         for field in ["status", "message", "notes", "found_again"] {
@@ -107,7 +109,7 @@ fn a_request_that_comes_again_gets_the_first_answer_and_another_one_its_own() {
         let other = asked(&world, "another one", params);
         assert_ne!(other["result"]["message"], first["result"]["message"], "{request}: {other}");
     }
-    // What others have done since is not undone by a request that was answered.
+    // Repeating an answered request does not undo what others have done since.
     let agent = Agent::start(&world);
     assert_eq!(agent.call("add_memory", told_again).ok()["episode_uuid"], json!(note));
     agent.end();
@@ -130,7 +132,7 @@ fn a_command_whose_daemon_is_killed_over_it_asks_again_with_its_id() {
     world.stop();
     let socket = world.home().join("baton.sock");
     let listener = UnixListener::bind(&socket).unwrap();
-    // A daemon that records what it is asked for and ends without an answer.
+    // A daemon that records the request and ends without an answer.
     let killed = || {
         let mut stream = BufReader::new(listener.accept().unwrap().0);
         let mut line = String::new();
@@ -170,7 +172,7 @@ fn a_note_that_a_killed_daemon_has_deleted_is_wiped_before_it_is_said_to_be_gone
     fs::remove_dir_all(world.home().join("memory")).unwrap();
     assert_eq!(world.found("okapi").len(), 1, "both in one segment");
     world.stop();
-    // It was killed when that was recorded and nothing else was done.
+    // As if killed after that event was recorded and before anything else was done.
     let deleted = schema::memo::encode(&memo::Event::Deleted);
     let stream = StreamId::memo(goes.parse().unwrap());
     append(&world, stream, deleted.kind, &deleted.data, Some(CommandId::new("forget it")));
@@ -188,7 +190,7 @@ fn a_cleared_group_and_all_that_was_cleared_come_back() {
     world.transcript("-work-one", &id(1)).prompt("the first narwhal").reply("yes");
     world.transcript("-work-two", &id(2)).prompt("the second narwhal").reply("yes");
     world.ok(&["sync"]);
-    // What lies there unread is cleared all the same.
+    // An unread transcript is cleared as well.
     world.transcript("-work-one", &id(3)).prompt("the last narwhal").reply("yes");
     let agent = Agent::start(&world);
     agent.call("add_memory", json!({"name": "N", "episode_body": "the third narwhal", "group_id": "-work-one"})).ok();
@@ -200,11 +202,11 @@ fn a_cleared_group_and_all_that_was_cleared_come_back() {
     assert!(told.contains("was cleared (`clear_graph`)"), "{told}");
     undo(&world, &["--project=-work-one"]);
     check(&world, "narwhal", 4, "a group");
-    // One session alone, of a group that stays cleared.
+    // A single session, in a group that stays cleared.
     let cleared = agent.call("clear_graph", json!({"confirm": true})).ok();
     assert_eq!((&cleared["sessions"], &cleared["notes"]), (&json!(3), &json!(1)), "{cleared}");
     assert_eq!(world.found("narwhal"), [""; 0]);
-    // Another group does not bring back what was cleared with all.
+    // A change of the group does not bring back what was cleared with everything.
     agent.call("track_session", json!({"session_id": id(1), "group_id": "elsewhere"})).ok();
     assert_eq!(world.found("narwhal"), [""; 0]);
     undo(&world, &[&id(2)]);
@@ -227,12 +229,12 @@ fn a_deleted_fact_is_told_no_more_and_comes_back() {
     assert_eq!(facts(json!({"query": "zanzibar", "edge_types": ["PREFERS"]})), 1, "a name that is one of ours too");
     let deleted = agent.call("delete_entity_edge", json!({"uuid": fact})).ok();
     assert!(text(&deleted["message"]).contains("add_triplet"), "{deleted}");
-    // Nor is it told as what was noted.
+    // Neither is it found as a note.
     assert_eq!((facts(json!({"query": "zanzibar"})), world.found("zanzibar").len()), (0, 0));
     assert_eq!(agent.call("search_nodes", json!({"query": "zanzibar"})).ok()["nodes"], json!([]));
     agent.call("add_triplet", triplet).ok();
     assert_eq!(facts(json!({"query": "zanzibar"})), 1);
-    // A fact of a note: the note stays, and the fact comes back.
+    // A fact from a note: the note stays, and the fact comes back.
     let note = json!({"name": "Deploys", "episode_body": "The capybara is deployed on Tuesdays.", "group_id": "zoo"});
     let note = text(&agent.call("add_memory", note).ok()["episode_uuid"]);
     let found = agent.call("search_memory_facts", json!({"query": "capybara Tuesdays"})).ok();

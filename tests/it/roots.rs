@@ -1,4 +1,4 @@
-//! Which directories are read: the agent's own, those that clients name, and those that the configuration names.
+//! Which directories are read: the agent's own, those that clients name, and those in the configuration.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::transcript::Transcript;
 use crate::world::{World, id, list, text, wait};
 
-/// A directory as an agent has it, with one session.
+/// Creates an agent's directory with one session.
 fn agent(world: &World, name: &str, number: u32, prompt: &str) -> PathBuf {
     let directory = fs::canonicalize(world.path("")).unwrap().join(name);
     fs::create_dir_all(directory.join("projects")).unwrap();
@@ -21,7 +21,7 @@ fn session(directory: &Path, number: u32, prompt: &str) {
     Transcript::new(path, &id(number), "/srv/app").prompt(prompt).reply("yes");
 }
 
-/// `baton` as somebody runs it whose agent writes there.
+/// Runs a search as a person whose agent writes to `directory`.
 fn search_from(world: &World, directory: &Path, query: &str) -> (Vec<String>, String) {
     let mut command = world.command(&["search", query, "--json"]);
     let ran = crate::world::finished(command.env("CLAUDE_CONFIG_DIR", directory).output().unwrap());
@@ -73,7 +73,7 @@ fn a_directory_that_a_repository_could_have_made_is_refused_and_named() {
     assert_eq!(roots(&world).len(), 1);
     let problems = world.problems();
     assert!(problems.contains(planted.to_str().unwrap()) && problems.contains("named by cli"), "{problems}");
-    // Nor is it read after a restart, and whoever has a good one is told nothing.
+    // It is not read after a restart either, and a client with a good directory gets no message.
     world.stop();
     let ran = world.ok(&["search", "dugong"]);
     assert!(ran.out.contains("Nothing found") && !ran.err.contains("not read:"), "{}{}", ran.out, ran.err);
@@ -86,7 +86,7 @@ fn a_directory_that_came_with_what_was_unpacked_is_refused_by_whoever_works_ther
         if started {
             world.ok(&["status"]);
         }
-        // No repository, and no session has ever worked there.
+        // There is no repository, and no session has ever worked there.
         let planted = agent(&world, "work/app/.evil", 1, "the planted dugong");
         let app = world.path("work/app");
         let mut command = world.command(&["search", "dugong", "--json"]);
@@ -101,12 +101,12 @@ fn a_directory_that_came_with_what_was_unpacked_is_refused_by_whoever_works_ther
         assert!(ran.err.contains("which is not read") && ran.err.contains(why), "{}", ran.err);
         assert!(roots(&world).iter().all(|(path, _)| *path != projects(&planted)), "{:?}", roots(&world));
         assert_eq!(world.found("dugong"), [""; 0]);
-        // A daemon that was asked names it.
+        // A daemon that received the request reports it.
         assert_eq!(world.problems().contains(planted.to_str().unwrap()), started);
     };
     check(true, None);
     check(true, Some("CLAUDE_PROJECT_DIR"));
-    // The one that would start a daemon has no more to say.
+    // If the command would have to start a daemon, nothing else is reported.
     check(false, None);
     check(false, Some("CLAUDE_PROJECT_DIR"));
 }
@@ -133,7 +133,7 @@ fn the_configuration_names_the_directories_instead_and_is_followed_while_it_chan
     let mut found = world.found("dugong");
     found.sort();
     assert_eq!(found, [id(2), id(3)], "the very next search");
-    // It is watched, too: nobody asks for this one.
+    // It is watched, too: this session is found without a request.
     session(&second, 4, "the manatee comes by itself");
     assert!(wait(|| world.sessions().iter().any(|row| row["session_id"] == *id(4))), "{}", world.log());
     fs::remove_file(world.home().join("config.json")).unwrap();

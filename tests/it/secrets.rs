@@ -1,5 +1,5 @@
-//! Nothing secret is in any file of a home, or in any answer: not what was planted in the examples, and none of any kind
-//! that is known, wherever in a session it stands.
+//! No secret is in any file of a home or in any answer: neither those planted in the examples, nor one of any known
+//! kind, wherever it occurs in a session.
 
 mod kinds;
 
@@ -30,7 +30,7 @@ fn planted() -> Vec<String> {
     .collect()
 }
 
-/// A file's bytes, and what they unpack to.
+/// The bytes of a file, raw and decompressed.
 fn contents(path: &Path) -> Vec<Vec<u8>> {
     let bytes = std::fs::read(path).unwrap();
     let unpacked = zstd::decode_all(bytes.as_slice()).ok();
@@ -52,7 +52,7 @@ fn no_secret_is_in_any_file_of_the_home_or_in_any_answer() {
     }
 
     let mut world = World::new();
-    // As much in the daemon's log as it can be asked for.
+    // The most verbose daemon log that can be requested.
     world.set("BATON_LOG", "trace,tantivy=info,sled=info,mio=info,notify=info");
     copy(&examples().join("projects"), &world.projects());
     let mut answers = vec![world.search("refresh token password key mirror").to_string()];
@@ -77,7 +77,7 @@ fn no_secret_is_in_any_file_of_the_home_or_in_any_answer() {
         assert!(of_kind.count() > 0, "there is no {kind} to look into: {files:?}");
     }
     let mut leaks = Vec::new();
-    // That it would be seen if it were there.
+    // True once text that is certainly there was found: a secret would be found, too.
     let mut control = false;
     for file in &files {
         for content in contents(file) {
@@ -113,18 +113,18 @@ fn no_word_of_a_conversation_is_in_the_log() {
     assert!(words.iter().all(|word| !log.contains(word)), "daemon.log");
 }
 
-/// So much of a secret tells, in bytes.
+/// Minimum length of a part of a secret that reveals too much, in bytes.
 const TELLING_BYTES: usize = 12;
-/// What the harness writes of the account: an address, and ids.
+/// Account data that the harness writes: an address, and ids.
 const ACCOUNT: [&str; 3] =
     ["quokka.keeper@example.org", "0d5c7a11-93be-4f02-8c6d-51e2ab90f374", "6be1f0c2-4a7d-4b19-9e35-7c80d2a4f611"];
-/// What is found if the files are looked into at all.
+/// Text that must be found, to prove that the files are searched.
 const CONTROL: &str = "a numbat that nobody hides";
 
-/// Every part of every secret, of that many bytes.
+/// All parts of all secrets that have [`TELLING_BYTES`] bytes.
 struct Parts {
     parts: HashSet<Vec<u8>>,
-    /// Which beginnings any part has, by [`Parts::place`]: most of what is looked at has none of them.
+    /// True at [`Parts::place`] of the first four bytes of each part: rules out most of the text quickly.
     begins: Vec<bool>,
 }
 
@@ -142,7 +142,7 @@ impl Parts {
         (u32::from_le_bytes([a, b, c, d]).wrapping_mul(0x9E37_79B1) >> 12) as usize
     }
 
-    /// The first that a text has, with what is around it.
+    /// The first part that occurs in a text, with its surroundings.
     fn found(&self, text: &[u8]) -> Option<String> {
         let at = text.windows(TELLING_BYTES).position(|window| {
             self.begins[Self::place(window[0], window[1], window[2], window[3])] && self.parts.contains(window)
@@ -151,7 +151,7 @@ impl Parts {
     }
 }
 
-/// The kinds that marks in a text name.
+/// The kinds named by the redaction marks in a text.
 fn kinds_in(text: &[u8]) -> impl Iterator<Item = String> {
     let text = String::from_utf8_lossy(text).into_owned();
     let marks: Vec<String> =
@@ -159,7 +159,7 @@ fn kinds_in(text: &[u8]) -> impl Iterator<Item = String> {
     marks.into_iter()
 }
 
-/// A session in which every secret stands at every place where one may.
+/// Writes a session with every secret in every place that can hold one.
 fn write_everywhere(transcript: &mut Transcript, secrets: &[Secret]) {
     let mut account = transcript.prompt_record("x");
     account["type"] = "attachment".into();
@@ -231,7 +231,7 @@ fn no_secret_of_any_kind_comes_through_any_door() {
         let reason = format!("round {at}: {}", words.join("\n"));
         let closed = world.ok(&["close", &id(1), "--reason", &reason]);
         note("close", closed.out + &closed.err);
-        // Each close has something to close.
+        // So that the next close has new content.
         transcript.prompt(&format!("numbat again {at}"));
     }
     assert!(said > 0, "some search was answered");

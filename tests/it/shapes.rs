@@ -1,4 +1,4 @@
-//! What `--json` prints, what help says, and how commands end.
+//! The output of `--json`, the help, and exit codes.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::transcript::now;
 use crate::world::{World, hits, id, text};
 
-/// Asserts that an object has these fields, each of a kind: `s` string, `n` number, `b` truth, `a` list, `o` object;
+/// Asserts that an object has these fields, each of a type: `s` string, `n` number, `b` boolean, `a` array, `o` object;
 /// with `?` it may be null.
 fn check(object: &Value, fields: &str) {
     for field in fields.split_whitespace() {
@@ -30,7 +30,7 @@ const ROW: &str = "session_id:s file_path:s? project:s? group_id:s? agent:s? tra
                    episode_uuid:s? last_indexed_at:s? last_activity:s? message_count:n close_reason:s? close_note:s?";
 const ITEM: &str = "text:s line:n at:s?";
 
-/// A session with a bit of everything, indexed; and one that is open.
+/// One indexed session with a bit of everything, and an open one.
 fn world() -> World {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
@@ -84,7 +84,7 @@ fn search_prints_the_contracts_fields() {
     let sessions: BTreeSet<String> =
         one["hits"].as_array().unwrap().iter().map(|hit| text(&hit["session_id"])).collect();
     assert_eq!(sessions.len(), 1, "the limit counts sessions");
-    // A word that only the episode has.
+    // A word that occurs only in the episode.
     let episode = world.search("resolved");
     assert_eq!(episode["hits"][0]["kind"], "episode", "{episode}");
     assert_eq!(episode["hits"][0]["line"], Value::Null);
@@ -168,7 +168,7 @@ fn close_status_and_stop_print_the_contracts_fields() {
     let closed = world.json(&["close", &id(1)]);
     check(&closed, "status:s session_id:s episode_uuid:s message:s");
     check(&world.close_fails(&["nobody"]), "status:s session_id:s? episode_uuid:s? message:s");
-    // Has everything looked at; `status` tells what is known.
+    // Has all transcripts read first, because `status` reports only what is known.
     world.ok(&["sessions"]);
     let status = world.json(&["status"]);
     check(

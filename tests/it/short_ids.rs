@@ -1,9 +1,9 @@
-//! Ids as people are shown them and may type them: as short as they name one session alone.
+//! Ids as they are shown to people and may be typed: as short as they are unique.
 
 use crate::transcript::now;
 use crate::world::{World, hits, id, text};
 
-/// Ids that begin with the time, of two sessions within a minute.
+/// Ids that begin with a time, of two sessions within a minute.
 const ONE: &str = "019f2a3b-4c5d-7000-8000-00000000000a";
 const TWO: &str = "019f2a3b-4c5e-7000-8000-00000000000b";
 
@@ -23,7 +23,7 @@ fn world() -> World {
     world
 }
 
-/// Files of transcripts are named by whole ids.
+/// Removes paths, because names of transcript files contain whole ids.
 fn without_paths(shown: &str) -> String {
     shown.split([' ', '\n']).filter(|word| !word.contains('/')).collect::<Vec<_>>().join(" ")
 }

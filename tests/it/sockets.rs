@@ -1,4 +1,4 @@
-//! Whoever speaks to the socket in another way than `baton` does disturbs nobody else.
+//! Clients that use the socket in another way than `baton` does, none of which affects other clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::world::{DEADLINE, World, id};
 
-/// A client that is not ours.
+/// A client without our client code.
 pub(crate) struct Raw(BufReader<UnixStream>);
 
 impl Raw {
@@ -31,13 +31,13 @@ impl Raw {
         self.0.get_mut().write_all(bytes).unwrap();
     }
 
-    /// The next line; none when the daemon has hung up.
+    /// The next line; none if the daemon has closed the connection.
     pub(crate) fn line(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.0.read_line(&mut line) {
             Ok(0) => None,
             Ok(_) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))),
-            // Hung up while we were still sending.
+            // The connection was closed while we were still sending.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
             Err(error) => panic!("{error}"),
         }
@@ -47,7 +47,7 @@ impl Raw {
         self.send(format!("{request}\n").as_bytes());
         loop {
             let line = self.line().expect("an answer");
-            // Progress may come on the way.
+            // Skips progress notifications.
             if line["method"].is_null() {
                 return line;
             }
@@ -59,7 +59,7 @@ impl Raw {
         self.0.get_ref()
     }
 
-    /// The code of an error, and whether the daemon hangs up after it.
+    /// Sends `bytes`; returns the error code, and whether the daemon closes the connection after it.
     fn refused(mut self, bytes: &[u8]) -> (i64, bool) {
         self.send(bytes);
         let answer = self.line().expect("an answer");
@@ -121,7 +121,7 @@ fn a_wrong_call_is_answered_and_the_connection_goes_on() {
     let answer = raw.call(&json!({"jsonrpc": "2.0", "id": "my own", "method": "status"}));
     assert_eq!(answer["id"], "my own");
     assert!(answer["result"]["pid"].is_u64(), "{answer}");
-    // A notification is not answered: the next answer is the next call's.
+    // A notification gets no answer: the next answer is that of the next call.
     raw.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"status\"}\n\n");
     assert_eq!(raw.call(&json!({"jsonrpc": "2.0", "id": 9, "method": "status"}))["id"], 9);
     // Huge numbers.
@@ -136,7 +136,7 @@ fn an_oversize_request_is_refused_and_others_are_served() {
     for greeted in [false, true] {
         let mut raw = if greeted { Raw::greeted(&world) } else { Raw::connect(&world) };
         let block = vec![b'x'; 64 * 1024];
-        // The daemon hangs up after a megabyte: the rest cannot be sent.
+        // The daemon disconnects after a megabyte, so the rest cannot be sent.
         let sent = (0..64).take_while(|_| raw.0.get_mut().write_all(&block).is_ok()).count();
         assert!(sent < 64, "four megabytes without an end were taken");
         assert_eq!(world.found("sloth"), [id(1)]);
@@ -158,7 +158,7 @@ fn silent_and_vanishing_clients_are_let_go() {
         .collect();
     drop(half);
     for _ in 0..20 {
-        // Calls, and does not wait for the answer.
+        // Calls without waiting for the answer.
         let mut raw = Raw::greeted(&world);
         raw.send(
             b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"search\",\"params\":{\"query\":\"sloth\",\"wait\":true}}\n",
@@ -174,7 +174,7 @@ fn a_client_that_reads_nothing_is_let_go_and_holds_up_nobody() {
     let mut deaf = Raw::greeted(&world);
     deaf.0.get_ref().set_write_timeout(Some(Duration::from_millis(500))).unwrap();
     let call = b"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"status\"}\n";
-    // Until neither side can send any more.
+    // Sends until neither side can send any more.
     let sent = (0..200_000).take_while(|_| deaf.0.get_mut().write_all(call).is_ok()).count();
     assert!(sent < 200_000, "answers to nobody pile up somewhere");
     assert_eq!(world.found("sloth"), [id(1)]);
@@ -198,7 +198,7 @@ fn too_many_connections_of_one_process_are_told_so_and_keep_nobody_else_out() {
     };
     assert!(refused["error"]["message"].as_str().unwrap().contains("too many connections"), "{refused}");
     assert_eq!(world.found("sloth"), [id(1)], "others are served");
-    // Whoever has long asked nothing gives way to the next, also of the same process.
+    // A connection that has been idle for long is closed in favour of a new one, also of the same process.
     let mut came_in = || {
         let mut raw = Raw::connect(&world);
         raw.send(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"hello\",\"params\":{\"protocol\":1}}\n");
@@ -229,7 +229,7 @@ fn tools_are_called_by_whoever_speaks_to_the_socket() {
     let mut raw = Raw::greeted(&world);
     let mut ask =
         |params: Value| raw.call(&json!({"jsonrpc": "2.0", "id": "x", "method": "tools/call", "params": params}));
-    // Exactly as MCP answers: a text that is JSON, the same as structured content.
+    // In the form of an MCP answer: text that is JSON, and the same as structured content.
     let told = |answer: &Value| {
         let result = &answer["result"];
         assert_eq!(result["content"][0]["type"], "text", "{answer}");
@@ -252,7 +252,7 @@ fn tools_are_called_by_whoever_speaks_to_the_socket() {
         let answer = ask(params.clone());
         assert_eq!(answer["error"]["code"], -32_602, "{params}: {answer}");
     }
-    // The same wish twice: the first answer, whatever happened since.
+    // The same command id twice: the second call gets the first answer, whatever has happened since.
     let wish = json!({"name": "session_tracking_close", "arguments": {"session_id": id(1)}, "command_id": "my-wish"});
     let first = told(&ask(wish.clone()));
     world.transcript("-work-one", &id(1)).prompt("more of the sloth").reply("much more");

@@ -1,4 +1,4 @@
-//! `session_states.json`: what `baton sessions --json` says, for who does not ask.
+//! `session_states.json`: the contents of `baton sessions --json`, for programs that read a file.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,7 +12,7 @@ fn exported(world: &World) -> Value {
     serde_json::from_slice(&bytes).unwrap_or(Value::Null)
 }
 
-/// Two that are over, one of them without a word, and one that somebody works in.
+/// Two sessions that are over, one of them without any message, and one in progress.
 fn world() -> World {
     let world = World::new();
     world.transcript("-work-one", &id(1)).prompt("the careful otter").reply("Indeed.");
@@ -59,7 +59,7 @@ fn it_follows_a_running_daemon_and_nothing_reads_it_back() {
 #[test]
 fn a_place_where_it_cannot_be_written_is_told_once_and_holds_nobody_up() {
     let world = World::new();
-    // Not even root replaces a folder that is not empty by a file.
+    // Not even root can replace a non-empty folder by a file.
     std::fs::create_dir_all(world.home().join("session_states.json/in the way")).unwrap();
     world.transcript("-work-one", &id(1)).prompt("the careful otter");
     world.close(&id(1));

@@ -1,10 +1,11 @@
-//! Variables that name no absolute directory: people are told which one, agents are not held up.
+//! Variables that do not name an absolute directory: people get an error that names the variable, agents are not held
+//! up.
 
 use std::path::Path;
 
 use crate::world::{BATON, Ran, World, finished, list};
 
-/// `program` where these variables are set, or unset.
+/// Runs `program` with these variables set, or unset if `None`.
 fn ran(world: &World, program: &str, arguments: &[&str], variables: &[(&str, Option<&str>)]) -> Ran {
     let mut command = world.program(program, arguments);
     for (name, value) in variables {
@@ -27,7 +28,7 @@ fn a_relative_directory_is_refused_and_the_variable_is_named() {
         ("HOME", "user"),
     ];
     for (variable, holds) in cases {
-        // HOME counts where another variable is not set.
+        // HOME is used only if the other variable is not set.
         let mut variables = vec![(variable, Some(holds))];
         variables.extend((variable == "HOME").then_some(("CLAUDE_CONFIG_DIR", None)));
         for arguments in [&["doctor"][..], &["search", "x"], &["status"], &["daemon"], &["mcp"], &["stop"]] {

@@ -1,4 +1,4 @@
-//! History on demand: what is not indexed, a range of it previewed, and indexed.
+//! History on demand: listing what is not indexed, previewing a range of it, and indexing that.
 
 use std::io::Read as _;
 
@@ -7,8 +7,7 @@ use serde_json::Value;
 use crate::transcript::Transcript;
 use crate::world::{World, id, list, text};
 
-/// Sessions that somebody may come back to, so that nothing but a wish indexes them: two of `alpha`, one of `beta` with a
-/// subagent.
+/// Sessions that may be resumed, so that only a request indexes them: two of `alpha`, one of `beta` with a subagent.
 fn open_sessions(world: &World) {
     for (number, folder) in [(1, "-alpha"), (2, "-alpha"), (3, "-beta")] {
         let mut open = world.transcript(folder, &id(number)).minutes_ago(i64::from(number) * 3);
@@ -48,7 +47,7 @@ fn unindexed_lists_what_a_query_would_index_and_indexes_nothing() {
 
     world.close(&id(1));
     assert!(!ids(&world.json(&["unindexed"])).contains(&id(1)));
-    // Grown a moment ago, and not read yet; what says nothing does not count.
+    // New lines that have not been read yet; metadata alone does not count.
     let mut grown = world.transcript("-alpha", &id(1)).minutes_ago(0);
     grown.metadata();
     assert!(!ids(&world.json(&["unindexed"])).contains(&id(1)), "only metadata came");

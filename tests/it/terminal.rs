@@ -1,4 +1,4 @@
-//! What people meet in a terminal: help that teaches, tables that fit, errors that a program can read, completions.
+//! The program in a terminal: help, tables that fit, errors that a program can parse, completions.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::world::{Ran, World, finished, id, list, text};
 
 const COMMANDS: [&str; 9] = ["search", "show", "close", "sessions", "status", "logs", "completions", "daemon", "stop"];
 
-/// Commands that a topic of the long help is called like.
+/// Commands that share their name with a topic of the long help.
 const TOPICS: [&str; 2] = ["search", "sessions"];
 
 fn with(world: &World, name: &str, value: &str, arguments: &[&str]) -> Ran {
@@ -81,7 +81,7 @@ fn long_help_is_paged_on_a_terminal_and_nowhere_else() {
         paged(&named, false),
         (0, "paged twice\r\n# Privacy: what is kept, what is cut, what leaves the machine\r\n".to_owned())
     );
-    // No pager, one that is not there, and what a program reads.
+    // No pager, a pager that does not exist, and output for a program.
     for (value, json) in [("", false), ("no-such-pager", false), (named.as_str(), true)] {
         let (code, shown) = paged(value, json);
         assert!(code == 0 && !shown.contains("paged twice") && shown.contains("<private>"), "{value}: {shown}");
@@ -130,7 +130,7 @@ fn errors_are_objects_where_json_is_asked_for() {
         assert_eq!(error["error"]["code"], name, "baton {arguments:?}: {error}");
         assert!(text(&error["error"]["message"]).len() > 10, "{error}");
     }
-    // After `--` it is a word that is looked for.
+    // After `--` it is a search word.
     let ran = world.run(&["search", "sloth", "--project", "nowhere", "--", "--json"]);
     assert!(ran.code == 1 && ran.err.starts_with("baton: "), "{}", ran.err);
     let blank = world.run(&["search", " "]);
@@ -145,7 +145,7 @@ fn tables_fit_where_they_are_told_to_and_are_whole_where_not() {
     let folder = "日本語のとても長い名前のプロジェクト-with-a-long-latin-name-after-it";
     world.transcript(folder, &id(1)).at(now()).prompt("mend the 漢字 parser \u{202e}sloth \u{1b}[31mred");
     world.transcript("-work-two", &id(2)).at(now()).prompt("a giraffe");
-    // Nothing but a snapshot, and the newest file of all.
+    // A transcript with only a snapshot, and the newest file of all.
     world
         .transcript("-work-two", &id(3))
         .append(&json!({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}));
@@ -221,7 +221,7 @@ fn forgetting_is_asked_for_and_only_a_yes_is_one() {
     };
     let ways: [&[&str]; 3] =
         [&["forget", "00000001"], &["forget", "--project=-work-one"], &["forget", "--before", "0d"]];
-    // The last is the end of input.
+    // The last one is the end of input.
     for typed in ["n\n", "\n", "maybe\n", "yes please\n", "\u{4}"] {
         for way in ways {
             let (code, shown) = ask(way, typed);
@@ -237,7 +237,7 @@ fn forgetting_is_asked_for_and_only_a_yes_is_one() {
         "{shown}"
     );
     assert_eq!((world.found("numbat").len(), world.show(&id(1))["state"].clone()), (0, "forgotten".into()));
-    // Nobody is asked where nothing fits, and a program never is.
+    // If nothing matches, there is no question, and a program is never asked.
     let (code, shown) = Screen::run(&world, &["forget", "--before", "90d"]).end();
     assert!(code == 0 && shown.contains("nothing to forget") && !shown.contains("[y/N]"), "{code} {shown}");
     let (code, shown) = Screen::run(&world, &["forget", "00000001", "--json"]).end();
@@ -284,9 +284,10 @@ fn a_command_that_meets_a_stopping_daemon_is_answered_by_the_next() {
         }
         for _ in 0..5 {
             let before = asked.each_ref().map(|asked| asked.load(Relaxed));
-            // Somebody may just have stopped it, or be starting it.
+            // A command may have stopped it just now, or be starting it.
             world.ok(&["stop"]);
-            // Of two daemons that go away under one question the second is not forgiven: each is answered between them.
+            // A command survives one daemon that stops, but not two during the same request, so each command is
+            // answered in between.
             let each = || asked.iter().zip(&before).all(|(asked, before)| asked.load(Relaxed) > before + 1);
             assert!(crate::world::wait(each), "answers go on");
         }

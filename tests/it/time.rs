@@ -1,5 +1,5 @@
-//! What time alone brings about. Through the binary with old records; and with a clock that the test holds, in a daemon
-//! within this process that the binary talks to like to any other.
+//! What time alone causes: through the binary with old records, and with the test's clock in a daemon within this
+//! process, which the binary uses like any other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn timeout_fallback() {
     assert_eq!(world.found("chamois"), [id(2)]);
 }
 
-/// A daemon in this process whose clock stands still until it is moved.
+/// A daemon in this process whose clock stands still until the test moves it.
 pub(crate) struct Held {
     pub(crate) world: World,
     pub(crate) runtime: Runtime,
@@ -90,7 +90,7 @@ impl Held {
         self.clock.now()
     }
 
-    /// Moves the clock to so many seconds after the start.
+    /// Moves the clock to `seconds` after the start.
     pub(crate) fn at(&self, seconds: i64) {
         let by = after(seconds).since_ms(self.now());
         self.clock.advance(Duration::from_millis(u64::try_from(by).expect("time goes on")));
@@ -103,7 +103,7 @@ impl Held {
         self.runtime.block_on(supervisor.close(&session, None, call, DEADLINE)).unwrap()
     }
 
-    /// Has the session read its file and do what time brings about, and waits until it has.
+    /// Has the session read its file and apply the rules of time; returns its state afterwards.
     pub(crate) fn settle(&self, session: &str) -> State {
         let supervisor = &self.system().services().supervisor;
         self.runtime.block_on(async {
@@ -130,7 +130,7 @@ impl Held {
         self.state(session).unwrap()
     }
 
-    /// A session that was asked something at 0 s, indexed for a query, and asked again at 10 s: open.
+    /// An open session: a prompt at 0 s, indexed for a query, and another prompt at 10 s.
     pub(crate) fn open_session(&self, session: &str) -> crate::transcript::Transcript {
         let mut transcript = self.world.transcript("-work-one", session).at(start());
         transcript.prompt("the marmot asks").reply("the marmot is answered");
@@ -146,7 +146,7 @@ impl Held {
         transcript
     }
 
-    /// Stops, and gives what was recorded of a session.
+    /// Stops the daemon and returns a session's recorded events.
     fn recorded(&mut self, session: &str) -> Vec<Recorded<Event>> {
         self.stop();
         let id = SessionId::new(session);
@@ -173,7 +173,7 @@ fn a_quiet_session_goes_idle_and_is_closed_in_its_time_and_not_before() {
     let me = id(1);
     held.open_session(&me);
 
-    // Quiet since 10 s: idle after 60 s.
+    // Without activity since 10 s: inactive after 60 s.
     held.clock.advance(Duration::from_millis(59_999));
     assert_eq!(held.settle(&me).phase, Phase::Active);
     held.clock.advance(Duration::from_millis(1));
@@ -220,7 +220,7 @@ fn a_tool_call_in_flight_holds_a_session_open() {
         held.at(hours * 3_600);
         assert_eq!(held.settle(&me).phase, Phase::Active, "after {hours} hours");
     }
-    // The result comes at last, and the session is quiet from then on.
+    // The result arrives at last, and the session is idle from then on.
     transcript.set_time(after(5 * 3_600));
     transcript.result("toolu_long", "Finished `release` profile", false);
     assert_eq!(held.settle(&me).phase, Phase::Active);
@@ -229,7 +229,7 @@ fn a_tool_call_in_flight_holds_a_session_open() {
     held.at(5 * 3_600 + 1_800);
     held.wait_for(&me, |state| state.phase == Phase::Indexed);
 
-    // A call whose result never comes holds it open for six hours, and not for ever.
+    // A call without a result keeps it open for six hours at most.
     let base = 5 * 3_600 + 1_800;
     let mut hanging = held.world.transcript("-work-one", &forgotten).at(after(base));
     hanging.prompt("start the server");
@@ -237,7 +237,7 @@ fn a_tool_call_in_flight_holds_a_session_open() {
     held.close(&forgotten, CloseReason::LazyQuery, "first");
     hanging.call("toolu_never", "Bash", serde_json::json!({"command": "npm run dev"}));
     assert_eq!(held.settle(&forgotten).phase, Phase::Active);
-    // The call is of the second after the prompt, clamped to the clock that stands before it.
+    // The call is dated a second after the prompt, and limited to the clock, which is before that.
     held.at(base + 6 * 3_600 + 1_799);
     assert_ne!(held.settle(&forgotten).phase, Phase::Indexed);
     held.at(base + 6 * 3_600 + 1_801);
@@ -253,17 +253,17 @@ fn full_hybrid_flow() {
     transcript.prompt("why does the marmot whistle?").reply("To warn the others.");
     held.at(2);
 
-    // Layer 1: somebody closes it.
+    // Layer 1: an explicit close.
     let closed = held.world.close(&me);
     assert_eq!(held.world.show(&me)["end"], "explicit");
-    // A query finds it, and has nothing to do.
+    // A query finds it, and has nothing to index.
     let found = held.world.search("whistle");
     assert_eq!(
         (&found["freshness"]["indexed_now"], &found["hits"][0]["episode_uuid"]),
         (&0.into(), &closed.clone().into())
     );
 
-    // Layers 2 and 3: it goes on, and a query finds what is new.
+    // Layers 2 and 3: the session continues, and a query finds the new content.
     held.at(100);
     transcript.set_time(after(100));
     transcript.prompt("and the pika?").reply("It squeaks.");
@@ -277,7 +277,7 @@ fn full_hybrid_flow() {
         (&"indexed".into(), &Value::Null, &"lazy_query".into())
     );
 
-    // It is resumed, and the last episode serves meanwhile.
+    // It is resumed, and the last episode remains in use meanwhile.
     held.at(200);
     transcript.set_time(after(200));
     transcript.prompt("and the vicuña?");
@@ -333,12 +333,12 @@ fn late_records_belong_to_the_end_and_do_not_resume() {
     transcript.prompt("close yourself").reply("closing");
     held.at(10);
     held.world.close(&me);
-    // A transcript may lag its hook: dated before the end plus two seconds.
+    // A transcript may lag behind its hook: the record is dated before the end plus two seconds.
     transcript.set_time(after(9));
     transcript.reply("last words of the marmot");
     let state = held.settle(&me);
     assert_eq!((state.phase, state.counts.messages, state.end.is_some()), (Phase::Indexed, 3, true));
-    // They are indexed by themselves after a minute of quiet.
+    // They are indexed in the background after a minute without activity.
     held.at(70);
     held.wait_for(&me, |state| state.unindexed == 0);
     assert_eq!(held.world.search("last words")["hits"][0]["session_id"], *me);

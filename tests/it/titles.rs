@@ -1,5 +1,5 @@
-//! Titles that one transcript gives to another session: shown wherever that session is named, and gone with the transcript
-//! that gives them.
+//! Titles that one transcript gives to another session: shown wherever that session is named, and gone when the
+//! transcript that gives them is.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::world::{World, hits, id, list, text};
 
 const TITLE: &str = "Zebra parser off by one";
 
-/// A session of one exchange whose last record is returned.
+/// A session of one exchange; also returns the uuid of its last record.
 fn old(world: &World) -> (Transcript, String) {
     let mut old = world.transcript("-work-zoo", &id(1)).minutes_ago(90);
     old.prompt("why does the stripe counter fail on Tuesdays").reply("It reads one byte too many.");
@@ -18,7 +18,7 @@ fn old(world: &World) -> (Transcript, String) {
     (old, uuid)
 }
 
-/// A later session, whose transcript begins with titles of others.
+/// A later session, whose transcript begins with titles of other sessions.
 fn giver(world: &World, folder: &str, leaf: &str) -> Transcript {
     let mut giver = world.transcript(folder, &id(2)).minutes_ago(60);
     giver.append(&json!({"type": "summary", "summary": "Somebody else's", "leafUuid": "nowhere"}));
@@ -27,7 +27,7 @@ fn giver(world: &World, folder: &str, leaf: &str) -> Transcript {
     giver
 }
 
-/// How the old session is called by each command that names it.
+/// The name of the old session in each command that shows it.
 fn names(world: &World) -> Vec<(&'static str, String)> {
     let of = |value: &Value, field: &str| text(&value[field]);
     let shown = world.show(&id(1))["episode"].clone();
@@ -69,7 +69,7 @@ fn a_title_is_shown_whichever_of_both_is_indexed_first_and_goes_with_its_giver()
                 (old, leaf)
             }
             false => {
-                // As a file that turns up later, of a time before.
+                // An older session's file that turns up later.
                 let aside = world.path("aside.jsonl");
                 let (old, leaf) = old(&world);
                 std::fs::rename(old.path(), &aside).unwrap();

@@ -9,7 +9,7 @@ fn a_torn_last_line_is_held_back_until_it_is_whole() {
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the first whole line");
     let line = format!("{}\n", transcript.reply_record("the ibis came ümläut \u{1f426} later"));
-    // Torn in the middle of a character, too.
+    // Torn in the middle of a character.
     let torn = line.find('\u{1f426}').unwrap() + 2;
     transcript.write(&line.as_bytes()[..torn]);
     assert_eq!(world.found("ibis"), [""; 0]);
@@ -17,7 +17,7 @@ fn a_torn_last_line_is_held_back_until_it_is_whole() {
     let shown = world.show(&id(1));
     assert_eq!((&shown["message_count"], &shown["malformed_lines"]), (&1.into(), &0.into()), "{shown}");
 
-    // The daemon that held it back is not the one that sees it whole.
+    // The daemon that reads the complete line is not the one that held it back.
     world.stop();
     assert_eq!(world.found("ibis"), [""; 0]);
     transcript.write(&line.as_bytes()[torn..]);
@@ -55,7 +55,7 @@ fn a_line_that_stays_broken_costs_only_itself() {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("before the break");
-    // A crash of the agent in the middle of a line, and its next start.
+    // The agent crashes in the middle of a line and starts again.
     transcript.write(b"{\"type\":\"assistant\",\"message\":{\"role\":\"assist\n");
     transcript.reply("after the break the gannet dives");
     assert_eq!(world.found("gannet"), [id(1)]);

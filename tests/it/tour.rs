@@ -1,6 +1,6 @@
-//! The tour of the README and the examples of the long help, word for word, in a clone on a machine whose user has a
-//! history: nothing of that is read. And directories that a variable names and that are refused: nothing is read in their
-//! place.
+//! The tour of the README and the examples of the long help, word for word, in a clone on a machine whose user has
+//! sessions of their own, none of which is read. Also directories that a variable names and that are refused: nothing
+//! is read in their place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,10 +12,10 @@ use crate::world::{BATON, Ran, World, copy, files_below, finished, id, text, wai
 const CHECKOUT: &str = env!("CARGO_MANIFEST_DIR");
 const EXAMPLES: &str = "replay-fixtures/transcripts/claude";
 const CODEX: &str = "replay-fixtures/transcripts/codex/usual.jsonl";
-/// What only the user's own sessions say.
+/// Words that occur only in the user's own sessions.
 const OWN: [&str; 2] = ["dugong", "manatee"];
 
-/// A user with sessions of Claude Code and of Codex where they lie by themselves.
+/// A user with sessions of Claude Code and of Codex in their default places.
 fn with_history() -> World {
     let world = World::new();
     let user = world.path("user");
@@ -25,7 +25,7 @@ fn with_history() -> World {
     let codex = user.join(".codex/sessions/2026/06/17");
     std::fs::create_dir_all(&codex).unwrap();
     let rollout = std::fs::read_to_string(Path::new(CHECKOUT).join(CODEX)).unwrap();
-    // One more prompt, said twice as Codex says it.
+    // One more prompt, which Codex writes twice.
     let said = r#"{"timestamp":"2026-06-17T10:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"the manatee and the advisory lock"}]}}
 {"timestamp":"2026-06-17T10:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"the manatee and the advisory lock"}}"#;
     let name = "rollout-2026-06-17T11-00-00-019ed50c-2fb3-7002-a384-000000000001.jsonl";
@@ -33,7 +33,7 @@ fn with_history() -> World {
     world
 }
 
-/// A checkout as far as the tour needs it: a git work tree with the examples.
+/// A checkout with what the tour needs: a git work tree with the examples.
 fn clone(world: &World) -> PathBuf {
     let clone = std::fs::canonicalize(world.path("work")).unwrap().join("clone");
     std::fs::create_dir_all(clone.join(".git")).unwrap();
@@ -41,7 +41,7 @@ fn clone(world: &World) -> PathBuf {
     clone
 }
 
-/// As a person in a directory whose shell has set nothing yet.
+/// A command as typed in a directory, in a shell without variables for Baton or the agents.
 fn bare(world: &World, program: &str, arguments: &[&str], directory: &Path) -> Command {
     let mut command = world.program(program, arguments);
     for name in ["BATON_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"] {
@@ -55,13 +55,13 @@ fn bare(world: &World, program: &str, arguments: &[&str], directory: &Path) -> C
     command
 }
 
-/// A command line that a text has its reader type, and what the text says that it prints.
+/// A command line for the reader to type, and the output that the text shows for it.
 struct Step {
     line: String,
     prints: Vec<String>,
 }
 
-/// The command lines of a text that are answered from the examples, wherever they stand in it.
+/// The command lines of a text that are answered from the examples, wherever they are.
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for block in text.split("```").skip(1).step_by(2) {
@@ -80,7 +80,7 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-/// What README and the long help have their reader try, each line once.
+/// All command lines that README and the long help ask their reader to try, each once.
 fn tour() -> Vec<Step> {
     let mut texts = vec![std::fs::read_to_string(Path::new(CHECKOUT).join("README.md")).unwrap()];
     let help = std::fs::read_dir(Path::new(CHECKOUT).join("src/help")).unwrap().map(|entry| entry.unwrap().path());
@@ -97,7 +97,7 @@ fn tour() -> Vec<Step> {
     tour
 }
 
-/// Whether a text has these lines, one after another; `…` alone stands for any number of lines.
+/// True if a text contains these lines, one after another; `…` alone stands for any number of lines.
 fn prints(text: &str, lines: &[String]) -> bool {
     let mut rest = text.lines();
     let mut any = false;
@@ -153,7 +153,7 @@ fn examples_are_read_by_commands_that_ask_from_wherever_they_are_called() {
     assert!(!world.path("user/.baton").exists());
 }
 
-/// A person in a clone who names the examples, or a planted directory of Codex, by hand.
+/// Runs a command in a clone, with a variable set to the examples or to a planted directory of Codex.
 fn naming(world: &World, variable: &str, directory: &Path, arguments: &[&str], clone: &Path) -> Ran {
     let mut command = bare(world, BATON, arguments, clone);
     finished(command.env("BATON_HOME", world.home()).env(variable, directory).output().unwrap())
@@ -181,14 +181,14 @@ fn a_named_directory_that_is_refused_stops_the_command_and_nothing_is_read_inste
     check("CODEX_HOME", &codex, "git work tree");
     assert_eq!(world.daemon(), None, "none was started");
     assert!(!world.home().join("log").exists());
-    // Nor by a daemon that runs.
+    // Neither does a running daemon read it.
     world.ok(&["status"]);
     check("CLAUDE_CONFIG_DIR", &examples, "git work tree");
     check("CODEX_HOME", &codex, "git work tree");
     for word in OWN {
         assert_eq!(world.found(word), [""; 0]);
     }
-    // Stopping a daemon needs no transcripts; and one that is not there is nothing that could be refused.
+    // A directory that does not exist cannot be refused; and stopping a daemon needs no transcripts.
     let ran = naming(&world, "CLAUDE_CONFIG_DIR", &world.path("not-there"), &["sessions"], &clone);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let ran = naming(&world, "CLAUDE_CONFIG_DIR", &examples, &["stop"], &clone);
@@ -210,7 +210,7 @@ fn a_directory_is_refused_wherever_the_command_is_called_and_whoever_is_to_start
             assert!(ran.err.contains("which is not read: ") && ran.err.contains(reason), "{arguments:?}: {}", ran.err);
             assert_eq!(world.daemon(), None, "{arguments:?}");
         }
-        // Where a hook starts one, it is left out.
+        // If a hook starts the daemon, the directory is left out.
         let hook = Path::new(BATON).with_file_name("baton-hook");
         let mut command = bare(&world, hook.to_str().unwrap(), &["SessionStart"], &world.path("work"));
         command.env("BATON_HOME", world.home()).env("CLAUDE_CONFIG_DIR", &directory);
@@ -242,7 +242,7 @@ fn where_the_directory_of_one_agent_is_named_the_usual_one_of_the_other_is_not_r
         assert!(roots.contains(directory) && !roots.contains("/user/"), "{roots}");
         assert_eq!(named(variable, directory, &["stop"]).code, 0);
     }
-    // Where neither is, both are.
+    // If neither variable is set, both agents' directories are read.
     for word in OWN {
         let mut command = bare(&world, BATON, &["search", word, "--json"], &world.path("work"));
         let found = finished(command.env("BATON_HOME", &home).output().unwrap()).json();
@@ -265,7 +265,7 @@ fn an_agent_is_never_failed_by_a_directory_that_is_refused_and_nothing_is_read_i
         assert_eq!(world.found(word), [""; 0], "another home than the user's own reads nothing of theirs");
     }
     world.stop();
-    // In the user's own home, the user's own is read whatever a project says.
+    // The user's own home reads the user's own sessions, whatever a project sets.
     let mut command = bare(&world, hook.to_str().unwrap(), &["SessionStart"], &clone);
     command.env("CLAUDE_CONFIG_DIR", clone.join(EXAMPLES));
     assert_eq!(finished(command.output().unwrap()).code, 0);

@@ -1,5 +1,5 @@
-//! Stopped means that no layer touches a session until the stop is lifted: its last episode serves, and what grew
-//! meanwhile is found by the next query.
+//! While tracking is stopped, no layer touches a session: its last episode remains in use, and the next query after the
+//! stop is lifted finds what was added meanwhile.
 
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
@@ -16,7 +16,7 @@ use crate::world::{DEADLINE, World, files_below, id, text};
 
 const PROJECT: &str = "/srv/-work-one";
 
-/// What a tool of an agent asks and gets.
+/// Calls a method and returns its result.
 pub(crate) fn ask(world: &World, method: &str, params: &Value) -> Value {
     let answer = Raw::greeted(world).call(&json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}));
     assert!(answer["error"].is_null(), "{answer}");
@@ -60,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// How a close names the way out.
+    /// The advice in the message of a close.
     fn way_out(self) -> &'static str {
         match self {
             Self::Session => "`track_session` lifts that",
@@ -77,7 +77,7 @@ impl Kind {
     }
 }
 
-/// Every layer in turn, on a session that has something new.
+/// Tries every layer in turn on a session with new content.
 fn no_layer_touches(kind: Kind) {
     let mut held = Held::new();
     let me = id(1);
@@ -117,14 +117,14 @@ fn no_layer_touches(kind: Kind) {
         untouched(&held, reason.as_str());
     }
 
-    // Layer 4, the timeout; and the sweep, which looks at everything.
+    // Layer 4, the timeout; and the sweep, which looks at all files.
     held.at(3_600);
     held.settle(&me);
     untouched(&held, "the timeout");
     held.world.ok(&["sessions"]);
     untouched(&held, "a sweep");
 
-    // A restart, and all of it again.
+    // The same after a restart.
     held.stop();
     held.at(7_200);
     held.begin();
@@ -134,7 +134,7 @@ fn no_layer_touches(kind: Kind) {
     held.world.close_fails(&[&me]);
     untouched(&held, "a close after a restart");
 
-    // Lifted: the next query finds what grew.
+    // After the stop is lifted the next query finds what was added.
     kind.lift(&held.world, &me);
     assert_eq!(held.world.found("wombat"), [me.as_str()], "{kind:?}");
     assert_eq!(held.world.show(&me)["tracked"], true);
@@ -169,7 +169,7 @@ fn a_session_that_a_switch_keeps_out_can_be_forced_in_and_the_stop_takes_it_back
     let shown = world.run(&["show", &me]);
     assert!(shown.code == 1 && shown.err.contains("because of the configuration"), "{}", shown.err);
 
-    // Without force: both ways out are named.
+    // Without force the message names both remedies.
     let refused = ask(&world, "track", &json!({"session": &me}));
     assert_eq!(refused["status"], "error");
     let message = text(&refused["message"]);
@@ -211,7 +211,7 @@ fn an_excluded_project_is_never_read_and_what_is_known_of_it_is_hidden_until_it_
     known.prompt("the loris, later");
     let fresh = id(3);
     let mut new = world.transcript("-private", &fresh);
-    // What tells the project comes late: until then there is nothing to read.
+    // The record that names the project comes late: until then there is nothing to read.
     new.metadata();
     world.ok(&["sessions"]);
     new.prompt("the loris, anew");
@@ -258,7 +258,7 @@ fn a_projects_switch_overrides_the_global_one_both_ways() {
     assert_eq!(told["projects"]["/srv/-other"], true, "{told}");
     assert_eq!(world.found("pademelon").len(), 2);
     world.json(&["session-tracking", "enable"]);
-    // What is tracked still is told, and not that of a project that is off there is nothing.
+    // The answer lists what is still tracked, and nothing of a project that is off.
     let told = world.json(&["session-tracking", "disable", "--project=-work-one"]);
     assert_eq!(
         (&told["active_sessions"], &told["sessions"][0]["project_root"]),
@@ -273,7 +273,7 @@ fn a_projects_switch_overrides_the_global_one_both_ways() {
     assert!(unknown.code == 1 && unknown.err.contains("no project \"nothing-like-it\""), "{}", unknown.err);
 }
 
-/// A stop that comes while an index job waits for its turn: nothing is read for it, and nothing stored.
+/// A stop while an index job waits for its turn: the job reads and stores nothing.
 fn a_job_that_waits_is_let_go(kind: Kind) {
     let held = Held::new();
     let (me, other) = (id(1), id(2));
@@ -282,7 +282,7 @@ fn a_job_that_waits_is_let_go(kind: Kind) {
     let stored = || files_below(&held.world.home().join("blobs").join(&me));
     let before = stored();
 
-    // Its time is over when it is tracked again, and nobody waits for the index that this brings about.
+    // The session times out as soon as it is tracked again, and the resulting index job runs in the background.
     Kind::Session.stop(&held.world, &me);
     transcript.set_time(after(20));
     transcript.prompt("the wombat came in secret").reply("nobody saw it");
@@ -294,7 +294,7 @@ fn a_job_that_waits_is_let_go(kind: Kind) {
 
     kind.stop(&held.world, &me);
     drop(busy);
-    // What comes after it has had its turn, and what it would have stored lies with it.
+    // Once a job queued later is done, anything that the first one would have stored would be there.
     held.world.transcript("-other", &other).at(after(30)).prompt("the numbat in the open");
     held.wait_for(&other, |state| state.phase == Phase::Indexed);
     assert_eq!(stored(), before, "{kind:?}");

@@ -1,4 +1,4 @@
-//! Transcripts as Claude Code writes them: one record per line, chained by uuid, each stamped.
+//! Transcripts as Claude Code writes them: one record per line, chained by uuid, each with a time.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use baton_conversation::record::Timestamp;
 use serde_json::{Value, json};
 
-/// Writes one transcript. Every record is a second younger than the one before, the first a minute old.
+/// Writes one transcript. Each record is dated a second after the one before, the first a minute ago.
 pub(crate) struct Transcript {
     path: PathBuf,
     session: String,
@@ -32,27 +32,27 @@ impl Transcript {
         Self { path, session: session.to_owned(), cwd: cwd.to_owned(), at, count: 0, last: None, sidechain: false }
     }
 
-    /// From now on records are this many minutes old.
+    /// Dates the next record this many minutes ago.
     pub(crate) fn minutes_ago(self, minutes: i64) -> Self {
         Self { at: now().plus_ms(-minutes * 60_000), ..self }
     }
 
-    /// From now on records are of this time.
+    /// Dates the next record `at`.
     pub(crate) fn at(self, at: Timestamp) -> Self {
         Self { at, ..self }
     }
 
-    /// The next record is of this time.
+    /// Dates the next record `at`.
     pub(crate) fn set_time(&mut self, at: Timestamp) {
         self.at = at;
     }
 
-    /// Its records say that they were made in this directory.
+    /// Sets the working directory in its records.
     pub(crate) fn in_directory(self, cwd: &str) -> Self {
         Self { cwd: cwd.to_owned(), ..self }
     }
 
-    /// A subagent's.
+    /// Makes it a transcript of a subagent.
     pub(crate) fn of_subagent(self, parent: &str) -> Self {
         Self { session: parent.to_owned(), sidechain: true, ..self }
     }
@@ -77,7 +77,7 @@ impl Transcript {
         record
     }
 
-    /// What a person types.
+    /// A person's prompt.
     pub(crate) fn prompt_record(&mut self, text: &str) -> Value {
         self.record("user", json!({"message": {"role": "user", "content": text}, "permissionMode": "default"}))
     }
@@ -92,23 +92,23 @@ impl Transcript {
         self.record("assistant", json!({"message": message, "requestId": format!("req_{number}")}))
     }
 
-    /// What the agent says.
+    /// A reply of the agent.
     pub(crate) fn reply_record(&mut self, text: &str) -> Value {
         self.assistant("end_turn", json!({"type": "text", "text": text}))
     }
 
-    /// A tool that the agent uses.
+    /// A tool call of the agent.
     pub(crate) fn call_record(&mut self, call: &str, tool: &str, input: Value) -> Value {
         self.assistant("tool_use", json!({"type": "tool_use", "id": call, "name": tool, "input": input}))
     }
 
-    /// What the tool gave back.
+    /// The result of a tool call.
     pub(crate) fn result_record(&mut self, call: &str, text: &str, is_error: bool) -> Value {
         let block = json!({"tool_use_id": call, "type": "tool_result", "content": text, "is_error": is_error});
         self.record("user", json!({"message": {"role": "user", "content": [block]}, "toolUseResult": text}))
     }
 
-    /// A record that says nothing of the conversation.
+    /// A record that is not part of the conversation.
     pub(crate) fn metadata_record(&mut self) -> Value {
         json!({
             "type": "file-history-snapshot", "messageId": format!("snapshot-{}", self.count),
@@ -141,7 +141,7 @@ impl Transcript {
         self.append(&record)
     }
 
-    /// The conversation is compacted here: a boundary without a parent, and a summary that repeats what was said.
+    /// Appends a compaction: a boundary without a parent, and a summary that repeats what was said.
     pub(crate) fn compaction(&mut self, trigger: &str) -> &mut Self {
         let before = self.last.take();
         let boundary = self.record(
@@ -171,7 +171,7 @@ impl Transcript {
         self
     }
 
-    /// Moves the file; further records go there.
+    /// Moves the file; further records go to the new path.
     pub(crate) fn rename(&mut self, path: PathBuf) -> &mut Self {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::rename(&self.path, &path).unwrap();

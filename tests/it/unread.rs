@@ -1,4 +1,4 @@
-//! What a transcript says beside what can be read: records over which the reader stumbles, prompts that never reached the
+//! Parts of a transcript that are not read as usual: records that make the reader panic, prompts that never reached the
 //! agent, arguments that are secrets by their names.
 
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::record::memory;
 use crate::world::{World, files_below, hits, id, text};
 
-/// A record over which the reader of a debug build stumbles: everywhere, or only where texts are read.
+/// A record that makes the reader of a debug build panic: always, or only where texts are read.
 fn stumbling(more: &Value) -> Value {
     let mut record = json!({ "type": "baton:stumble", "message": { "content": "the walrus is silent" } });
     record.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -29,7 +29,7 @@ fn records_that_cannot_be_read_are_named_and_the_rest_is_found() {
     assert!(world.ok(&["show", &me, "--messages"]).out.contains("this record could not be read"));
     let named = format!("session {me}: lines 2, 4 could not be read and left out");
     assert!(crate::world::wait(|| world.problems().contains(&named)), "{}", world.problems());
-    // What was added later is read on from there; another daemon names them as well.
+    // Later lines are read from there; another daemon reports the lines as well.
     transcript.append(&stumbling(&json!({}))).reply("the heron comes");
     world.ok(&["close", &me]);
     assert_eq!(world.found("heron"), [me.as_str()]);
@@ -38,7 +38,7 @@ fn records_that_cannot_be_read_are_named_and_the_rest_is_found() {
     assert_eq!(world.found("badger"), [me.as_str()]);
     let named = named.replace("2, 4", "2, 4, 7");
     assert!(crate::world::wait(|| world.problems().contains(&named)), "{}", world.problems());
-    // By itself nothing is read again; by `reindex` it is, without anything of today's filter being older.
+    // Nothing is read again by itself; `reindex` reads it, although nothing was made by an older filter.
     let again = world.json(&["reindex"]);
     assert_eq!((&again["sessions"], &again["failures"]), (&json!(1), &json!(0)), "{again}");
     let log = world.log();
@@ -81,7 +81,7 @@ fn a_prompt_that_an_idle_agent_never_took_is_found_as_such() {
     transcript.prompt("mend the crane").reply("Mended.").append(&queue("then sweep the quay"));
     transcript.prompt("then sweep the quay").reply("Swept.");
     let uuid = world.close(&me);
-    // It is killed before it takes the next one.
+    // The agent is killed before it takes the next prompt.
     transcript.append(&queue("and paint the lighthouse"));
     let told = |query: &str| hits(&world.search(query)).iter().map(|hit| format!("{hit}\n")).collect::<String>();
     for closed in [false, true] {
@@ -99,7 +99,7 @@ fn a_prompt_that_an_idle_agent_never_took_is_found_as_such() {
     let messages = world.ok(&["show", &me, "--messages"]).out;
     assert!(messages.contains("[queued] and paint the lighthouse"), "{messages}");
     assert_eq!(messages.matches("sweep the quay").count(), 1, "{messages}");
-    // Resumed, it gets the same words again, and they stand where it got them.
+    // After it is resumed it gets the same words again, and they appear where it got them.
     transcript.append(&queue("and paint the lighthouse")).prompt("and paint the lighthouse").reply("Painted.");
     assert_ne!(world.close(&me), uuid);
     let lighthouse = told("lighthouse");
@@ -128,7 +128,7 @@ fn what_a_calls_arguments_name_as_a_secret_is_kept_nowhere() {
     let world = World::new();
     let me = id(1);
     let mut transcript = world.transcript("-work-one", &me).minutes_ago(60);
-    // Put together here, so that no scanner takes this file for a leak.
+    // Assembled here, so that no scanner takes this file for a leak.
     let secret = |seed: &str| format!("{seed}W8xyzq7{}", "Lm2p");
     let all: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "h"].map(secret).to_vec();
     let input = json!({

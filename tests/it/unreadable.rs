@@ -1,4 +1,4 @@
-//! Transcripts that cannot be read, and files that are none: named, and no harm to the others.
+//! Transcripts that cannot be read, and files that are not transcripts: reported, without effect on the others.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn an_unreadable_transcript_is_named_and_harms_no_other() {
     assert!(!problems.contains(&id(1)), "{problems}");
     assert_eq!(world.show(&id(2))["state"], "failed");
 
-    // Asking again and again does not fill the log.
+    // Repeated queries do not add to the log.
     let position = world.search("lynx")["freshness"]["position"].clone();
     for _ in 0..3 {
         assert_eq!(world.search("lynx")["freshness"]["position"], position, "{}", world.log());
@@ -61,7 +61,7 @@ fn a_transcript_that_becomes_unreadable_keeps_its_episode() {
     let closed = world.close_fails(&[&id(1)]);
     assert!(text(&closed["message"]).contains("Permission denied"), "{closed}");
     assert_eq!(world.show(&id(1))["episode"]["uuid"], *uuid);
-    // Whoever asks for another project misses nothing by it.
+    // A query for another project lacks nothing because of it.
     world.transcript("-work-two", &id(3)).prompt("the margay is elsewhere");
     assert_eq!(world.found("margay"), [id(3)]);
     for (asked, failed) in [(None, true), (Some("/srv/-work-one"), true), (Some("/srv/-work-two"), false)] {
@@ -85,7 +85,7 @@ fn an_unreadable_project_folder_is_named() {
     assert!(problems.contains("-work-shut") && problems.contains("readable"), "{problems}");
     set_mode(&shut, 0o700);
     assert_eq!(world.found("ocelot"), [id(2)]);
-    // That changes in there are not told of may stand for a minute longer.
+    // The note that changes in there are not reported may remain for another minute.
     assert!(!world.problems().contains("cannot look into"), "{}", world.problems());
 }
 
@@ -113,7 +113,7 @@ fn things_in_the_way_are_passed_over() {
     let world = World::new();
     world.transcript("-work-one", &id(1)).prompt("the lynx is readable");
     let folder = world.projects().join("-work-one");
-    // A directory and a pipe with a transcript's name, links to nowhere and in a circle.
+    // A directory and a pipe with a transcript's name, a dangling link and a circular one.
     std::fs::create_dir_all(folder.join(format!("{}.jsonl", id(2)))).unwrap();
     let pipe = folder.join(format!("{}.jsonl", id(3)));
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();

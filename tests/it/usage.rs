@@ -1,10 +1,10 @@
-//! What a session took of its models, as `show` tells it.
+//! A session's usage of models, as `show` prints it.
 
 use serde_json::{Value, json};
 
 use crate::world::{World, id};
 
-/// A reply of a model, with its usage.
+/// A model's reply with its usage.
 fn reply(record: Value, message: &str, model: &str, usage: Value) -> Value {
     let mut record = record;
     record["message"]["id"] = message.into();
@@ -51,7 +51,7 @@ fn each_request_counts_once_and_costs_what_is_configured() {
         (&opus["cache_creation_input_tokens"], &opus["cache_creation_1h_input_tokens"]),
         (&300_000.into(), &100_000.into())
     );
-    // 1000 at 5, 700 at 25, a million at 0.50, 200,000 at 6.25, 100,000 at 10 dollars a million.
+    // 1000 at 5, 700 at 25, a million at 0.50, 200,000 at 6.25, and 100,000 at 10 dollars per million.
     assert_eq!(opus["cost_usd"], 2.7725);
     let own = &usage["models"][1];
     assert_eq!((&own["model"], &own["cost_usd"]), (&"house-model".into(), &Value::Null));

@@ -1,5 +1,5 @@
-//! Notes for people: what the end of a session writes, what a person's edit survives, and what happens when the vault is not
-//! there.
+//! Notes for people: what the end of a session writes, how a person's edits survive, and what happens when the vault is
+//! missing.
 
 mod compacting;
 mod continued;
@@ -19,14 +19,14 @@ use serde_json::{Value, json};
 use crate::transcript::{Transcript, now};
 use crate::world::{World, files_below, id, wait};
 
-/// A world in which notes are written; with more keys of `vault`.
+/// A world that writes notes; `more` has further keys of `vault`.
 fn with_notes(more: &Value) -> World {
     let world = World::new();
     configure(&world, more);
     world
 }
 
-/// Sets the keys of `vault`.
+/// Writes the keys of `vault` into the configuration.
 fn configure(world: &World, more: &Value) {
     let mut vault = json!({"enabled": true});
     vault.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -34,20 +34,20 @@ fn configure(world: &World, more: &Value) {
     fs::write(world.home().join("config.json"), json!({"vault": vault}).to_string()).unwrap();
 }
 
-/// Has notes written in a vault, which is made.
+/// Creates a vault, and has notes written there.
 fn in_vault(world: &World, vault: &Path) {
     fs::create_dir_all(vault).unwrap();
     configure(world, &json!({"path": vault}));
 }
 
-/// Has a session in its note that tells of a quokka.
+/// Closes a session about a quokka, and waits for its note.
 fn with_one(world: &World) {
     worked(world, "-work-one", 1, "quokka");
     world.close(&id(1));
     ready(world, 1);
 }
 
-/// And another one of the same project, which tells of a platypus.
+/// Closes two sessions of one project, about a quokka and about a platypus.
 fn with_two(world: &World) {
     for (number, word) in [(1, "quokka"), (2, "platypus")] {
         worked(world, "-work-one", number, word);
@@ -56,7 +56,7 @@ fn with_two(world: &World) {
     ready(world, 2);
 }
 
-/// Where notes lie in the home's own vault.
+/// The folder of notes in the home's own vault.
 fn own(world: &World) -> PathBuf {
     world.home().join("vault/claude")
 }
@@ -67,7 +67,7 @@ fn notes(folder: &Path) -> Vec<String> {
     files_below(folder).iter().map(path).filter(|path| path.ends_with(".md")).collect()
 }
 
-/// Files below a folder that have a word, in their names or in what they say.
+/// Files below a folder that contain a word, in their names or in their text.
 fn with_word(folder: &Path, word: &str) -> Vec<String> {
     let has = |path: &&std::path::PathBuf| {
         let name = path.strip_prefix(folder).unwrap().display().to_string();
@@ -76,7 +76,7 @@ fn with_word(folder: &Path, word: &str) -> Vec<String> {
     files_below(folder).iter().filter(has).map(|path| path.display().to_string()).collect()
 }
 
-/// What `vault status` says once it is so.
+/// Waits until `vault status` is as wanted, and returns it.
 fn until(world: &World, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     let mut last = Value::Null;
     let came = wait(|| {
@@ -89,12 +89,12 @@ fn until(world: &World, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
     last
 }
 
-/// Waits until every end is in its note, and there are so many notes.
+/// Waits until every end is written and there are `count` notes.
 fn ready(world: &World, count: u64) -> Value {
     until(world, "every note", |told| told["state"] == "ready" && told["behind"] == 0 && told["notes"] == count)
 }
 
-/// The only note of a session, with its path.
+/// Path and text of the only note of a session.
 fn only_session(folder: &Path) -> (PathBuf, String) {
     let sessions: Vec<String> =
         notes(folder).into_iter().filter(|path| path.contains("/sessions/") && !path.contains("/archive/")).collect();
@@ -104,16 +104,16 @@ fn only_session(folder: &Path) -> (PathBuf, String) {
     (path, text)
 }
 
-/// A session that decided something about a file, failed and mended it. `words` make it tell of nothing else.
+/// A session that decided something about a file, failed and fixed that. `words` are its subject.
 fn worked(world: &World, project: &str, number: u32, words: &str) -> Transcript {
     let mut transcript = world.transcript(project, &id(number));
     tell(&mut transcript, project, words);
     transcript
 }
 
-/// The session goes on, and is over again.
+/// The session continues, and ends again.
 fn goes_on(world: &World, transcript: &mut Transcript, words: &str) {
-    // Later than its end, or it would belong to that.
+    // Later than its end, to which it would otherwise belong.
     transcript.set_time(now());
     transcript.prompt(words).reply("done");
     let id = transcript.path().file_stem().unwrap().to_string_lossy().into_owned();

@@ -1,5 +1,4 @@
-//! Finding by what is meant, with an endpoint that this process serves: what it gives, what it costs, and that nothing is
-//! lost when it fails.
+//! Search by meaning, with an endpoint in this process: its results, its cost, and that nothing is lost when it fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +12,8 @@ use crate::world::{World, files_below, hits, id, text, wait};
 
 const KEY: &str = "quoll-key-9876543210";
 
-/// Three sessions: one whose words are asked for by others, one about soup, one that shares a sentence with the first.
+/// Three sessions: one that is searched with other words, one about soup, and one that shares a sentence with the
+/// first.
 fn garage(world: &World) {
     for (number, project, texts) in [
         (1, "-work-one", ["How do I mend the automobile?", "Take the wheels off first."]),
@@ -36,7 +36,7 @@ fn configure(world: &World, endpoint: &FakeEndpoint, more: Value) {
     fs::write(world.home().join("config.json"), config.to_string()).unwrap();
 }
 
-/// What `status` says of vectors, once so many texts have theirs and none lacks it.
+/// The vectors in `status`, once `texts` texts have theirs and none is missing.
 fn filled(world: &World, texts: u64) -> Value {
     let mut last = Value::Null;
     let is_filled = wait(|| {
@@ -55,14 +55,14 @@ fn told(found: &Value) -> String {
     found["freshness"]["vectors"].as_str().unwrap_or("nothing").to_owned()
 }
 
-/// How often a vector of each text was asked for.
+/// Number of times that a vector of each text was requested.
 fn paid(endpoint: &FakeEndpoint) -> BTreeMap<String, usize> {
     let mut paid = BTreeMap::new();
     endpoint.texts().into_iter().for_each(|text| *paid.entry(text).or_default() += 1);
     paid
 }
 
-/// Whether a file of vectors has one of this text.
+/// True if a file of vectors contains one of this text.
 fn has_vector(world: &World, of: &str) -> bool {
     let key = key(of).to_le_bytes();
     let files = files_below(&world.home().join("vectors"));
@@ -91,7 +91,7 @@ fn a_paraphrase_is_found_with_vectors_alone_and_a_memory_built_anew_costs_no_cal
     assert_eq!((&hit["matched"], &hit["line"]), (&json!(["vector"]), &json!(1)), "{hit}");
     assert_eq!(soup()[0], soup_by_words[0]);
     assert_eq!(told(&world.json(&["recall", "repair vehicle"])), "used");
-    // A question that was asked before is not sent again, and each text only once.
+    // A repeated question is not sent again, and each text only once.
     world.search("repair vehicle");
     let expected: BTreeMap<String, usize> = [
         "How do I mend the automobile?",
@@ -107,19 +107,20 @@ fn a_paraphrase_is_found_with_vectors_alone_and_a_memory_built_anew_costs_no_cal
     .collect();
     assert_eq!(paid(&endpoint), expected);
 
-    // The memory is thrown away, then every conversation is made anew.
+    // The memory is deleted, then every conversation is made anew.
     world.stop();
     fs::remove_dir_all(world.home().join("memory")).unwrap();
-    // Its vectors are read beside the first answers.
+    // The vectors are loaded concurrently with the first answers.
     assert!(wait(|| first(&world.search("fix car")) == Some(id(1))), "{}", world.log());
     world.ok(&["reindex", "--all"]);
     assert_eq!(first(&world.search("fix car")), Some(id(1)));
     filled(&world, 5);
     let mut expected = expected;
-    // Asked again only where the first answer came too late.
+    // Repeated only where the first answer came too late.
     expected.insert("fix car".to_owned(), paid(&endpoint)["fix car"]);
     assert_eq!(paid(&endpoint), expected);
-    // Switched off it is as before. A question that was asked is not sent while that is not seen yet.
+    // Once disabled it is as before. A question that was asked before is not sent while the daemon has not seen the
+    // change.
     fs::write(world.home().join("config.json"), "{}").unwrap();
     assert!(wait(|| told(&world.search("fix car")) == "nothing"));
     assert_eq!(hits(&world.search("repair vehicle")).len(), 0);
@@ -154,11 +155,11 @@ fn whatever_the_endpoint_does_words_find_what_they_find() {
         Fault::Zeros,
     ];
     for (number, fault) in faults.into_iter().enumerate() {
-        // Each meets a daemon that has not seen the endpoint fail.
+        // A new daemon each time, which has not seen the endpoint fail.
         world.kill();
         let name = format!("{fault:?}");
         endpoint.always(EMBEDDINGS, Some(fault));
-        // The folder of vectors is read beside the first answers.
+        // The vectors are loaded concurrently with the first answers.
         assert!(wait(|| told(&world.search("leeks")) != "nothing"), "{name}");
         let found = world.search(&format!("leeks soup number{number}"));
         assert_eq!(first(&found), Some(id(2)), "{name}: {found}");
@@ -168,7 +169,7 @@ fn whatever_the_endpoint_does_words_find_what_they_find() {
     world.kill();
     assert!(wait(|| told(&world.search("repair vehicle")) == "used"), "{}", world.log());
     assert_eq!(first(&world.search("repair vehicle")), Some(id(1)));
-    // Nobody answers there any more.
+    // The endpoint is gone.
     drop(endpoint);
     let found = world.search("leeks and more leeks");
     assert!(first(&found) == Some(id(2)) && told(&found).starts_with("down: "), "{found}");
@@ -194,7 +195,7 @@ fn what_fails_while_filling_is_said_and_made_up_for() {
     endpoint.always(EMBEDDINGS, None);
     filled(&world, 5);
     assert_eq!(world.problems(), "[]");
-    // What is new later gets its vectors by itself.
+    // New texts get their vectors in the background.
     world.transcript("-work-one", &id(4)).minutes_ago(80).prompt("The physician has called").reply("At nine.");
     world.search("anything");
     filled(&world, 7);
@@ -240,7 +241,7 @@ fn what_is_forgotten_has_no_vector_and_what_must_not_be_sent_is_not() {
     garage(&world);
     world.transcript("-work-hidden", &id(9)).minutes_ago(90).prompt("A word that nobody may read").reply("Nobody.");
     world.search("anything");
-    // The daemon that reads it must have the key from its start.
+    // The daemon that reads it must have the key in its environment from the start.
     let more = json!({"api_key_env": "QUOLL_KEY", "session_tracking": {"exclude": ["/srv/-work-hidden"]}});
     configure(&world, &endpoint, more);
     filled(&world, 5);
@@ -254,7 +255,7 @@ fn what_is_forgotten_has_no_vector_and_what_must_not_be_sent_is_not() {
     assert!(!has_vector(&world, own), "its vector is still there");
     assert!(has_vector(&world, shared), "another session says it still");
     assert_eq!(world.json(&["status"])["vectors"]["state"], "ready");
-    // Also where none are made any more.
+    // Also after vectors were disabled.
     world.stop();
     fs::write(world.home().join("config.json"), "{}").unwrap();
     world.ok(&["forget", &id(3), "--yes"]);

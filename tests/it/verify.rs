@@ -1,4 +1,4 @@
-//! `baton log verify`: clean where nothing is wrong, and every damage named with its place and the way out.
+//! `baton log verify`: clean if nothing is wrong, and every damage named with its place and remedy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) fn lived_in() -> World {
     world
 }
 
-/// What `log verify` says, and whether it is content.
+/// The output of `log verify`, and whether it reports a clean log.
 pub(crate) fn verify(world: &World, arguments: &[&str]) -> (Value, bool) {
     let ran = world.run(&[&["log", "verify", "--json"], arguments].concat());
     let told = ran.json();
@@ -38,7 +38,7 @@ pub(crate) fn verify(world: &World, arguments: &[&str]) -> (Value, bool) {
     (told, ran.code == 0)
 }
 
-/// It is clean, in whole.
+/// Asserts that a complete verification finds nothing.
 pub(crate) fn check_clean(world: &World, case: &str) -> Value {
     let (told, clean) = verify(world, &[]);
     assert!(clean && told["complete"] == true, "{case}: {told}\n{}", world.log());
@@ -136,7 +136,7 @@ fn a_damaged_conversation_is_found_with_its_session_in_both_ways() {
     check_clean(&world, "put back");
 }
 
-/// Gives the memory of a stopped daemon something else to hold of a session.
+/// Changes what the memory of a stopped daemon holds about a session.
 fn mislead_memory(world: &World, session: &str) {
     let opened = Store::open(&world.home().join("memory")).unwrap();
     let (mut store, checkpoint) = (opened.store, opened.checkpoint.unwrap());
@@ -195,7 +195,7 @@ fn an_index_that_cannot_be_opened_is_found_and_no_obstacle() {
         fs::remove_file(file).unwrap();
     }
     let (told, _) = verify(&world, &["--quick"]);
-    // sled may begin an empty one where it finds nothing that it knows: then the index is merely behind.
+    // sled may create an empty index if it recognises nothing: then the index is merely behind.
     let indexed = told["checked"]["indexed"].as_u64().unwrap();
     assert_eq!(indexed, 0, "{told}");
     world.ok(&["daemon"]);

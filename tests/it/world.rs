@@ -1,5 +1,5 @@
 //! A world of its own for each test: a home, a Claude Code directory and a user's home below one temporary directory,
-//! and the real `baton` run in it. What a test has started ends with its world.
+//! and the real `baton` run in it. Everything a test has started ends with its world.
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::transcript::Transcript;
 
-/// Longest wait for a fact that must come; reached only by a broken program, or a machine that is stuck.
+/// Longest wait for a fact that must come, 60 s; exceeded only if the program is broken or the machine is stuck.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
-/// What processes that are ending are given when a test is over.
+/// Time that processes get to end after a test.
 const LAST_STEPS: Duration = Duration::from_secs(10);
-/// Between two looks at a fact that nobody announces.
+/// Interval for polling.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The program under test.
@@ -27,12 +27,12 @@ pub(crate) struct World {
     temp: tempfile::TempDir,
     home: PathBuf,
     config: PathBuf,
-    /// What the program is run by, before its own name.
+    /// A program and arguments put before the program's own name.
     runner: Vec<&'static str>,
     environment: Vec<(OsString, OsString)>,
 }
 
-/// What became of a command.
+/// Exit code and output of a command.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -44,14 +44,14 @@ impl World {
         Self::with_home("baton")
     }
 
-    /// With the home in a folder of this name.
+    /// A world whose home folder has this name.
     pub(crate) fn with_home(name: &str) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let (home, config) = (temp.path().join(name), temp.path().join("claude"));
         for folder in ["claude/projects", "user", "tmp", "work"] {
             std::fs::create_dir_all(temp.path().join(folder)).unwrap();
         }
-        // Nobody else may write there, whatever files are usually made with here.
+        // Only the owner may write there, whatever the umask is.
         #[cfg(unix)]
         for folder in ["claude", "claude/projects"] {
             use std::os::unix::fs::PermissionsExt as _;
@@ -60,7 +60,7 @@ impl World {
         Self { temp, home, config, runner: Vec::new(), environment: Vec::new() }
     }
 
-    /// In which a file's mode holds although root runs the tests. `None`, with a note, where that cannot be had.
+    /// A world in which file modes apply even if root runs the tests. `None`, with a note, if that is not possible.
     pub(crate) fn without_superpowers() -> Option<Self> {
         let mut world = Self::new();
         if rustix::process::geteuid().is_root() {
@@ -75,7 +75,7 @@ impl World {
         Some(world)
     }
 
-    /// In which the program is run by another, which ends by becoming it.
+    /// Runs the program through another one, which must end by executing it.
     pub(crate) fn run_by(mut self, runner: &[&'static str]) -> Self {
         self.runner = runner.to_vec();
         self
@@ -91,7 +91,7 @@ impl World {
         &self.config
     }
 
-    /// Where transcripts lie.
+    /// The directory of transcripts.
     pub(crate) fn projects(&self) -> PathBuf {
         self.config.join("projects")
     }
@@ -101,22 +101,22 @@ impl World {
         self.temp.path().join(name)
     }
 
-    /// Adds a variable to what commands see.
+    /// Sets a variable for commands.
     pub(crate) fn set(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
     }
 
-    /// A transcript in a project folder; its records say they were made in `/srv/<folder>`.
+    /// A transcript in a project folder; its records have the working directory `/srv/<folder>`.
     pub(crate) fn transcript(&self, folder: &str, id: &str) -> Transcript {
         Transcript::new(self.projects().join(folder).join(format!("{id}.jsonl")), id, &format!("/srv/{folder}"))
     }
 
-    /// The program with these arguments, in this world.
+    /// A command of the program with these arguments, in this world.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.program(BATON, arguments)
     }
 
-    /// Another program with these arguments, in this world.
+    /// A command of another program with these arguments, in this world.
     pub(crate) fn program(&self, program: &str, arguments: &[&str]) -> Command {
         let mut command = match self.runner.split_first() {
             Some((runner, rest)) => {
@@ -142,32 +142,32 @@ impl World {
         command
     }
 
-    /// Runs it, whatever comes of it.
+    /// Runs the program and returns whatever comes of it.
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         finished(self.command(arguments).output().unwrap())
     }
 
-    /// Runs it; it must succeed.
+    /// Runs the program; it must succeed.
     pub(crate) fn ok(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(arguments);
         assert_eq!(ran.code, 0, "baton {arguments:?}\n{}\n{}\n{}", ran.out, ran.err, self.log());
         ran
     }
 
-    /// Runs it with `--json`; it must succeed and print exactly one object.
+    /// Runs the program with `--json`; it must succeed and print exactly one object.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let ran = self.ok(&[arguments, &["--json"]].concat());
         ran.json()
     }
 
-    /// Closes a session, successfully: its episode.
+    /// Closes a session, which must succeed; returns its episode.
     pub(crate) fn close(&self, id: &str) -> String {
         let closed = self.json(&["close", id]);
         assert_eq!(closed["status"], "success", "{closed}");
         text(&closed["episode_uuid"])
     }
 
-    /// What a close that fails answers.
+    /// The answer of a close, which must fail.
     pub(crate) fn close_fails(&self, arguments: &[&str]) -> Value {
         let ran = self.run(&[&["close", "--json"], arguments].concat());
         assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
@@ -180,12 +180,12 @@ impl World {
         closed
     }
 
-    /// Searches, and waits for everything.
+    /// Searches, waiting for all indexing.
     pub(crate) fn search(&self, query: &str) -> Value {
         self.json(&["search", query])
     }
 
-    /// The sessions that a search finds, best first, each once.
+    /// The sessions that a search finds, best first, without consecutive duplicates.
     pub(crate) fn found(&self, query: &str) -> Vec<String> {
         let found = self.search(query);
         let mut sessions: Vec<String> = hits(&found).iter().map(|hit| text(&hit["session_id"])).collect();
@@ -193,17 +193,17 @@ impl World {
         sessions
     }
 
-    /// What `show` says of a session.
+    /// The output of `show` for a session.
     pub(crate) fn show(&self, id: &str) -> Value {
         self.json(&["show", id])
     }
 
-    /// All rows of the table, subagents' too.
+    /// All rows of the table, including subagents.
     pub(crate) fn sessions(&self) -> Vec<Value> {
         list(&self.json(&["sessions", "--subagents"])["sessions"])
     }
 
-    /// Waits until `show` says what is wanted of a session.
+    /// Waits until `show` prints what is wanted of a session.
     pub(crate) fn wait_for(&self, id: &str, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
         let came = wait(|| {
@@ -215,7 +215,7 @@ impl World {
         last
     }
 
-    /// The problems that `status` names, as text.
+    /// The problems in `status`, as text.
     pub(crate) fn problems(&self) -> String {
         self.json(&["status"])["problems"].to_string()
     }
@@ -226,13 +226,13 @@ impl World {
         assert_eq!(self.daemon(), None, "stopped and still there");
     }
 
-    /// The daemon's process, if it runs. Read without touching its lock: a test must not be in a daemon's way.
+    /// The daemon's process, if it runs. Reads the lock file without locking it, so as not to disturb a daemon.
     pub(crate) fn daemon(&self) -> Option<Pid> {
         let pid = std::fs::read_to_string(self.home.join("daemon.lock")).ok()?.trim().parse().ok()?;
         Pid::from_raw(pid).filter(|pid| is_baton(*pid))
     }
 
-    /// Processes that were started in this world, whoever started them. Only Linux tells.
+    /// All processes of this world, whoever started them. Empty except on Linux.
     pub(crate) fn processes(&self) -> Vec<Process> {
         let marker = self.path("tmp").to_str().unwrap().to_owned();
         let of = |entry: std::fs::DirEntry| {
@@ -247,7 +247,7 @@ impl World {
         std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(of).collect()
     }
 
-    /// Kills the daemon at once, as a crash would, and waits until it is gone.
+    /// Kills the daemon as a crash would, and waits until it is gone.
     pub(crate) fn kill(&self) {
         let Some(daemon) = self.daemon() else { return };
         // It may be ending just now.
@@ -260,14 +260,14 @@ impl World {
         std::fs::read_to_string(self.home.join("daemon.log")).unwrap_or_default()
     }
 
-    /// Starts a command that runs beside the test. It must be ended by it.
+    /// Starts a command that runs concurrently. The test must end it.
     pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
 
 impl Drop for World {
-    /// Ends the daemon of the home, also one that is still starting. Any other process that goes on fails the test.
+    /// Ends the daemon of the home, also one that is still starting. Any other process that is left fails the test.
     fn drop(&mut self) {
         if let Some(daemon) = self.daemon() {
             let _ = kill_process(daemon, Signal::KILL);
@@ -298,12 +298,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Its id and what it runs.
+    /// Its id and command line.
     pub(crate) fn shown(&self) -> String {
         format!("{} {}", self.pid.as_raw_nonzero(), self.line)
     }
 
-    /// Kills it, unless it is gone by now.
+    /// Kills the process, unless it is already gone.
     fn kill(&self) {
         let _ = kill_process(self.pid, Signal::KILL);
     }
@@ -314,7 +314,7 @@ impl Process {
 }
 
 impl Ran {
-    /// The one object on standard output.
+    /// The single object on standard output.
     pub(crate) fn json(&self) -> Value {
         let mut lines = self.out.lines();
         let line = lines.next().unwrap_or_default();
@@ -323,7 +323,7 @@ impl Ran {
     }
 }
 
-/// Whether a process runs and is the program under test: an id may have been given to another since it was written.
+/// True if a process runs and is the program under test: its id may have been reused since it was written.
 fn is_baton(pid: Pid) -> bool {
     if !cfg!(target_os = "linux") {
         return pid != rustix::process::getpid() && rustix::process::test_kill_process(pid).is_ok();
@@ -344,7 +344,7 @@ pub(crate) fn finished(output: Output) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// Looks again and again until it is so. `false` at the deadline.
+/// Polls until the condition holds. Returns false at the deadline.
 pub(crate) fn wait(is_so: impl FnMut() -> bool) -> bool {
     wait_within(DEADLINE, is_so)
 }
@@ -360,13 +360,13 @@ pub(crate) fn wait_within(within: Duration, mut is_so: impl FnMut() -> bool) -> 
     true
 }
 
-/// A note to whoever reads the tests' output.
+/// Prints a note for readers of the tests' output.
 pub(crate) fn say(note: &str) {
     let _ = writeln!(std::io::stderr(), "{note}");
 }
 
-/// Says that a test does not run here, and why. It passes for libtest, which has no other word for it once it runs; `.ci/run`
-/// names the file, and fails for whatever stands in it.
+/// Reports that a test does not run here, and why. For libtest, which has no other result once a test runs, it passes;
+/// `.ci/run` names the file, and fails if it contains anything.
 pub(crate) fn skipped(reason: &str) {
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     say(&format!("skipped: {test}: {reason}"));
@@ -388,7 +388,7 @@ pub(crate) fn hits(found: &Value) -> Vec<Value> {
     list(&found["hits"])
 }
 
-/// A session id that looks like Claude Code's and tells which one it is.
+/// A session id that looks like Claude Code's and contains `number`.
 pub(crate) fn id(number: u32) -> String {
     format!("{number:08x}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")
 }
@@ -408,7 +408,7 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with its contents.
 pub(crate) fn copy(from: &Path, to: &Path) {
     for file in files_below(from) {
         let target = to.join(file.strip_prefix(from).unwrap());

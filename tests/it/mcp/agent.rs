@@ -1,4 +1,4 @@
-//! Agents: one that speaks MCP through a client library, one that writes lines.
+//! Test agents: one with an MCP client library, and one that writes raw lines.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
@@ -25,7 +25,7 @@ pub(crate) struct Agent {
     told: Listener,
 }
 
-/// Notes what it is told on the way.
+/// Records progress notifications.
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<Vec<ProgressNotificationParam>>>);
 
@@ -35,7 +35,7 @@ impl ClientHandler for Listener {
     }
 }
 
-/// What a tool answered.
+/// The answer of a tool.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) is_error: bool,
@@ -43,13 +43,13 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The answer; there must be one.
+    /// The value; panics if the tool reported an error.
     pub(crate) fn ok(self) -> Value {
         assert!(!self.is_error, "{}", self.value);
         self.value
     }
 
-    /// Why there is none.
+    /// The error; panics if there is none.
     pub(crate) fn refused(self) -> String {
         assert!(self.is_error, "{}", self.value);
         self.value["error"].as_str().unwrap_or_else(|| panic!("no reason: {}", self.value)).to_owned()
@@ -82,7 +82,7 @@ impl Agent {
         self.runtime.block_on(self.service().list_all_tools()).unwrap()
     }
 
-    /// Calls a tool, whatever comes of it.
+    /// Calls a tool and returns whatever comes of it.
     pub(crate) fn try_call(&self, tool: &str, arguments: &Value) -> Result<CallToolResult, ServiceError> {
         self.runtime.block_on(self.service().call_tool(request(tool, arguments)))
     }
@@ -94,14 +94,14 @@ impl Agent {
         let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{tool}: {error}: {text}"));
         assert_eq!(result.content.len(), 1);
         let structured = result.structured_content.as_ref().unwrap();
-        // As Graphiti's server has it, for all of its tools but one.
+        // All tools but one wrap their result, as in Graphiti's server.
         let wraps = baton_protocol::tool::named(tool).is_some_and(|tool| tool.wraps_result());
         assert_eq!(if wraps { &structured["result"] } else { structured }, &value, "{tool}");
         assert!(text.len() <= 80_000, "{tool}: {} bytes", text.len());
         Answer { is_error: result.is_error == Some(true), value }
     }
 
-    /// Begins a call.
+    /// Starts a call without waiting for the result.
     pub(crate) fn begin(&self, tool: &str, arguments: &Value) -> RequestHandle<RoleClient> {
         let call = CallToolRequest::new(request(tool, arguments));
         let options = PeerRequestOptions::no_options();
@@ -109,18 +109,18 @@ impl Agent {
         self.runtime.block_on(sent).unwrap()
     }
 
-    /// Takes a call back.
+    /// Cancels a call.
     pub(crate) fn cancel(&self, call: RequestHandle<RoleClient>) {
         self.runtime.block_on(call.cancel(Some("not needed any more".to_owned()))).unwrap();
     }
 
-    /// The progress that was told so far: done, total, what.
+    /// The progress received so far: done, total, what.
     pub(crate) fn told(&self) -> Vec<(f64, Option<f64>, String)> {
         let told = self.told.0.lock().unwrap();
         told.iter().map(|told| (told.progress, told.total, told.message.clone().unwrap_or_default())).collect()
     }
 
-    /// Lets go of it; its server must end by itself.
+    /// Disconnects; the server must end by itself.
     pub(crate) fn end(mut self) {
         drop(self.service.take());
         let mut status = None;
@@ -148,7 +148,7 @@ fn request(tool: &str, arguments: &Value) -> CallToolRequestParams {
     }
 }
 
-/// An agent that writes lines.
+/// An agent that writes raw lines.
 pub(crate) struct Lines {
     pub(crate) child: Child,
     input: Option<ChildStdin>,
@@ -160,7 +160,7 @@ impl Lines {
         Self::with(world, &[])
     }
 
-    /// With these arguments.
+    /// Starts a server with these arguments.
     pub(crate) fn with(world: &World, arguments: &[&str]) -> Self {
         let mut child = start(world.command(&[&["mcp"], arguments].concat()));
         let input = child.stdin.take();
@@ -187,7 +187,7 @@ impl Lines {
         self.line().expect("an answer")
     }
 
-    /// Greets as an agent of that version does.
+    /// Sends the greeting of an agent with that protocol version.
     pub(crate) fn greet(&mut self, version: &str) -> Value {
         let client = serde_json::json!({"name": "test", "version": "1"});
         let params = serde_json::json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
@@ -197,12 +197,12 @@ impl Lines {
         greeted
     }
 
-    /// Says nothing more.
+    /// Closes the server's standard input.
     pub(crate) fn hang_up(&mut self) {
         drop(self.input.take());
     }
 
-    /// Waits until its server has ended: its exit code.
+    /// Waits until its server has ended; returns the exit code.
     pub(crate) fn ended(&mut self) -> Option<i32> {
         let mut status = None;
         let _ = wait(|| {

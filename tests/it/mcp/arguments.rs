@@ -1,4 +1,4 @@
-//! What an agent gets wrong is named, with what it may have meant and what to do next.
+//! An agent's mistakes are named, with what it may have meant and what to do next.
 
 use rmcp::service::ServiceError;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::world::{World, id};
 fn wrong_arguments_are_named() {
     let world = World::new();
     let agent = Agent::start(&world);
-    // Tool, arguments, what is said.
+    // Tool, arguments, expected parts of the message.
     let cases: [(&str, Value, &[&str]); 11] = [
         ("search_memory_nodes", json!({}), &["query is missing"]),
         ("fix", json!({"error": ""}), &["error is empty"]),
@@ -62,7 +62,7 @@ fn a_session_that_nobody_knows_is_named_with_those_near_it() {
     assert!(refused.contains(nobody) && refused.contains(&id(1)), "{refused}");
     let refused = agent.call("session_tracking_status", json!({"session_id": "0000000"})).refused();
     assert!(refused.contains("at least the first 8 characters") && refused.contains(&id(1)), "{refused}");
-    // A close has its own shape, also for its failures.
+    // A close returns its own object, also when it fails.
     let closed = agent.call("session_tracking_close", json!({"session_id": nobody}));
     assert!(closed.is_error);
     assert_eq!((&closed.value["status"], &closed.value["episode_uuid"]), (&json!("error"), &Value::Null));

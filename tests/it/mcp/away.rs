@@ -1,4 +1,4 @@
-//! Daemons come and go under a running server; several agents share one.
+//! Daemons stop and start under a running server; several agents share a daemon.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ fn the_daemon_may_die_and_be_stopped_between_calls() {
     }
     daemons.dedup();
     assert_eq!(daemons.len(), 4, "each call met another one");
-    // Nobody stays a zombie of the server.
+    // The server leaves no zombie processes.
     let is_zombie = |daemon: &rustix::process::Pid| {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", daemon.as_raw_nonzero())).unwrap_or_default();
         stat.contains("(baton) Z")
@@ -63,7 +63,7 @@ fn an_agent_closes_its_own_session_without_naming_it() {
     assert_eq!((&closed["status"], &closed["session_id"]), (&json!("success"), &json!(id(2))), "{closed}");
     agent.end();
 
-    // And by its project's directory, when only one is open there.
+    // The project's directory identifies the session if only one is open there.
     let mut world = World::new();
     world.transcript("-work-two", &id(3)).prompt("the only sloth").reply("yes");
     world.transcript("-work-one", &id(4)).prompt("of another project").reply("yes");
@@ -73,7 +73,7 @@ fn an_agent_closes_its_own_session_without_naming_it() {
     assert_eq!(closed["session_id"], *id(3), "{closed}");
     agent.end();
 
-    // With two it must say which.
+    // With two, the agent must name the session.
     world.transcript("-work-two", &id(5)).prompt("the other sloth").reply("yes");
     world.transcript("-work-two", &id(6)).prompt("and a third").reply("yes");
     let agent = Agent::start(&world);

@@ -1,4 +1,4 @@
-//! How an agent is greeted, before there is any daemon, and what it is told.
+//! The greeting of an agent before there is a daemon, and what it contains.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn the_tools_are_listed_with_what_they_take_and_change() {
     let world = World::new();
     let agent = Agent::start(&world);
     let tools = agent.tools();
-    // Name, read-only, destructive, arguments that are listed.
+    // Name, read-only, destructive, listed arguments.
     let expected: [(&str, bool, bool, &[&str]); 14] = [
         ("recall", true, false, &["budget_tokens", "limit", "project", "query"]),
         (
@@ -188,7 +188,7 @@ fn garbage_on_the_input_is_answered_and_disturbs_nothing() {
     }
     let pong = lines.ask(&json!({"jsonrpc": "2.0", "id": 9, "method": "ping"}));
     assert_eq!((&pong["id"], &pong["result"]), (&json!(9), &json!({})));
-    // Half an emoji, as an agent writes it that cuts a text: it gets its answer.
+    // Half an emoji, from an agent that cuts a text: it gets its answer.
     let call = r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"session_tracking_status","arguments":{"session_id":"cut \ud83d"}}}"#;
     lines.send(call);
     let answer = lines.line().expect("an answer");
@@ -244,7 +244,7 @@ fn whoever_goes_without_taking_its_answers_leaves_no_server_behind() {
     let world = World::new();
     let mut lines = Lines::start(&world);
     lines.greet("2025-06-18");
-    // More answers than a pipe and the server hold; the requests fit into the pipe.
+    // More answers than the pipe and the server can buffer; the requests fit into the pipe.
     for number in 1..=600 {
         lines.send(json!({"jsonrpc": "2.0", "id": number, "method": "tools/list"}).to_string());
     }

@@ -1,11 +1,11 @@
-//! Which tools are listed, and what that costs an agent.
+//! Which tools are listed, and how much of an agent's context that takes.
 
 use serde_json::{Value, json};
 
 use super::agent::Lines;
 use crate::world::{World, list, text};
 
-/// Of an agent's context, in bytes of the answer.
+/// Maximum size of the listing, in bytes of the answer.
 const MOST_BYTES: usize = 8 * 1024;
 
 fn listed(world: &World, arguments: &[&str]) -> Value {

@@ -1,4 +1,4 @@
-//! Something that stands where the daemon does and answers as it is told: what a real one does only by chance.
+//! A scripted stand-in for the daemon, for what a real one does only by chance.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 use super::agent::{Agent, Lines};
 use crate::world::{World, text, wait};
 
-/// What it does with a call.
+/// The reaction to a call.
 #[derive(Clone)]
 enum Act {
-    /// Tells progress (what, done, total), then does the next.
+    /// Reports progress (what, done, total), then does the next act.
     Tell(&'static str, u64, u64),
     /// Answers with this result of a tool.
     Answer(&'static str),
-    /// Says that it is stopping.
+    /// Answers that it is stopping.
     Stopping,
-    /// Hangs up without a word.
+    /// Closes the connection without an answer.
     HangUp,
-    /// Says nothing until the other side hangs up.
+    /// Sends nothing until the other side disconnects.
     Wait,
 }
 
@@ -38,7 +38,7 @@ struct Noted {
 
 impl StandIn {
     fn start(world: &World, protocol: u32, acts: &[Act]) -> Self {
-        // The id of a process that has ended, so that nobody waits for a living one.
+        // The id of a process that has ended, so that no client waits for a living one.
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
         let pid = ended.id();
@@ -71,7 +71,7 @@ impl StandIn {
                     std::fs::remove_file(socket).unwrap();
                     return say(answer(json!({})));
                 }
-                // That an agent is there is said on a connection of its own, whatever else it does.
+                // An agent announces its presence on a connection of its own; this is no scripted call.
                 "presence" => say(answer(json!({}))),
                 _ => {
                     self.0.lock().unwrap().calls.push(request["params"].clone());
@@ -152,7 +152,7 @@ fn a_call_that_meets_a_dying_daemon_is_asked_once_more_as_the_same_wish() {
     assert_eq!(ids[0], ids[1]);
     assert_ne!(ids[1], ids[2], "another call is another wish");
     assert!(ids[2] == ids[3] && ids[3] == ids[4]);
-    // Twice is not chance.
+    // One disconnect is retried, two are an error.
     daemon.then(Act::HangUp);
     daemon.then(Act::HangUp);
     let refused = agent.call("session_tracking_close", json!({})).refused();
@@ -175,7 +175,7 @@ fn progress_is_passed_on_and_only_grows() {
     assert_eq!(agent.call("get_episodes", json!({"wait": true})).ok()["message"], "done");
     let told = |done: f64, total: f64, what: &str| (done, Some(total), what.to_owned());
     let expected = [told(1.0, 4.0, "reading sessions"), told(4.0, 4.0, "reading sessions"), told(6.0, 6.0, "indexing")];
-    // Notifications are handled beside answers.
+    // Notifications are handled concurrently with answers.
     assert!(wait(|| agent.told().len() == 3), "{:?}", agent.told());
     let mut came = agent.told();
     came.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,15 +1,15 @@
-//! The tools one by one: what they answer, and what they say when there is nothing.
+//! The tools one by one: their answers, and their messages when there is nothing.
 
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use crate::world::{World, id, list, text};
 
-/// What turns it, and what stands in its place.
+/// Characters that change the direction of text, and the one that replaces them.
 const TURNS: [char; 2] = ['\u{202e}', '\u{2066}'];
 const MARKED: [char; 3] = ['\u{202e}', '\u{2066}', '\u{fffd}'];
 
-/// Two sessions of two projects that edit, fail and mend.
+/// Two sessions of two projects that edit files, fail and fix the failure.
 fn busy() -> World {
     let world = World::new();
     for (number, folder) in [(1, "-work-one"), (2, "-work-two")] {
@@ -89,7 +89,7 @@ fn nodes_facts_and_episodes_are_found_in_their_shapes() {
     assert!(text(&episode["name"]).starts_with("session_0000000"), "{episode}");
     assert!(text(&episode["source_description"]).starts_with("Session from "), "{episode}");
 
-    // One group, by the last part of its directory, as a string, as a list, and under the alias.
+    // One group, by the last part of its directory: as a string, as a list, and under the alias.
     for groups in
         [json!({"group_ids": "-work-two"}), json!({"group_ids": ["-work-two"]}), json!({"group_id": "-work-two"})]
     {
@@ -120,7 +120,7 @@ fn what_others_servers_take_is_taken() {
     let world = busy();
     let agent = Agent::start(&world);
     agent.call("get_episodes", json!({"wait": true})).ok();
-    // Without words all there is, as many as there may be.
+    // An empty query returns everything, up to the limit.
     let nodes = agent.call("search_nodes", json!({"query": "", "max_nodes": 500})).ok();
     assert!(!list(&nodes["nodes"]).is_empty() && list(&nodes["nodes"]).len() <= 100, "{nodes}");
     assert!(text(&nodes["message"]).ends_with("max_nodes counts as 100, the most, and these are all"), "{nodes}");

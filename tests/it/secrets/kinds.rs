@@ -1,12 +1,13 @@
-//! Credentials of every kind, made up while the test runs: a row of the table each, and one of each form that has no row.
+//! Credentials of every kind, generated while the test runs: one for each row of the table, and one of each form that
+//! has no row.
 
 /// A made-up credential.
 pub(super) struct Secret {
-    /// As it stands where it leaks.
+    /// The text around it and the secret, as it leaks.
     pub(super) text: String,
-    /// What must not be found.
+    /// The part that must not be found.
     pub(super) core: String,
-    /// Whether it is known by itself, wherever it stands: in a path, in the name of a branch.
+    /// True if it is recognised by itself, wherever it occurs: in a path, in the name of a branch.
     pub(super) anywhere: bool,
 }
 
@@ -16,7 +17,7 @@ const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz234567";
 const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Characters without an order, the same every time.
+/// Pseudo-random characters, the same in each run.
 fn drawn(seed: usize, alphabet: &[u8], chars: usize) -> String {
     let mut state = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut next = || {
@@ -57,7 +58,7 @@ fn of_row(seed: usize, row: &str) -> Secret {
     Secret { text: format!("{prefix}{core}"), core, anywhere: true }
 }
 
-/// `§` stands for what must not be found.
+/// `§` stands for the part that must not be found.
 fn forms() -> impl Iterator<Item = Secret> {
     let forms = [
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.§", 43),

@@ -1,4 +1,4 @@
-//! Long and old notes: into the notes of entities, and into the archive.
+//! Long and old notes are compacted into the notes of entities, and copied to the archive.
 
 use std::fs;
 
@@ -63,7 +63,7 @@ fn a_note_is_compacted_when_it_is_long_or_old() {
         assert!(known.contains("sled instead of sqlite"), "{case}: {known}");
         assert!(known.contains(&format!("- [[{name}]] - Archived session (compacted)")), "{case}: {known}");
         assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.json(&["vault", "verify"]));
-        // However often: nothing is there twice.
+        // Repeating it duplicates nothing.
         world.ok(&["vault", "sync"]);
         world.ok(&["vault", "compact"]);
         assert_eq!(entities(&world), known, "{case}");
@@ -104,7 +104,7 @@ fn a_compaction_that_fails_says_so_in_the_note_and_is_made_up_for() {
     worked(&world, "-work-one", 1, "wombat cache");
     world.close(&id(1));
     ready(&world, 1);
-    // Where the archive is to be there is a file.
+    // A file at the archive's path.
     let (path, _) = only_session(&own(&world));
     let archive = path.parent().unwrap().parent().unwrap().join("archive");
     fs::write(&archive, "in the way").unwrap();
@@ -140,7 +140,7 @@ fn a_daemon_that_is_killed_while_it_compacts_leaves_each_line_once() {
         }
         let before = files_below(&own(&world)).len();
         let closing = world.spawn(&["close", &id(number)]);
-        // At another moment each time, as soon as something of it is written.
+        // Kills at a later moment in each round, counted in files written.
         let seen = crate::world::wait(|| files_below(&own(&world)).len() > before + round as usize);
         assert!(seen, "{}", world.log());
         world.kill();

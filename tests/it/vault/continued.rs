@@ -1,4 +1,4 @@
-//! What a session continues, in the head of its note.
+//! The frontmatter of a note names the sessions that it continues.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::{notes, own, ready, with_notes, worked};
 use crate::transcript::now;
 use crate::world::{World, id};
 
-/// Leaves in the spool what hooks leave where each of some sessions was cleared, and the next one began in its place.
+/// Leaves hook signals in the spool: each session was cleared, and the next one began in its place.
 fn spool(world: &World, sessions: &[u32]) {
     let folder = world.home().join("spool");
     fs::create_dir_all(&folder).unwrap();
@@ -28,7 +28,7 @@ fn spool(world: &World, sessions: &[u32]) {
     }
 }
 
-/// The notes of sessions and their copies in the archive, with the numbers of the sessions that their heads name.
+/// The notes of sessions and their archived copies, with the numbers of the sessions in their frontmatter.
 fn heads(world: &World) -> Vec<(PathBuf, Vec<u32>)> {
     let is_one = |path: &String| path.contains("/sessions/");
     let named = |path: String| {
@@ -57,19 +57,19 @@ fn a_note_names_what_its_session_continues_until_that_is_forgotten() {
         all.sort();
         all
     };
-    // Each in its note, and in the copy of that.
+    // Each in its note and in the archived copy.
     let all = [vec![1], vec![1], vec![1, 2], vec![1, 2], vec![1, 2, 3], vec![1, 2, 3]];
     assert_eq!(named(&world), all, "{}", world.log());
     assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
 
-    // Whoever knows nothing of what was written finds each note by its own session.
+    // Without any record of what was written, each note is found by its own session.
     world.stop();
     fs::remove_dir_all(world.home().join("vault-register")).unwrap();
     let synced = world.json(&["vault", "sync"]);
     assert_eq!((&synced["status"], &synced["files"]), (&json!("success"), &json!(0)), "{synced}");
     assert_eq!(named(&world), all);
 
-    // A person has changed one list: it is theirs, and is said.
+    // A list that a person has changed is theirs, and is reported.
     let (changed, _) = heads(&world)
         .into_iter()
         .find(|(path, ids)| ids.len() == 2 && !path.to_string_lossy().contains("archive"))
@@ -82,7 +82,7 @@ fn a_note_names_what_its_session_continues_until_that_is_forgotten() {
     assert!(text.contains("  - mine\n") && text.contains(&id(1)) && text.contains("numbat index"), "{text}");
     fs::write(&changed, text.replacen("  - mine\n", "", 1)).unwrap();
     assert_eq!(named(&world), [vec![1, 2], vec![2], vec![2, 3], vec![2, 3]]);
-    // As Baton wrote it, it is Baton's again.
+    // Once it is as Baton wrote it, Baton maintains it again.
     world.stop();
     fs::remove_dir_all(world.home().join("vault-register")).unwrap();
     world.ok(&["vault", "sync"]);
@@ -103,7 +103,7 @@ fn a_list_that_somebody_has_changed_makes_no_note_anothers() {
     let of =
         |world: &World, ids: &[u32]| heads(world).into_iter().find(|(_, named)| named == ids).map(|(path, _)| path);
     let (one, two) = (of(&world, &[1]).unwrap(), of(&world, &[1, 2]).unwrap());
-    // The one note is away, and the other one has another name and another head.
+    // One note is gone, and the other has another name and a changed frontmatter.
     let text = fs::read_to_string(&two).unwrap().replacen("session_ids:\n", "session_ids: # mine\n", 1);
     let moved = own(&world).join("projects/Mine.md");
     fs::write(&moved, &text).unwrap();

@@ -1,4 +1,4 @@
-//! What people write survives everything.
+//! Edits by people survive everything.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn edits_by_a_person_survive_further_ends() {
     assert_eq!(told["state"], "ready", "{told}");
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
 
-    // It is counted again by the next daemon, and what is there is left as it is.
+    // The next daemon counts the conflict again, and leaves the text as it is.
     world.stop();
     until(&world, "the conflict", |told| told["conflicts"].as_u64() >= Some(1));
     world.ok(&["vault", "sync"]);
@@ -46,7 +46,7 @@ fn what_a_person_throws_out_of_notes_stays_out() {
     ready(&world, 1);
     let (path, note) = only_session(&own(&world));
     let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
-    // From the session's own note, and from all that lead to it but one.
+    // Removes lines from the session's own note, and from all but one of the notes that link to it.
     let throw = |path: &std::path::Path, is_out: &dyn Fn(&str) -> bool| {
         let before = fs::read_to_string(path).unwrap();
         let after: String = before.split_inclusive('\n').filter(|line| !is_out(line)).collect();
@@ -85,14 +85,14 @@ fn what_a_person_throws_out_of_notes_stays_out() {
     world.ok(&["vault", "sync"]);
     let text = is_out("asked");
     assert_eq!(world.json(&["vault", "verify"])["clean"], true, "{}", world.run(&["vault", "verify"]).out);
-    // A home that knows nothing of it, as that of another computer.
+    // A home without any record of it, like that of another computer.
     world.stop();
     fs::remove_dir_all(world.home().join("vault-register")).unwrap();
     world.ok(&["vault", "sync"]);
     assert_eq!(is_out("without the register"), text);
     assert_eq!(world.json(&["vault", "status"])["conflicts"], told["conflicts"], "no new ones");
 
-    // Nothing of it is remembered when it is forgotten: not by the notes that do not name it any more.
+    // Once the session is forgotten no note remembers it, not even those that do not name it any more.
     for path in &others {
         let text = fs::read_to_string(path).unwrap();
         fs::write(path, text + "\nMine.\n").unwrap();
@@ -119,14 +119,14 @@ fn a_note_that_somebody_removes_stays_away_until_there_is_something_new_to_say()
     let path =
         own(&world).join(all.iter().find(|path| path.contains("wombat") && path.contains("/sessions/")).unwrap());
     fs::remove_file(&path).unwrap();
-    // Another one has news, this one has not.
+    // The other session has new content, this one has not.
     goes_on(&world, &mut other, "And the bettong, too");
     let all = || notes(&own(&world)).iter().filter(|path| path.contains("/sessions/")).count();
     until(&world, "the other's news", |_| {
         files_below(&own(&world)).iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains("bettong")))
     });
     assert!(!path.exists() && all() == 1);
-    // Asked for, it is there again; and so is one of an entity that it leads to.
+    // On request it is written again; so is the note of an entity that it links to.
     let synced = world.json(&["vault", "sync"]);
     assert_eq!(synced["status"], "success", "{synced}");
     assert!(wait(|| path.exists()), "{synced}");
@@ -136,7 +136,7 @@ fn a_note_that_somebody_removes_stays_away_until_there_is_something_new_to_say()
     world.ok(&["vault", "sync"]);
     assert!(wait(|| entity.exists()));
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
-    // With news of its own it is written anew.
+    // With new content of its own it is written again.
     fs::remove_file(&path).unwrap();
     goes_on(&world, &mut transcript, "And the bilby, too");
     assert!(wait(|| fs::read_to_string(&path).is_ok_and(|text| text.contains("bilby"))), "{}", world.log());
@@ -154,7 +154,7 @@ fn what_is_no_note_is_left_alone_and_said() {
     let told = until(&world, "what is left alone", |told| told["state"] == "incomplete");
     assert_eq!(told["left_alone"][0]["error"], "it is no UTF-8 text", "its name is said once: {told}");
     assert_eq!(fs::read(&path).unwrap(), b"\xff\xfe no text");
-    // Mended by hand, it is taken up when it is asked for.
+    // Corrected by hand, it is accepted on request.
     fs::write(&path, "mine\n").unwrap();
     world.ok(&["vault", "sync"]);
     let text = fs::read_to_string(&path).unwrap();
@@ -180,7 +180,7 @@ fn a_head_that_nobody_can_read_is_said_and_what_is_below_is_written() {
     assert_eq!(told["left_alone"][0]["note"], "claude/preferences.md", "{told}");
     assert!(told["left_alone"][0]["error"].as_str().unwrap().contains("line 2"), "{told}");
     assert!(world.problems().contains("1 note is left alone"), "{}", world.problems());
-    // The next daemon sees it without being asked, and it is said no more when it is mended.
+    // The next daemon notices it without a request, and the report ends when the note is corrected.
     world.stop();
     until(&world, "the broken head", |told| told["state"] == "incomplete");
     fs::write(&preferences, &text).unwrap();
@@ -210,7 +210,7 @@ fn two_homes_write_one_vault_and_neither_takes_the_others_lines() {
             .any(|text| text.contains("wombat-cache") && text.contains("numbat-index"))
     };
     assert!(has_both(), "{:?}", notes(&root));
-    // Each home writes again what it knows, and the other's stays.
+    // Each home writes its own sessions again, and the other's stay.
     for world in [&one, &other] {
         world.stop();
         fs::remove_dir_all(world.home().join("vault-register")).unwrap();
@@ -234,7 +234,7 @@ fn two_homes_with_projects_of_one_name_keep_them_apart() {
     for world in [&one, &other] {
         super::configure(world, &json!({"path": vault}));
     }
-    // The first home has looked at the vault before the other one makes a folder in it.
+    // The first home scans the vault before the other one creates a folder in it.
     of(&one, 1, "/srv/one", "wombat cache");
     ready(&one, 1);
     of(&other, 2, "/home/them/api", "numbat index");
@@ -245,7 +245,7 @@ fn two_homes_with_projects_of_one_name_keep_them_apart() {
     let page = |folder: &str| fs::read_to_string(root.join(format!("projects/{folder}/{folder}.md"))).unwrap();
     assert!(page("api").contains("/home/them/api"), "{}", page("api"));
     assert!(page("api-2").contains("/srv/other/api"), "{}", page("api-2"));
-    // Entities too: the name of a file that is not known is looked for again.
+    // The same for entities: the name of an unknown file is looked up again.
     let entities = |folder: &str| {
         let path = format!("projects/{folder}/entities/");
         let all = notes(&root).into_iter().filter(move |note| note.starts_with(&path));
@@ -283,7 +283,7 @@ fn an_entity_of_another_home_whose_file_is_called_alike_keeps_its_note() {
     ready(&one, 1);
     of(&other, 2, "src/cache.rs", "Mend the cache of the other home");
     ready(&other, 1);
-    // Of another file, whose note would be called the same.
+    // Of another file, whose note would have the same name.
     of(&one, 3, "src-cache.rs", "Mend the cache of this home");
     ready(&one, 2);
     let text = |name: &str| {
@@ -308,7 +308,7 @@ fn what_leads_to_a_note_that_is_renamed_follows_it() {
     let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
     let moved = own(&world).join("projects/Zeile 59 öäü.md");
     fs::rename(&path, &moved).unwrap();
-    // As Obsidian does it, in one of the notes that lead there.
+    // Changes a link as Obsidian does, in one of the notes that have it.
     let leads = |name: &str| -> Vec<std::path::PathBuf> {
         let link = format!("[[{name}]]");
         files_below(&own(&world))
@@ -347,7 +347,7 @@ fn the_note_of_an_entity_that_is_renamed_goes_on_and_what_leads_to_it_follows() 
     let stem = |path: &str| path.rsplit('/').next().unwrap().strip_suffix(".md").unwrap().to_owned();
     let rename = |from: &str, to: &str| fs::rename(root.join(from), root.join(to)).unwrap();
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    // As a program does it that changes links when a note is renamed.
+    // Changes the links like a program that follows renames.
     let relink = |from: &str, to: &str| {
         let mut changed = 0;
         for note in notes(&root) {
@@ -364,7 +364,7 @@ fn the_note_of_an_entity_that_is_renamed_goes_on_and_what_leads_to_it_follows() 
         assert_eq!(verified.code, 0, "{what}: {}", verified.out);
     };
 
-    // The next session finds it, within the life of the daemon, and makes no other one.
+    // The next session finds it during the same daemon's life, and creates no other one.
     let mut path = format!("{}/Cache.md", first.rsplit_once('/').unwrap().0);
     rename(&first, &path);
     worked(&world, "-work-one", 2, "wombat cache");
@@ -376,7 +376,7 @@ fn the_note_of_an_entity_that_is_renamed_goes_on_and_what_leads_to_it_follows() 
     let sessions: Vec<String> = notes(&root).into_iter().filter(|note| note.contains("/sessions/")).collect();
     assert_eq!(sessions.iter().filter(|note| changes.contains(&stem(note))).count(), 2, "{changes}");
 
-    // Elsewhere, twice, with links as Obsidian writes them: by their whole paths, or as short as can be.
+    // Moved elsewhere, twice, with links as Obsidian writes them: by their whole paths, or as short as possible.
     for (to, link) in [("projects/Mein Cache.md", "claude/projects/Mein Cache"), ("Last.md", "Last")] {
         rename(&path, to);
         relink(&path, link);
@@ -387,14 +387,14 @@ fn the_note_of_an_entity_that_is_renamed_goes_on_and_what_leads_to_it_follows() 
         assert_eq!((find(&stem(&first)).len(), find("Cache").len()), (0, 0), "{:?}", notes(&root));
     }
 
-    // Where nothing ends, asking is enough.
+    // Without a session end, a request is enough.
     let last = first.replace(&stem(&first), "Asked");
     rename(&path, &last);
     assert_eq!(world.run(&["vault", "verify"]).code, 1);
     world.ok(&["vault", "sync"]);
     is_sound("asked");
     assert!(!root.join(&path).exists() && text(&last).contains("- "), "{:?}", notes(&root));
-    // It goes with the sessions that it tells of.
+    // The note goes with the sessions that it is about.
     world.ok(&["forget", &id(1), &id(2), "--yes"]);
     assert!(wait(|| !root.join(&last).exists()), "{:?}", notes(&root));
     for note in notes(&root) {
@@ -437,7 +437,7 @@ fn what_could_not_follow_a_renamed_note_does_once_it_may_be_written_and_somebody
     world.close(&id(1));
     ready(&world, 1);
     let (path, _) = only_session(&own(&world));
-    // The page of the project leads to it.
+    // The page of the project links to it.
     let folder = path.parent().unwrap().parent().unwrap();
     let mode = |bits| fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
     let of_entity = |path: &String| path.contains("/entities/") && path.contains("wombat");

@@ -1,4 +1,4 @@
-//! A forgotten session leaves every note.
+//! A forgotten session is removed from every note.
 
 use std::fs;
 use std::path::Path;
@@ -15,14 +15,14 @@ fn what_is_forgotten_is_in_no_note_and_what_others_support_stays() {
     assert!(with_word(world.home(), "quokka").iter().any(|path| path.contains("/archive/")));
     let done = world.json(&["forget", &id(1), "--yes"]);
     assert_eq!(done["status"], "success", "{done}");
-    // At once, and whatever the daemon has still to do.
+    // At once, before the daemon has done anything else.
     world.kill();
     assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
     assert!(with_word(&own(&world), "platypus").len() >= 4);
     until(&world, "the rest", |told| told["notes"] == 1 && told["to_remove"] == 0);
     let verified = world.json(&["vault", "verify"]);
     assert_eq!(verified["clean"], true, "{verified}");
-    // Undone, it is written anew.
+    // After the undo it is written again.
     world.ok(&["forget", &id(1), "--undo", "--yes"]);
     world.close(&id(1));
     ready(&world, 2);
@@ -62,7 +62,7 @@ fn a_note_s_first_name_goes_also_where_it_was_renamed_or_removed_and_no_register
         let left = with_word(&world.home().join("vault"), "quokka");
         assert_eq!(left, [""; 0], "removed: {is_removed}, brought in: {is_brought_in}");
         assert_eq!(with_word(&world.home().join("vault-register"), "quokka"), [""; 0]);
-        // The other one of that day has all that it had.
+        // The other session of that day still has everything.
         until(&world, "the rest", |told| told["notes"] == 1 && told["to_remove"] == 0 && told["behind"] == 0);
         assert!(with_word(&own(&world), "platypus").len() >= 4);
         assert_eq!(world.json(&["vault", "verify"])["clean"], true);
@@ -93,7 +93,7 @@ fn a_name_goes_also_where_only_a_person_s_words_are_left_under_it() {
     let world = with_notes(&json!({}));
     with_one(&world);
     let (path, _) = only_session(&own(&world));
-    // As whoever is killed between changing the note and its name leaves it.
+    // The state left by a kill between the changes of the note and of its name.
     fs::write(&path, "My own conclusion.\n").unwrap();
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
     assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
@@ -113,7 +113,7 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     assert_eq!(done.code, 1, "{}{}", done.out, done.err);
     assert!(text(&done.json()["message"]).contains("notes there still tell of it"), "{}", done.out);
     fs::rename(&away, &vault).unwrap();
-    // Also where notes are off by then.
+    // Also if notes are disabled by then.
     fs::write(world.home().join("config.json"), "{}").unwrap();
     world.ok(&["status"]);
     assert!(crate::world::wait(|| with_word(&vault, "quokka").is_empty()), "{:?}", with_word(&vault, "quokka"));
@@ -141,7 +141,7 @@ fn copies_are_named(named: bool) {
     for path in notes(&root).iter().filter(|path| path.contains("/sessions/")) {
         fs::copy(root.join(path), copies.join(if path.contains("quokka") { "copy.md" } else { "other.md" })).unwrap();
     }
-    // What a person deletes in Obsidian lies there.
+    // Obsidian's folder for deleted notes.
     fs::create_dir_all(vault.join(".trash")).unwrap();
     fs::copy(copies.join("copy.md"), vault.join(".trash/deleted.md")).unwrap();
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
@@ -152,7 +152,7 @@ fn copies_are_named(named: bool) {
     assert!(copies.join("copy.md").exists(), "it is a person's");
 }
 
-/// Whatever of a project's notes tells of it.
+/// The notes below a folder that contain a word, with their text.
 fn telling(folder: &Path, word: &str) -> Vec<(String, String)> {
     let read = |path: String| (fs::read_to_string(folder.join(&path)).unwrap(), path);
     notes(folder)
@@ -194,7 +194,7 @@ fn two_homes_that_share_a_vault_give_no_name_twice_and_forget_their_own() {
     let (one, other) = (World::new(), World::new());
     let vault = one.path("notes");
     fs::create_dir_all(&vault).unwrap();
-    // Both have looked at the names before the first of these is written.
+    // Both homes have scanned the names before the first of these is written.
     for (world, project, number) in [(&one, "-work-one", 7), (&other, "-work-two", 8)] {
         super::configure(world, &json!({"path": vault}));
         worked(world, project, number, "wallaby");
@@ -251,7 +251,7 @@ fn what_may_not_be_looked_into_is_not_said_to_be_gone() {
     let done = world.run(&["forget", &id(1), "--yes", "--json"]);
     assert_eq!(done.code, 1, "{}{}", done.out, done.err);
     mode(0o755);
-    // It is made up for by itself.
+    // It is done later without a request.
     assert!(
         crate::world::wait(|| with_word(&own(&world), "quokka").is_empty()),
         "{:?}",
@@ -274,7 +274,7 @@ fn a_note_without_a_head_is_known_by_what_baton_wrote_in_it() {
             .map(|line| format!("{line}\n"))
             .collect::<String>()
     };
-    // A person has made two notes of their own of them: one by a copy, one by another name.
+    // A person has made two notes of their own from them, one by a copy and one by another name.
     for word in ["quokka", "platypus"] {
         let text = fs::read_to_string(path(word)).unwrap();
         fs::write(own(&world).join(format!("projects/A copy of {}.md", word.len())), headless(&text)).unwrap();
@@ -309,7 +309,7 @@ fn two_who_forget_at_once_are_each_told_what_came_of_it() {
     for done in both(1, 2) {
         assert_eq!((done.code, text(&done.json()["status"]).as_str()), (0, "success"), "{}{}", done.out, done.err);
     }
-    // Whoever hears that it is done is told the truth, whatever the other one does.
+    // Each success is true, whatever the other command does.
     for word in ["quokka", "platypus"] {
         assert_eq!((with_word(&vault, word), with_word(world.home(), word)), (Vec::new(), Vec::new()), "{word}");
     }
@@ -362,7 +362,7 @@ fn a_note_that_is_a_link_goes_with_what_it_leads_to() {
         fs::create_dir_all(kept.parent().unwrap()).unwrap();
         fs::rename(&link, &kept).unwrap();
         symlink(&kept, &link).unwrap();
-        // What leads to another note of the folder is no note of its own.
+        // A link to another note of the folder is not a note of its own.
         symlink(link.file_name().unwrap(), &beside).unwrap();
         if is_written_in {
             let text = fs::read_to_string(&kept).unwrap();
@@ -399,7 +399,7 @@ fn what_a_person_always_wants_goes_from_where_a_note_of_the_same_name_has_lines_
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
     assert!(!forgotten.out.contains("preferences.md"), "{}", forgotten.out);
     assert_eq!(with_word(&own(&world), "quokka"), [""; 0]);
-    // It has been told once, when it was compacted.
+    // The other preference was last written when its session was compacted, and is written again.
     let is_back = || fs::read_to_string(own(&world).join("preferences.md")).is_ok_and(|it| it.contains("platypus"));
     assert!(crate::world::wait(is_back), "{:?}", telling(&own(&world), "platypus"));
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
@@ -460,7 +460,7 @@ fn what_waits_of_others_does_not_name_it_either() {
     assert!(!with_word(&pending, "quokka").is_empty(), "both have changed that file");
     let done = world.run(&["forget", &id(1), "--yes", "--json"]);
     assert_eq!((done.code, with_word(&pending, "quokka")), (1, Vec::new()), "{}{}", done.out, done.err);
-    // What is made anew does not name it, as long as it is owed.
+    // A note that is made again while the removal is owed does not name it either.
     world.stop();
     waits("the second one, once more");
     assert_eq!(with_word(&pending, "quokka"), [""; 0]);

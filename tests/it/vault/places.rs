@@ -1,4 +1,4 @@
-//! Sessions forgotten wherever notes of them are: in vaults that were moved, copied, unplugged, emptied or mistyped.
+//! Sessions forgotten wherever their notes are: in vaults that were moved, copied, unplugged, emptied or mistyped.
 
 use std::fs;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn a_copy_is_forgotten_in_and_its_original_too_once_it_is_back() {
     let (original, copy, unplugged) = (world.path("original"), world.path("copy"), world.path("unplugged"));
     in_vault(&world, &original);
     with_two(&world);
-    // Its own note has gone since: what led to it is known by the name alone.
+    // Its own note is gone: the links to it can be recognised by the name alone.
     let (bare, name) = {
         let all = notes(&original);
         let path = all.iter().find(|path| path.contains("/sessions/") && path.contains("quokka")).unwrap().clone();
@@ -88,7 +88,7 @@ fn a_copy_is_forgotten_in_and_its_original_too_once_it_is_back() {
     super::configure(&world, &json!({"path": copy}));
     ready(&world, 2);
     for number in [1, 2] {
-        // The second one after another daemon has begun, with nothing to remember but what lies on the disk.
+        // The second one with a new daemon, which knows only what is on the disk.
         let done = world.json(&["forget", &id(number), "--yes"]);
         assert_eq!(done["status"], "success", "{done}");
         let told = world.json(&["vault", "status"]);
@@ -120,7 +120,7 @@ fn what_is_forgotten_twice_is_forgotten_in_whatever_can_be_reached() {
     super::configure(&world, &json!({"path": copy}));
     ready(&world, 2);
     world.ok(&["forget", &id(1), "--yes"]);
-    // It is back when the next one is forgotten: nothing is done before both are gone from there.
+    // The vault is back when the next one is forgotten: the command succeeds only when both are gone from there.
     fs::rename(&unplugged, &original).unwrap();
     let done = world.json(&["forget", &id(2), "--yes"]);
     world.kill();
@@ -139,7 +139,7 @@ fn a_folder_that_is_gone_for_good_and_is_known_by_nothing_can_be_given_up() {
     in_vault(&world, &before);
     with_two(&world);
     world.stop();
-    // As folders were before they were known by an id.
+    // As folders were before they had an id.
     fs::remove_file(before.join("claude/.baton.id")).unwrap();
     let [register] = &files_below(&world.home().join("vault-register"))[..] else { panic!("one register") };
     let written = fs::read_to_string(register).unwrap();
@@ -148,7 +148,7 @@ fn a_folder_that_is_gone_for_good_and_is_known_by_nothing_can_be_given_up() {
     assert!(head["vault"].as_object_mut().unwrap().remove("id").is_some(), "{head}");
     fs::write(register, format!("{head}\n{rest}")).unwrap();
     fs::create_dir_all(after.join("claude")).unwrap();
-    // Whoever moves what he sees leaves what is hidden.
+    // A move with `*` leaves hidden files behind.
     let mut moving = std::process::Command::new("sh");
     assert!(
         moving.args(["-c", "mv \"$0\"/claude/* \"$1\"/claude/"]).arg(&before).arg(&after).status().unwrap().success()
@@ -211,10 +211,10 @@ fn notes_that_were_moved_before_anybody_said_where_to_are_forgotten_there_once_i
         assert_eq!(with_word(world.home(), "quokka"), [""; 0]);
         assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
         if begins_anew {
-            // In the vault from where they were moved there are other ones then.
+            // The sync writes new notes into the vault from which they were moved.
             world.ok(&["vault", "sync"]);
             assert!(!with_word(&before, "platypus").is_empty());
-            // Whoever asks again there has not found it.
+            // Repeating the request there does not find the moved notes.
             world.ok(&["forget", &id(1), "--yes"]);
             assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
         }
@@ -223,7 +223,7 @@ fn notes_that_were_moved_before_anybody_said_where_to_are_forgotten_there_once_i
         assert!(crate::world::wait(|| with_word(&after, "quokka").is_empty()), "{:?}", with_word(&after, "quokka"));
         assert!(!with_word(&after, "platypus").is_empty());
         until(&world, "the end of it", |told| told["to_remove"] == 0);
-        // And where they were, should that have been a copy.
+        // And at the old path, in case that was a copy.
         super::configure(&world, &json!({"path": after}));
         ready(&world, 1);
         let known = files_below(&world.home().join("vault-register"));
@@ -243,7 +243,7 @@ fn notes_that_come_back_to_where_they_were_are_forgotten_then() {
     let done = world.json(&["forget", &id(1), "--yes"]);
     assert_eq!(done["status"], "success", "{done}");
     assert_eq!(world.json(&["vault", "status"])["to_remove"], 0);
-    // Also for another daemon.
+    // The same with another daemon.
     world.stop();
     world.ok(&["status"]);
     fs::rename(&away, vault.join("claude")).unwrap();

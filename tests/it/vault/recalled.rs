@@ -1,4 +1,4 @@
-//! What is asked for in other projects than its own.
+//! Entities that are asked for in other projects than their own.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{notes, own, ready, until, with_notes, worked};
 use crate::sockets::Raw;
 use crate::world::{World, id, list};
 
-/// Has a session work in some projects; it knows nothing that is asked for.
+/// Adds one session in each project; they know nothing of what is asked for.
 fn with_projects(world: &World, projects: &[&str]) {
     for (number, project) in (90..).zip(projects) {
         world.transcript(project, &id(number)).prompt("Something else").reply("done");
@@ -16,14 +16,14 @@ fn with_projects(world: &World, projects: &[&str]) {
     }
 }
 
-/// The nodes of a kind that somebody finds who works in a directory.
+/// The nodes of a kind that a search from a directory finds.
 fn found(raw: &mut Raw, query: &str, directory: &str, label: &str) -> Value {
     let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "nodes",
         "params": {"query": query, "limit": 5, "caller": {"directory": directory}, "labels": [label]}});
     raw.call(&asked)["result"]["nodes"].clone()
 }
 
-/// Has an entity recalled in three projects that know nothing of it: it is shared then.
+/// Has an entity recalled in three projects that know nothing of it, which makes it shared.
 fn recalled_in_three(world: &World, query: &str, label: &str) {
     let mut raw = Raw::greeted(world);
     let projects = ["alpha", "beta", "gamma"];
@@ -35,7 +35,7 @@ fn recalled_in_three(world: &World, query: &str, label: &str) {
     until(world, "the promotion", |told| told["promoted"] == 1);
 }
 
-/// How often an entity was recorded as recalled elsewhere.
+/// Number of recorded recalls of entities in other projects.
 fn recorded(world: &World) -> usize {
     world.ok(&["log", "tail", "-n", "1000", "--json"]).out.matches("entity_recalled").count()
 }
@@ -53,7 +53,7 @@ fn an_entity_that_three_other_projects_recall_is_shared() {
         assert!(!list(&found).is_empty(), "{found}");
     };
     let shared = || notes(&own(&world)).into_iter().filter(|path| path.starts_with("shared/")).collect::<Vec<_>>();
-    // Folders of a project are of it, and a directory in which nobody has worked is no project.
+    // Folders of a project belong to it, and a directory without sessions is not a project.
     for project in ["alpha", "beta", "alpha", "beta/src", "beta/docs/api", "nowhere", "else/where", "-work-one/src"] {
         ask(project);
     }
@@ -73,7 +73,7 @@ fn an_entity_that_three_other_projects_recall_is_shared() {
         "{all:?}"
     );
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
-    // It is so for the next daemon too.
+    // The same with the next daemon.
     world.stop();
     until(&world, "the promotion", |told| told["promoted"] == 1);
     assert_eq!(recorded(&world), 3);
@@ -103,7 +103,7 @@ fn an_entity_of_a_group_is_recalled_at_home_and_shared_like_any_other() {
         });
         assert!(came, "{nodes}");
     };
-    // Where it comes from, and in another project of the group, which has nothing of it.
+    // In its own project, and in another project of the group that does not know it.
     ask("/srv/-work-one");
     ask("/srv/-work-two");
     assert!(crate::world::wait(|| recorded(&world) == 1), "{}", recorded(&world));
@@ -133,7 +133,7 @@ fn what_is_shared_is_shared_in_another_vault_too_and_with_each_project_that_has_
     world.close(&id(1));
     ready(&world, 1);
     recalled_in_three(&world, "wombat_cache", "File");
-    // The same daemon, and a vault that has nothing yet.
+    // The same daemon with an empty vault.
     let other = world.path("notes");
     fs::create_dir_all(&other).unwrap();
     super::configure(&world, &json!({"path": other}));
@@ -163,7 +163,7 @@ fn what_is_shared_goes_on_to_be_shared_however_many_recalls_would_be_needed_now(
     let path = notes(&own(&world)).into_iter().find(|path| path.starts_with("shared/")).unwrap();
     let shared = || fs::read_to_string(own(&world).join(&path)).unwrap();
     assert!(shared().contains("work-one") && !shared().contains("work-two"), "{}", shared());
-    // As if what was recalled had given way to newer recalls.
+    // As if newer recalls had displaced these.
     super::configure(&world, &json!({"promote_recalls": 50}));
     added("-work-two", 2);
     ready(&world, 2);

@@ -1,4 +1,4 @@
-//! A vault that is not there, or takes nothing: finished notes wait, and are delivered when it is back.
+//! A vault that is missing or not writable: finished notes wait, and are delivered when it is back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +18,12 @@ fn with_vault() -> (World, PathBuf) {
     (world, vault)
 }
 
-/// Waits until so many ends were tried, and none of them could be written.
+/// Waits until `count` ends were tried and none of them could be written.
 fn waits(world: &World, count: u64) -> Value {
     until(world, "what waits", |told| told["state"] == "waiting" && told["pending"] == count)
 }
 
-/// What waits, by name.
+/// Files of waiting notes.
 fn waiting(world: &World) -> Vec<String> {
     let files = files_below(&world.home().join("vault-pending"));
     files.iter().map(|path| path.display().to_string()).collect()
@@ -39,7 +39,7 @@ fn a_vault_that_is_missing_gets_everything_when_it_is_back() {
     fs::rename(&vault, &away).unwrap();
     goes_on(&world, &mut transcript, "And the numbat index, too");
     worked(&world, "-work-one", 2, "bilby burrow");
-    // A close does not wait for it, nor fail.
+    // A close neither waits for it nor fails.
     world.close(&id(1));
     world.close(&id(2));
     let told = waits(&world, 2);
@@ -49,7 +49,7 @@ fn a_vault_that_is_missing_gets_everything_when_it_is_back() {
     let kept = waiting(&world);
     assert!(kept.iter().any(|path| path.contains("bilby")), "{kept:?}");
     assert!(!vault.exists(), "it is not made");
-    // Somebody edits meanwhile, and the daemon is another one.
+    // Meanwhile a person edits a note, and the daemon is replaced.
     world.kill();
     let note = files_below(&away).into_iter().find(|path| path.display().to_string().contains("sessions/")).unwrap();
     let edited = fs::read_to_string(&note).unwrap() + "\nMy own words.\n";
@@ -91,14 +91,14 @@ fn a_place_where_nothing_is_mounted_is_not_written_to() {
     let away = world.path("away");
     fs::rename(&vault, &away).unwrap();
     fs::create_dir(&vault).unwrap();
-    // More than are brought in one by one.
+    // More than are written individually.
     for number in 2..14 {
         let mut transcript = world.transcript("-work-one", &id(number)).minutes_ago(90);
         super::tell(&mut transcript, "-work-one", &format!("bilby burrow {number}"));
     }
     world.ok(&["sync"]);
     waits(&world, 12);
-    // Tried again by the next daemon, and the next, it is as empty as it was.
+    // The next daemons try again, and the folder stays empty.
     for _ in 0..2 {
         world.stop();
         waits(&world, 12);
@@ -118,7 +118,7 @@ fn a_vault_that_is_not_there_or_no_folder_is_called_so() {
     for (path, what) in [(&missing, "is not there"), (&file, "is no folder")] {
         configure(&world, &json!({"path": path}));
         world.close(&id(1));
-        // The status looks by itself, maybe before anything was to be written.
+        // The status may check the vault before anything was to be written.
         let told =
             until(&world, "what waits", |told| told["pending"] == 1 && text(&told["problem"]["what"]).contains(what));
         assert!(!text(&told["problem"]["what"]).contains("claude"), "{told}");
@@ -146,7 +146,7 @@ fn one_folder_that_takes_nothing_is_made_up_for() {
     ready(&world, 1);
 }
 
-/// A place that never answers: whoever opens it to write waits for a reader.
+/// A vault that never answers: opening the file for writing waits for a reader.
 #[test]
 fn a_disk_that_hangs_holds_nobody_up() {
     let world = World::new();
@@ -163,14 +163,14 @@ fn a_disk_that_hangs_holds_nobody_up() {
     assert!(Command::new("mkfifo").arg(&lock).status().unwrap().success());
     worked(&world, "-work-one", 2, "bilby burrow");
     world.close(&id(2));
-    // What nobody waits for goes on: a session that was abandoned is over, and indexed.
+    // Background work continues: an abandoned session is closed and indexed.
     let mut abandoned = world.transcript("-work-one", &id(3)).minutes_ago(90);
     abandoned.prompt("the question about the numbat").reply("an answer");
     world.wait_for(&id(3), "the background", |row| row["state"] == "indexed");
     assert!(!notes(&vault).iter().any(|path| path.contains("bilby")), "it hangs still");
     let told = until(&world, "what is not written", |told| told["state"] == "writing");
     assert_eq!(told["notes"], 1, "{told}");
-    // So does a daemon that is told to stop.
+    // A daemon also stops when told to.
     world.stop();
     let reader = std::thread::spawn(move || fs::File::open(lock));
     world.ok(&["status"]);
@@ -216,7 +216,7 @@ fn a_vault_that_may_not_be_written_is_said() {
     ready(&world, 1);
 }
 
-/// Runs the tests of [`mounted`] where mounting is allowed and harms nobody.
+/// Runs the tests of [`mounted`] if mounting is allowed.
 #[test]
 fn on_a_small_file_system_of_its_own() {
     if !run_where_mounting_is_allowed("vault::refused::mounted::", 4) {
@@ -224,7 +224,7 @@ fn on_a_small_file_system_of_its_own() {
     }
 }
 
-/// On file systems of their own; each test ends with its mount namespace.
+/// Tests on file systems of their own; the mounts go with the mount namespace of each test.
 mod mounted {
     use super::*;
 
@@ -233,7 +233,7 @@ mod mounted {
         assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     }
 
-    /// A vault of a megabyte, in which one session has its notes.
+    /// A vault of a megabyte with the notes of one session.
     fn with_one_note() -> (World, PathBuf) {
         let (world, vault) = with_vault();
         mount(&["-t", "tmpfs", "-o", "size=1m,mode=700", "none"], &vault);
@@ -243,7 +243,7 @@ mod mounted {
         (world, vault)
     }
 
-    /// Takes all room that is left in a vault.
+    /// Takes all remaining space of a vault.
     fn filled(vault: &Path) -> (PathBuf, fs::File) {
         use std::io::Write as _;
         let filler = vault.join("filler");
@@ -302,14 +302,14 @@ mod mounted {
             let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains("quokka"));
             files_below(&vault.join("claude")).into_iter().filter(has).collect::<Vec<_>>()
         };
-        // So much room that the first of its notes find some, and its own does not.
+        // Enough room for the first of its notes, and not for the session's own.
         while telling().is_empty() {
             let length = file.metadata().unwrap().len();
             file.set_len(length.checked_sub(4096).expect("a note finds room")).unwrap();
             assert_ne!(world.run(&["vault", "sync"]).code, 0);
         }
         assert!(telling().iter().all(|path| path.components().any(|part| part.as_os_str() == "entities")));
-        // Nothing more is written, and what stands there is known.
+        // Nothing more is written, and what is there is known.
         fs::write(world.home().join("config.json"), json!({"vault": {"path": vault}}).to_string()).unwrap();
         world.stop();
         drop(file);
@@ -334,14 +334,14 @@ mod mounted {
         worked(&world, "-work-two", 3, "bilby burrow");
         world.close(&id(3));
         waits(&world, 2);
-        // Room for one of them, and for all that the other leads to.
+        // Room for the small one, and for all notes that the large one links to.
         let length = file.metadata().unwrap().len();
         file.set_len(length - 64 * 1024).unwrap();
         let told = until(&world, "the small one", |told| {
             told["notes"] == 2 && told["pending"] == 1 && told["state"] == "waiting"
         });
         for _ in 0..3 {
-            // Whatever was tried last.
+            // Whichever was tried last.
             let told = world.json(&["vault", "status"]);
             assert!(problem(&told).contains("free space on the disk of the vault"), "{told}");
             assert_ne!(world.run(&["vault", "sync"]).code, 0);
@@ -349,7 +349,7 @@ mod mounted {
         assert_eq!(told["state"], "waiting", "{told}");
         drop(file);
         fs::remove_file(&filler).unwrap();
-        // By itself.
+        // Without a request.
         ready(&world, 3);
         assert!(waiting(&world).is_empty());
         let all = notes(&vault);

@@ -1,4 +1,4 @@
-//! Once a day every note is looked at, by a clock that the test holds.
+//! The daily round over all notes, with the test's clock.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::world::{World, files_below, id};
 
 const DAY_S: i64 = 24 * 3600;
 
-/// A world with so many notes, each of a session that is over.
+/// A world with `count` notes, each of a session that is over.
 fn with_notes(count: u32) -> Held {
     let held = Held::new();
     configure(&held.world, &json!({}));
@@ -28,13 +28,13 @@ fn with_notes(count: u32) -> Held {
     held
 }
 
-/// The time of the round of a day, and whether it was.
+/// True once the round of that day is done.
 fn swept(day: i64) -> impl Fn(&serde_json::Value) -> bool {
     let at = after(day * DAY_S).to_string();
     move |told| told["swept_at"].as_str() >= Some(at.as_str())
 }
 
-/// As if the last round over all notes had been long ago, for a daemon that does not run.
+/// For a stopped daemon: removes the record of the last round, so that one is due.
 fn overdue(world: &World) {
     for register in files_below(&world.home().join("vault-register")) {
         let text = fs::read_to_string(&register).unwrap();
@@ -65,7 +65,7 @@ fn many_notes_that_were_removed_cost_one_look() {
     let log = world.log();
     let rounds: Vec<&str> = log.lines().filter(|line| line.contains("notes looked at notes=5")).collect();
     assert_eq!(rounds.len(), 2, "{log}");
-    // One at the start of a daemon, one for the round.
+    // One at the start of the daemon, one for the round.
     assert!(rounds.iter().all(|line| line.contains(" looks=2 ")), "{rounds:?}");
 }
 
@@ -83,7 +83,7 @@ fn a_vault_that_is_away_when_a_round_is_due_is_said_once() {
     fs::rename(&vault, &away).unwrap();
     let said = |what: &str| world.log().matches(what).count();
     let before = (said("notes cannot be written"), said("notes are written again"));
-    // Nothing is owed but the round. One that began at once again would say so hundreds of times meanwhile.
+    // Only the round is owed. If it were repeated at once, the log would say so hundreds of times by now.
     for _ in 0..50 {
         until(&world, "what waits", |told| told["state"] == "waiting" && told["behind"] == 0);
     }
@@ -106,7 +106,7 @@ fn a_copy_that_is_called_like_its_note_gets_a_name_of_its_own() {
     world.ok(&["vault", "compact", &id(1)]);
     let copies = || -> Vec<String> { notes(&root).into_iter().filter(|path| path.contains("/archive/")).collect() };
     let [copy] = copies().try_into().unwrap();
-    // As it was named once.
+    // The name of copies in an earlier version.
     let before = copy.replace(" (archived)", "");
     assert_ne!(before, copy);
     fs::rename(root.join(&copy), root.join(&before)).unwrap();
@@ -148,7 +148,7 @@ fn a_note_that_grows_old_is_compacted_by_the_daily_round_and_what_failed_is_trie
     assert_eq!(told["active"], 1, "{told}");
     let (path, _) = only_session(&own(world));
 
-    // After a day it is young still. After three it is old, and its archive cannot be made.
+    // After a day the note is still young. After three it is old, and its archive cannot be created.
     held.at(DAY_S + 120);
     let told = until(world, "the first round", swept(1));
     assert_eq!((&told["active"], &told["archived"]), (&json!(1), &json!(0)), "{told}");
@@ -160,7 +160,7 @@ fn a_note_that_grows_old_is_compacted_by_the_daily_round_and_what_failed_is_trie
     let note = fs::read_to_string(&path).unwrap();
     assert!(note.contains("status: compaction_failed") && note.contains("\nerror:"), "{note}");
 
-    // The next round makes up for it.
+    // The next round catches up.
     fs::remove_file(&archive).unwrap();
     held.at(4 * DAY_S + 360);
     let told = until(world, "the second try", swept(4));

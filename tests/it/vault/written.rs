@@ -46,7 +46,7 @@ fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
     assert!(all.iter().any(|path| path.contains("/entities/")), "{all:?}");
     let verified = world.json(&["vault", "verify"]);
     assert_eq!((&verified["clean"], &verified["notes"]), (&json!(true), &json!(all.len())), "{verified}");
-    // A copy of it is one too many.
+    // A copy is a second note of the same session.
     let copy = path.with_file_name("copy.md");
     fs::copy(&path, &copy).unwrap();
     let verified = world.run(&["vault", "verify"]);
@@ -54,7 +54,7 @@ fn an_ended_session_becomes_a_note_that_leads_to_what_it_was_about() {
     fs::remove_file(&copy).unwrap();
     let status = world.json(&["status"])["vault"].clone();
     assert_eq!((&status["notes"], &status["state"]), (&json!(1), &json!("ready")), "{status}");
-    // A session that goes on is in the same note, with one more end: ends are told by the second.
+    // A session that continues stays in the same note, which gets another end: ends are dated to the second.
     let second = now().0 / 1000;
     assert!(wait(|| now().0 / 1000 > second));
     goes_on(&world, &mut transcript, "And the numbat index, too");
@@ -81,7 +81,7 @@ fn what_is_off_writes_nothing_and_what_nobody_typed_has_no_note() {
     for folder in ["vault", "vault-register", "vault-pending"] {
         assert!(!world.home().join(folder).exists(), "{folder}");
     }
-    // Enabled later: what is known by then is written by itself, but for what nobody typed.
+    // Enabled later: what is known by then is written without a request, except sessions without a prompt.
     configure(&world, &json!({}));
     world.transcript("-work-one", &id(2)).minutes_ago(90).reply("nobody asked");
     ready(&world, 1);
@@ -109,7 +109,7 @@ fn a_vault_of_one_s_own_is_named_and_everything_lies_below_its_folder() {
     assert!(!world.home().join("vault").exists());
     let printed = world.ok(&["vault", "open", "--print"]).out;
     assert_eq!(printed.trim(), fs::canonicalize(vault.join("agents/claude")).unwrap().display().to_string());
-    // Moved by a person, it is found where it is.
+    // A note that a person has moved is found at its new path.
     let (path, _) = {
         let all = notes(&vault.join("agents/claude"));
         let one = all.iter().find(|path| path.contains("/sessions/") && path.contains("wombat")).unwrap().clone();
@@ -137,7 +137,7 @@ fn a_home_that_is_renamed_goes_on_with_its_notes_and_one_that_is_imported_finds_
     let root = renamed.join("vault/claude");
     let before = (notes(&root), only_session(&root).1);
 
-    // Another home, built of an export, is told of the same vault.
+    // Another home, built from an export, is configured with the same vault.
     let export = world.path("export.jsonl");
     world.ok(&["log", "export", "--unredacted", "-o", export.to_str().unwrap()]);
     world.ok(&["stop"]);
@@ -186,7 +186,7 @@ fn a_note_that_is_missing_for_what_was_not_to_be_shown_is_written_after_all() {
     world.close(&id(1));
     ready(&world, 1);
     world.stop();
-    // As it was remembered when such a session made no note.
+    // The register as it was when such a session got no note.
     let register = files_below(&world.home().join("vault-register")).into_iter().next().unwrap();
     let lines = fs::read_to_string(&register).unwrap();
     let without = lines.lines().map(|line| {
@@ -237,7 +237,7 @@ fn what_was_only_changed_has_a_note_when_a_second_session_changes_it() {
         .find(|path| path.ends_with("work-one/-work-one.md") || path.ends_with("work-one/work-one.md"));
     assert!(fs::read_to_string(own(&world).join(page.unwrap())).unwrap().contains("numbat.rs|"));
     assert_eq!(world.json(&["vault", "verify"])["clean"], true);
-    // All of it once more, by somebody who remembers nothing.
+    // All of it again, without any record of it.
     let before: Vec<String> = files_below(&own(&world)).iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     world.stop();
     fs::remove_dir_all(world.home().join("vault-register")).unwrap();
@@ -284,7 +284,7 @@ fn an_agent_reads_notes_and_nothing_else() {
     let below = path.strip_prefix(own(&world)).unwrap().display().to_string();
     for name in [below.clone(), format!("claude/{below}"), below.trim_end_matches(".md").to_owned()] {
         let read = call("vault_read", json!({"path": name}));
-        // Without the traces of what was told, which only who merges into it needs.
+        // Without the traces for merging, which only the writer of notes needs.
         assert_eq!(read["structuredContent"]["text"], baton_notes::forget::without_traces(&note), "{read}");
         assert_eq!(read["structuredContent"]["bytes"], note.len(), "{read}");
     }
