@@ -1,4 +1,4 @@
-//! A client of the socket, as any program may be one: JSON-RPC 2.0, one line each way.
+//! A client of the socket, like any program: JSON-RPC 2.0, one line in each direction.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Calls, and gives the result, or the message of the failure.
+    /// Calls a method; returns the result, or the message of the error.
     pub(crate) async fn call(&mut self, method: &str, params: Value) -> Result<Value, String> {
         tokio::time::timeout(DEADLINE, self.called(method, params))
             .await

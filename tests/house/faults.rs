@@ -1,4 +1,4 @@
-//! A log that does what it is told to: stores, refuses, panics, forgets to answer.
+//! A log with scripted faults: it stores, refuses, panics, or loses the answer.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,31 +7,31 @@ use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use baton_journal::{Ack, AppendError, Exact, Journal, ReadError, Stats};
 
-/// What becomes of one append.
+/// The outcome of an append.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// The caller breaks over it, nothing is stored.
+    /// The caller panics, nothing is stored.
     Panic,
-    /// As a full disk does.
+    /// Refused, as with a full disk.
     Refuse,
-    /// As if another had written to the stream.
+    /// Refused as if another writer had written to the stream.
     Conflict,
-    /// Stored, and then whoever was to say so has ended.
+    /// Stored, but the answer is lost because the writer has ended.
     LoseAnswer,
-    /// Stored, and the caller breaks when it hears of it.
+    /// Stored, and the caller panics on the answer.
     PanicAfter,
-    /// Stored, and answered when others have had a turn.
+    /// Stored, and answered only after other tasks have run.
     Late,
 }
 
-/// What becomes of one read.
+/// The outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadFault {
     Panic,
     Fail,
 }
 
-/// Which way the log is read.
+/// The kind of read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read<'a> {
     Everything,
@@ -42,7 +42,7 @@ pub(crate) enum Read<'a> {
 type OnAppend = Box<dyn FnMut(&StreamId, &[NewRecord]) -> Option<Fault> + Send>;
 type OnRead = Box<dyn FnMut(Read<'_>) -> Option<ReadFault> + Send>;
 
-/// The log under it, and what is to go wrong.
+/// The underlying log, and the scripted faults.
 pub(crate) struct Faulty {
     log: Arc<dyn Journal>,
     on_append: Mutex<OnAppend>,
@@ -52,19 +52,19 @@ pub(crate) struct Faulty {
 }
 
 impl Faulty {
-    /// Nothing goes wrong yet.
+    /// Without any faults at first.
     pub(crate) fn new(log: Arc<dyn Journal>) -> Arc<Self> {
         let (on_append, on_read): (OnAppend, OnRead) = (Box::new(|_, _| None), Box::new(|_| None));
         let (on_append, on_read) = (Mutex::new(on_append), Mutex::new(on_read));
         Arc::new(Self { log, on_append, on_read, appends: AtomicU64::new(0), closed: AtomicBool::new(false) })
     }
 
-    /// From now on appends go like this.
+    /// Sets the outcomes of further appends.
     pub(crate) fn on_append(&self, fault: impl FnMut(&StreamId, &[NewRecord]) -> Option<Fault> + Send + 'static) {
         *self.on_append.lock().unwrap() = Box::new(fault);
     }
 
-    /// The next so many appends that bring an event of this kind go like this.
+    /// Sets the outcome of the next `times` appends that contain an event of this kind.
     pub(crate) fn next(&self, mut times: u32, kind: &'static str, fault: Fault) {
         self.on_append(move |_, batch| {
             let meant = times > 0 && batch.iter().any(|record| record.kind == kind);
@@ -73,28 +73,28 @@ impl Faulty {
         });
     }
 
-    /// From now on reads go like this.
+    /// Sets the outcomes of further reads.
     pub(crate) fn on_read(&self, fault: impl FnMut(Read<'_>) -> Option<ReadFault> + Send + 'static) {
         *self.on_read.lock().unwrap() = Box::new(fault);
     }
 
-    /// All goes well again.
+    /// Removes all faults.
     pub(crate) fn heal(&self) {
         self.on_append(|_, _| None);
         self.on_read(|_| None);
     }
 
-    /// How often something was to be appended.
+    /// Number of attempted appends.
     pub(crate) fn appends(&self) -> u64 {
         self.appends.load(Ordering::SeqCst)
     }
 
-    /// For the next daemon.
+    /// Reopens the log for the next daemon.
     pub(crate) fn reopen(&self) {
         self.closed.store(false, Ordering::SeqCst);
     }
 
-    /// The log under it.
+    /// The underlying log.
     pub(crate) fn log(&self) -> &Arc<dyn Journal> {
         &self.log
     }
@@ -103,7 +103,7 @@ impl Faulty {
         if self.closed.load(Ordering::SeqCst) {
             return Err(ReadError::Closed);
         }
-        // Decided first: a lock that is held over a panic would be of no use to anybody.
+        // Decided before the panic, which would poison a lock that is still held.
         let fault = (self.on_read.lock().unwrap())(read);
         match fault {
             None => Ok(()),
@@ -182,7 +182,7 @@ impl Journal for Faulty {
         self.log.stats()
     }
 
-    /// The log itself stays open for the next daemon; this one's way to it is closed.
+    /// Closes only this daemon's access; the log itself stays open for the next daemon.
     fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
     }

@@ -1,4 +1,4 @@
-//! What must hold of a world that has come to rest, by its log, its files and its memory. The numbers are those of
+//! Invariants of a world that has come to rest, checked against its log, its files and its memory. The ids are those of
 //! ARCHITECTURE.md, "Invariants".
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::sim::Acknowledged;
 use crate::story::Story;
 use crate::world::{House, World};
 
-/// What the log alone tells.
+/// Checks the invariants that depend on the log alone.
 pub(crate) fn log(world: &World, acknowledged: &[Acknowledged]) {
     let events = events(world);
     places(&events);
@@ -69,7 +69,7 @@ fn commands(events: &[Recorded<Event>], acknowledged: &[Acknowledged]) {
         assert_eq!(last.sequence.0 - first.sequence.0 + 1, recorded.len() as u64, "I-4: {command} is one append");
     }
     for Acknowledged { session, command, episode, unwritten } in acknowledged {
-        // Where nothing is written nothing is recorded.
+        // A close of an unwritten session records nothing.
         if let Some(is_so) = unwritten {
             assert!(is_so, "I-1: the close {command} of {session} was told that nothing is written, and something was");
             continue;
@@ -82,7 +82,7 @@ fn commands(events: &[Recorded<Event>], acknowledged: &[Acknowledged]) {
     }
 }
 
-/// No job ends that was not begun, or twice.
+/// Each job that ends was started, and ends once.
 fn effects(events: &[Recorded<Event>]) {
     let mut begun: BTreeSet<(StreamId, EffectId)> = BTreeSet::new();
     for recorded in events {
@@ -99,7 +99,7 @@ fn effects(events: &[Recorded<Event>]) {
     }
 }
 
-/// Every byte of each generation is counted in one range.
+/// Every byte of each generation is counted in exactly one range.
 fn ranges(session: &SessionId, events: &[&Event]) {
     let (mut at, mut generation) = (0, 1);
     for event in events {
@@ -127,7 +127,7 @@ fn episodes(session: &SessionId, events: &[&Event]) {
     }
 }
 
-/// What the files hold is what was counted.
+/// The counts equal the contents of the files.
 pub(crate) fn files(world: &World, stories: &[Story]) {
     for story in stories.iter().filter(|story| story.is_there()) {
         let state = world.state(story.id()).unwrap();
@@ -136,7 +136,7 @@ pub(crate) fn files(world: &World, stories: &[Story]) {
     }
 }
 
-/// What the memory holds, after a look that each session with an episode stands in it once.
+/// Returns the contents of the memory, after checking that it contains each session with an episode once.
 pub(crate) fn memory(world: &World, house: &House) -> Vec<String> {
     let lines = house.services().indexer.searcher().unwrap().dump().unwrap();
     let of_sessions = lines.iter().filter(|line| line.contains("kind=session"));

@@ -1,8 +1,8 @@
-//! The whole house in one process, on a log of the test's choice: what happens when actors fail, when the log refuses, and
-//! when everything happens at once. The real actors, real files, the real socket; only the log lies in memory, and the clock
-//! stands until it is moved.
+//! The whole daemon in one process, on a log of the test's choice: what happens when actors fail, when the log refuses
+//! writes, and when everything happens at once. Actors, files and socket are real; only the log is in memory, and the
+//! clock stands still until the test moves it.
 //!
-//! Nothing here sleeps and hopes: a fact is awaited, with a deadline.
+//! No test relies on a sleep: a fact is awaited, with a deadline.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]

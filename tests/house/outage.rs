@@ -1,4 +1,5 @@
-//! A log that takes no writes: what is known is told, what comes waits, and nothing is lost or done over and over.
+//! A log that refuses writes: what is known is still served, new events wait, and nothing is lost or repeated
+//! endlessly.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up
     assert_eq!(world.journal.log().tail(), before);
 
     world.journal.heal();
-    // Nobody asks: whoever was refused tries again, and one write that is stored is enough for all.
+    // Without any request: refused sessions try again, and one stored write is enough for all of them.
     for story in &stories {
         world.until(story.id(), "read", |state| state.read.offset == story.bytes).await;
     }
@@ -105,7 +106,7 @@ async fn a_log_that_has_ended_is_told_of_and_the_next_daemon_lacks_nothing() {
     story.say("an old subject");
     house.closed(story.id()).await;
     story.say("a new matter");
-    // Whoever writes has ended after what it stored last.
+    // The writer has ended after its last successful write.
     world.journal.on_append(|_, _| Some(Fault::LoseAnswer));
     let closed = house.close(story.id()).await;
     assert!(closed["status"] == "success" || closed["message"].as_str().unwrap().contains("log is closed"), "{closed}");

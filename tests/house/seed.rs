@@ -1,4 +1,4 @@
-//! Numbers that a seed decides (SplitMix64).
+//! Pseudo-random numbers from a seed (SplitMix64).
 
 pub(crate) struct Seed(u64);
 
@@ -15,17 +15,17 @@ impl Seed {
         mixed ^ (mixed >> 31)
     }
 
-    /// Another seed, for somebody who goes on by himself.
+    /// A new seed, for a concurrent task.
     pub(crate) fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// Less than `bound`.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
 
-    /// An index of so many.
+    /// An index below `many`.
     pub(crate) fn index(&mut self, many: usize) -> usize {
         usize::try_from(self.below(many as u64)).unwrap()
     }

@@ -1,5 +1,5 @@
-//! What hooks and connections say, and what comes of it: recorded before it is acknowledged, closed after that, whatever
-//! breaks in between.
+//! Signals of hooks and connections, and their consequences: recorded before they are acknowledged, followed by the
+//! close, whatever fails in between.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn tell(house: &House, session: &SessionId, call: SignalCall) -> Signalled
     house.services().supervisor.signal(session, None, call, DEADLINE).await.unwrap()
 }
 
-/// Indexed with this end, nothing owed.
+/// True if the session is indexed with this end and owes no close.
 fn is_over(state: &State, reason: CloseReason) -> bool {
     let ended = state.end.map(|end| end.reason) == Some(reason);
     ended && state.phase == Phase::Indexed && state.signals.close_owed.is_none()
@@ -61,7 +61,7 @@ async fn a_file_that_was_empty_when_it_was_found_is_read_as_soon_as_something_is
     let mut story = world.story("begun");
     story.begin();
     world.until_read(&house, &story).await;
-    // Its next turn is a check interval later: a minute.
+    // Its next turn is a check interval later, after a minute.
     story.say("what of subject?");
     let read = tokio::time::timeout(DEADLINE / 2, world.until_read(&house, &story)).await;
     assert!(read.is_ok(), "it is read in its next turn only");
@@ -86,7 +86,7 @@ async fn i1_an_acknowledged_end_survives_a_crash_and_is_closed_with_its_reason()
         world.until_read(&house, &story).await;
         stories.push((story, detail, reason));
     }
-    // From here on whatever follows from an end finds no log.
+    // From here on the log refuses what follows from an end.
     world.journal.next(u32::MAX, "close_requested", Fault::Refuse);
     for (story, detail, _) in &stories {
         let call = signal(SignalKind::SessionEnd, Some(*detail), &format!("end-{detail}"), NOW);
@@ -99,7 +99,7 @@ async fn i1_an_acknowledged_end_survives_a_crash_and_is_closed_with_its_reason()
         let state = world.state(story.id()).unwrap();
         assert_eq!((state.end.map(|end| end.reason), state.signals.close_owed), (Some(*reason), Some(*reason)));
     }
-    // Nobody asks for anything.
+    // Without any request.
     let house = world.start_again().await;
     for (story, _, reason) in &stories {
         world.until(story.id(), "over", |state| is_over(state, *reason)).await;
@@ -124,7 +124,7 @@ async fn an_end_whose_actor_fails_is_recorded_once_and_closed() {
         story.say("and then?");
         world.journal.next(1, kind, fault);
         let first = tell(&house, story.id(), cleared(&format!("end-{number}"))).await;
-        // A hook that was told nothing leaves its word in the spool, and it comes again.
+        // A hook without an answer leaves its signal in the spool, so it arrives again.
         let told = match first {
             Signalled::Failed { .. } => tell(&house, story.id(), cleared(&format!("end-{number}"))).await,
             told => told,
@@ -162,7 +162,7 @@ async fn i4_the_same_signal_at_once_from_many_is_recorded_once() {
     }
     assert_eq!(recorded, 1);
     world.until(story.id(), "over", |state| is_over(state, CloseReason::HookClear)).await;
-    // And by a daemon that did not hear it.
+    // The same with a daemon that did not receive the first one.
     house.stop().await;
     let house = world.start_again().await;
     assert_eq!(tell(&house, story.id(), cleared("same")).await, Signalled::Known);
@@ -240,7 +240,7 @@ async fn i1_nothing_is_written_is_only_said_of_a_session_in_which_nothing_is() {
     let closed = house.close(story.id()).await;
     assert_eq!(closed["status"], "success", "{closed}");
     assert!(closed["message"].as_str().unwrap().starts_with("nothing is written"), "{closed}");
-    // It is there, and nobody can say so.
+    // The file exists, but its discovery cannot be recorded.
     world.journal.next(u32::MAX, "discovered", Fault::Refuse);
     story.say("what of subject?");
     let closed = house.close(story.id()).await;

@@ -1,9 +1,9 @@
 //! Seeded worlds over the real actors: transcripts grow, are rewritten and deleted, clients close, search and switch at
-//! once, the log refuses, panics and forgets to answer, and the daemon is torn away at any moment. Then all is left in
-//! peace, and what must hold is looked at.
+//! once, the log refuses, panics and loses answers, and the daemon is killed at any moment. Then the faults stop, and
+//! the invariants are checked.
 //!
-//! `SIM_SEED=7 cargo test --test house worlds` runs one world again. What is done is decided by the seed; in which order
-//! the threads come to it is not.
+//! `SIM_SEED=7 cargo test --test house worlds` repeats one world. The seed decides what is done, but not the order in
+//! which the threads run.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -25,18 +25,18 @@ use crate::world::{DEADLINE, House, World};
 const WORLDS: u64 = 12;
 /// Sessions of a world.
 const SESSIONS: usize = 5;
-/// Things that happen to files in one daemon's life.
+/// Number of changes to files during one daemon's life.
 const DEEDS: usize = 25;
-/// Clients that call at once, and how often each does.
+/// Number of concurrent clients, and number of calls of each.
 const CLIENTS: usize = 3;
 const CALLS: usize = 8;
 
-/// A close that was answered with success: the session, the command, the episode.
+/// A close or hook that was answered with success: the session, the command, the episode.
 pub(crate) struct Acknowledged {
     pub(crate) session: SessionId,
     pub(crate) command: String,
     pub(crate) episode: Option<String>,
-    /// If the answer said that nothing is written: whether that was so.
+    /// If the answer said that nothing is written: true if that was correct.
     pub(crate) unwritten: Option<bool>,
 }
 
@@ -64,7 +64,7 @@ fn live(seed: u64) {
     let lives = 1 + seed.below(3);
     let mut home = world.path("home-0");
     for life in 0..lives {
-        // Each daemon has a way to the log of its own, which ends with it.
+        // Each daemon has its own access to the log, which ends with it.
         let journal = Faulty::new(world.journal.log().clone());
         misbehave(&journal, seed.fork());
         let daemon = runtime();
@@ -86,7 +86,7 @@ fn live(seed: u64) {
                 }
             });
         }
-        // From here on nothing of this daemon reaches the log any more; what it writes beside it is its own affair.
+        // From here on this daemon cannot append to the log; what it writes to other files does not matter.
         baton_journal::Journal::close(&*journal);
         let next = world.path(&format!("home-{}", life + 1));
         copy(&home, &next);
@@ -104,7 +104,7 @@ fn live(seed: u64) {
         held::files(&world, &stories);
         let dump = held::memory(&world, &house);
         house.stop().await;
-        // A memory that is begun anew from the log and the conversations is the same.
+        // A memory that is rebuilt from the log and the conversations is the same.
         std::fs::remove_dir_all(home.join("memory")).unwrap();
         let journal = Faulty::new(world.journal.log().clone());
         let house = world.start_with(&home, journal, world.clock.clone()).await;
@@ -115,7 +115,7 @@ fn live(seed: u64) {
     });
 }
 
-/// The log goes wrong now and then, and refuses everything for a while.
+/// Makes the log fail now and then, and refuse everything for a while.
 fn misbehave(journal: &Faulty, mut seed: Seed) {
     let mut refusing = 0;
     journal.on_append(move |_, _| {
@@ -138,7 +138,7 @@ fn misbehave(journal: &Faulty, mut seed: Seed) {
     });
 }
 
-/// One thing that happens to a transcript, or time passes.
+/// Changes one transcript, or advances the clock.
 fn happen(world: &World, stories: &mut [Story], seed: &mut Seed) {
     let number = seed.index(stories.len());
     let (story, word) = (&mut stories[number], seed.below(1_000));
@@ -158,7 +158,7 @@ fn happen(world: &World, stories: &mut [Story], seed: &mut Seed) {
     }
 }
 
-/// What one client does in one daemon's life. It is answered, or its connection breaks; it never waits for ever.
+/// The calls of one client during one daemon's life. Each is answered, or its connection breaks; none waits for ever.
 async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
     let Ok(mut client) = Client::connect(home).await else { return };
     for number in 0..CALLS {
@@ -175,7 +175,7 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
                     let episode = closed["episode_uuid"].as_str().map(str::to_owned);
                     let says_nothing =
                         closed["message"].as_str().is_some_and(|said| said.starts_with("nothing is written"));
-                    // What was there all the time has only grown.
+                    // True if a file that existed before the call still begins with what it contained then.
                     let all_the_time = || {
                         before.is_some_and(|before| written(home, &session).is_some_and(|now| now.starts_with(&before)))
                     };
@@ -191,7 +191,7 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
                 let command = format!("{name}-{number}");
                 let hook = hook(home, &session, &command, &mut seed);
                 let told = client.call("hook", hook.clone()).await;
-                // Whoever got no answer leaves it in the spool, and it comes again.
+                // A hook without an answer leaves its signal in the spool, so it arrives again.
                 let told = if told.is_err() || seed.one_in(4) { client.call("hook", hook).await } else { told };
                 if told.as_ref().is_ok_and(|told| told["status"] == "recorded" || told["status"] == "known") {
                     answers.lock().unwrap().push(Acknowledged { session, command, episode: None, unwritten: None });
@@ -200,16 +200,17 @@ async fn call(home: &Path, name: &str, mut seed: Seed, answers: &Answers) {
             }
             _ => client.call("status", json!({})).await,
         };
-        // A daemon that was torn away answers nobody.
+        // The daemon was killed and answers no more calls.
         if answered.is_err_and(|error| error.contains("connection") || error.contains("pipe")) {
             return;
         }
     }
 }
 
-/// What is written in a session's file, if anything is. A file that was emptied meanwhile, or is another, does not begin with it.
+/// The contents of a session's file, if it has a whole line. A file that was emptied meanwhile, or is another, does not
+/// begin with them.
 fn written(home: &Path, session: &SessionId) -> Option<Vec<u8>> {
-    // Two files may begin with the same half of a line, but with no whole one.
+    // Two files may begin with the same half of a line, but not with the same whole line.
     std::fs::read(transcript(home, session)).ok().filter(|there| there.contains(&b'\n'))
 }
 
@@ -217,7 +218,7 @@ fn transcript(home: &Path, session: &SessionId) -> PathBuf {
     home.parent().unwrap().join("claude/projects/-srv-house").join(format!("{session}.jsonl"))
 }
 
-/// What a hook says: that the agent has come, left, or goes on after a compaction.
+/// A hook's signal: the agent has come, left, or continues after a compaction.
 fn hook(home: &Path, session: &SessionId, id: &str, seed: &mut Seed) -> serde_json::Value {
     let told = [
         ("SessionEnd", "clear"),
@@ -236,7 +237,7 @@ fn hook(home: &Path, session: &SessionId, id: &str, seed: &mut Seed) -> serde_js
     })
 }
 
-/// Nothing goes wrong any more: until everything that was said is indexed and nothing is owed.
+/// Waits, without further faults, until everything written is indexed and nothing is owed.
 async fn come_to_rest(world: &World, house: &House, stories: &[Story]) {
     let settling = async {
         loop {
@@ -282,7 +283,7 @@ fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
         && problem.is_none()
 }
 
-/// The home as it lies there at this moment, however busy its daemon is.
+/// Copies the home as it is at this moment, however busy its daemon is.
 fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap().flatten() {
@@ -291,7 +292,7 @@ fn copy(from: &Path, to: &Path) {
         if kind.is_dir() {
             copy(&source, &target);
         } else if kind.is_file() {
-            // It may have gone since it was listed.
+            // The file may be gone since it was listed.
             let _ = std::fs::copy(&source, &target);
         }
     }

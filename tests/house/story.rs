@@ -1,4 +1,4 @@
-//! Transcripts as they grow: whole records, each a second younger than the one before.
+//! Growing transcripts: whole records, each a second younger than the one before.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -13,16 +13,16 @@ pub(crate) struct Story {
     id: SessionId,
     at: Timestamp,
     count: u64,
-    /// Typed prompts and answers in the file as it is now.
+    /// Prompts and replies in the current file.
     pub(crate) messages: u64,
-    /// Bytes of the file as it is now.
+    /// Size of the current file in bytes.
     pub(crate) bytes: u64,
-    /// The rest of a line that was begun.
+    /// The rest of a line that is only half written.
     rest: String,
 }
 
 impl Story {
-    /// Nothing is written yet.
+    /// A transcript of which nothing is written yet.
     pub(crate) fn new(projects: &Path, name: &str, at: Timestamp) -> Self {
         let id = SessionId::new(name).unwrap();
         let path = projects.join("-srv-house").join(format!("{name}.jsonl"));
@@ -33,12 +33,12 @@ impl Story {
         &self.id
     }
 
-    /// From now on records are of this time.
+    /// Dates further records from `at`.
     pub(crate) fn set_time(&mut self, at: Timestamp) {
         self.at = at;
     }
 
-    /// A prompt and its answer.
+    /// Writes a prompt and its reply.
     pub(crate) fn say(&mut self, words: &str) {
         self.finish_line();
         let prompt = self.prompt(words);
@@ -46,7 +46,7 @@ impl Story {
         self.append(&format!("{prompt}\n{reply}\n"), 2);
     }
 
-    /// A prompt of which only the first half is written yet: the rest comes with what is said next.
+    /// Writes the first half of a prompt: the rest comes with the next record.
     pub(crate) fn say_half(&mut self, words: &str) {
         self.finish_line();
         let line = format!("{}\n", self.prompt(words));
@@ -55,7 +55,7 @@ impl Story {
         rest.clone_into(&mut self.rest);
     }
 
-    /// Writes the rest of a line that was begun.
+    /// Writes the rest of a half-written line.
     pub(crate) fn finish_line(&mut self) {
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty() {
@@ -63,7 +63,7 @@ impl Story {
         }
     }
 
-    /// Begins the file anew with other words.
+    /// Starts the file anew with other words.
     pub(crate) fn rewrite(&mut self, words: &str) {
         self.forget();
         let prompt = self.prompt(words);
@@ -71,7 +71,7 @@ impl Story {
         self.append(&format!("{prompt}\n"), 1);
     }
 
-    /// The file goes.
+    /// Deletes the file.
     pub(crate) fn delete(&mut self) {
         std::fs::remove_file(&self.path).unwrap();
         self.forget();
@@ -86,7 +86,7 @@ impl Story {
         self.path.exists()
     }
 
-    /// The file is there, and nothing is in it yet.
+    /// Creates the empty file.
     pub(crate) fn begin(&mut self) {
         self.append("", 0);
     }

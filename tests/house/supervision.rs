@@ -1,4 +1,4 @@
-//! Actors that fail: made anew from the log, or left alone and named.
+//! Actors that fail: rebuilt from the log, or left alone and reported.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::faults::{Fault, Read, ReadFault};
 use crate::world::{DEADLINE, NOW, World};
 
-/// A budget's failures are used up, and one more.
+/// One failure more than the restart budget allows.
 const TOO_MANY: usize = baton_base::limits::RESTARTS + 1;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -100,21 +100,21 @@ async fn a_poisoned_session_is_left_alone_named_and_tried_again() {
     }
     let tries = tried.load(Ordering::SeqCst);
     assert!(tries <= TOO_MANY, "{tries} tries");
-    // A query that would like to have it leaves it alone and says what is missing.
+    // A query does not retry the session, and says what is missing.
     let found = house.call("search", json!({"query": "well"})).await.unwrap();
     assert_eq!(found["freshness"]["pending_sessions"], json!(["poisoned"]), "{found}");
     assert_eq!(tried.load(Ordering::SeqCst), tries, "a query is no reason to try it again");
-    // A person is.
+    // A person's close does.
     let closed = house.close(&poisoned).await;
     assert_eq!(closed["status"], "error", "{closed}");
     let message = closed["message"].as_str().unwrap();
     assert!(message.contains("keeps failing") && message.contains("daemon.log"), "{closed}");
     assert_eq!(tried.load(Ordering::SeqCst), tries + 1, "once, for it is meant");
-    // After the pause it is tried once, and the next pause is longer.
+    // After the pause it is retried once, and the next pause is longer.
     world.clock.advance(Duration::from_secs(61));
     let more = async {
         loop {
-            // That the person's try has failed is taken in after they are told: its pause may begin only now.
+            // The failure of the person's attempt is processed after the answer, so its pause may start only now.
             let until = house.services().degraded.now().iter().find_map(|degraded| match degraded {
                 Degraded::Session { until, .. } => Some(*until),
                 _ => None,
@@ -134,7 +134,7 @@ async fn a_poisoned_session_is_left_alone_named_and_tried_again() {
     house.closed(stories[0].id()).await;
     assert!(house.problems().await.contains("poisoned keeps failing"));
     assert_eq!(tried.load(Ordering::SeqCst), tries + 2);
-    // Cured, a person's close is enough.
+    // Once the fault is gone, a person's close is enough.
     world.journal.heal();
     house.closed(&poisoned).await;
     house.until_problem("poisoned", false).await;
@@ -165,7 +165,7 @@ async fn a_session_whose_history_cannot_be_read_says_so_and_is_read_when_it_can_
     assert_eq!(shown["episode_uuid"], json!(before), "its last episode serves on");
     assert_eq!(house.found("before broke").await, ["broken"]);
     world.journal.heal();
-    // Nobody asks for it: when its pause is over it is read.
+    // Without a request it is read after its pause.
     world.clock.advance(Duration::from_secs(61));
     house.until_problem("broken", false).await;
     assert_ne!(house.closed(broken.id()).await, before);
@@ -223,7 +223,7 @@ async fn without_the_indexer_the_house_still_tells_what_it_knows() {
     house.stop().await;
 }
 
-/// A clock that breaks whoever asks it, once.
+/// A clock that makes its next caller panic, once.
 struct Breaking {
     clock: ManualClock,
     breaks: AtomicBool,
@@ -252,7 +252,7 @@ async fn when_the_supervisor_fails_the_daemon_ends_and_the_next_one_lacks_nothin
     let clock = Arc::new(Breaking { clock: ManualClock::new(NOW), breaks: AtomicBool::new(false) });
     let house = world.start_with(&world.home(), world.journal.clone(), clock.clone()).await;
     let episode = house.closed(story.id()).await;
-    // Who else asks for the time just then breaks in its place: so until it is the supervisor.
+    // Another caller may ask for the time first and panic instead, so this is repeated until it is the supervisor.
     let breaking = async {
         loop {
             clock.breaks.store(true, Ordering::SeqCst);

@@ -1,4 +1,5 @@
-//! The whole house in this process: a home of its own, a log in memory that does what it is told to, a clock that stands.
+//! The whole daemon in this process: a home of its own, a log in memory with scripted faults, a clock that stands
+//! still.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,10 +26,10 @@ use crate::story::Story;
 /// Longest wait for a fact that must come.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// When all this happens.
+/// The time at which all this happens.
 pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-/// What outlives a daemon.
+/// Everything that outlives a daemon.
 pub(crate) struct World {
     temp: tempfile::TempDir,
     pub(crate) journal: Arc<Faulty>,
@@ -38,7 +39,7 @@ pub(crate) struct World {
     settings: watch::Receiver<Arc<Settings>>,
 }
 
-/// A daemon in it.
+/// A running daemon.
 pub(crate) struct House {
     pub(crate) system: System,
     home: PathBuf,
@@ -78,7 +79,7 @@ impl World {
         self.start_with(&self.home(), self.journal.clone(), self.clock.clone()).await
     }
 
-    /// Starts a daemon on a log that was closed, as a process would find it.
+    /// Starts a daemon on a log that was closed, as a new process would.
     pub(crate) async fn start_again(&self) -> House {
         self.journal.reopen();
         self.start().await
@@ -98,12 +99,12 @@ impl World {
         House { system, home: home.to_owned() }
     }
 
-    /// What the table says of a session.
+    /// The session's state in the table.
     pub(crate) fn state(&self, id: &SessionId) -> Option<State> {
         self.table.now().get(id).map(|row| row.state.clone())
     }
 
-    /// Waits until the table says what is wanted of a session.
+    /// Waits until the session's state in the table is as wanted.
     pub(crate) async fn until(&self, id: &SessionId, what: &str, is_so: impl Fn(&State) -> bool) {
         let mut table = self.table.clone();
         let came = table.wait_for(|table| table.get(id).is_some_and(|row| is_so(&row.state)));
@@ -111,20 +112,20 @@ impl World {
         assert!(came, "{id}: {what} did not come; last: {:?}", self.state(id));
     }
 
-    /// Waits until a session is indexed and nothing of it is unread that was written.
+    /// Waits until a session is indexed and everything written to its file was read.
     pub(crate) async fn until_indexed(&self, story: &Story) {
         let is_so =
             |state: &State| state.phase == Phase::Indexed && state.read.offset == story.bytes && state.unindexed == 0;
         self.until(story.id(), "indexed", is_so).await;
     }
 
-    /// Has the house look for what is new, and waits until this was read.
+    /// Has the daemon look for changes, and waits until this file is read.
     pub(crate) async fn until_read(&self, house: &House, story: &Story) {
         house.call("sessions", json!({})).await.unwrap();
         self.until(story.id(), "read", |state| state.read.offset == story.bytes).await;
     }
 
-    /// How many events of this kind the session's stream has.
+    /// Number of events of this kind in the session's stream.
     pub(crate) fn events(&self, id: &SessionId, kind: &str) -> usize {
         let stream = baton_conversation::record::StreamId::session(id);
         let after = baton_conversation::record::SequenceNumber(0);
@@ -146,12 +147,12 @@ impl House {
         self.client().await.call(method, params).await
     }
 
-    /// Closes a session with a command of its own: the whole answer.
+    /// Closes a session with a new command; returns the whole answer.
     pub(crate) async fn close(&self, id: &SessionId) -> Value {
         self.call("close", json!({"session": id.as_str(), "deadline_ms": 30_000})).await.unwrap()
     }
 
-    /// Closes a session, successfully.
+    /// Closes a session, which must succeed; returns its episode.
     pub(crate) async fn closed(&self, id: &SessionId) -> String {
         let closed = self.close(id).await;
         assert_eq!(closed["status"], "success", "{closed}");
@@ -167,12 +168,12 @@ impl House {
         sessions
     }
 
-    /// The problems that `status` names, as text.
+    /// The problems in `status`, as text.
     pub(crate) async fn problems(&self) -> String {
         self.call("status", json!({})).await.unwrap()["problems"].to_string()
     }
 
-    /// Waits until `status` names this among its problems, or does not any more.
+    /// Waits until `status` names this problem, or no longer does.
     pub(crate) async fn until_problem(&self, words: &str, named: bool) -> String {
         let looking = async {
             loop {
@@ -189,7 +190,7 @@ impl House {
         }
     }
 
-    /// Stops it in good order.
+    /// Stops the daemon cleanly.
     pub(crate) async fn stop(self) {
         drop(self.system.stop().await);
     }
