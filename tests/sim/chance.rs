@@ -1,4 +1,4 @@
-//! What may happen in a world, how often, and how a world comes to rest.
+//! What can happen in a world, how often, and how a world comes to rest.
 
 use baton_conversation::hash::ContentHash;
 use baton_events::session::{Effect, Phase, UnindexedReason};
@@ -8,13 +8,13 @@ use crate::log::Trouble;
 use crate::session::{Message, Session};
 use crate::world::World;
 
-/// Most steps until everything that can be done at a moment is done.
+/// Maximum number of steps until nothing more can be done without time passing.
 const STEPS_TO_REST: usize = 3_000;
-/// Most wake-ups until nothing is owed any more.
+/// Maximum number of wake-ups until nothing is owed any more.
 const WAKES_TO_REST: usize = 300;
 
 impl World {
-    /// Something happens.
+    /// Makes one random thing happen.
     pub(crate) fn happen(&mut self) -> Result<(), Broken> {
         let number = self.rng.below(self.sessions.len());
         let what = match self.rng.below(214) {
@@ -159,7 +159,7 @@ impl World {
         self.dirty.extend(there);
     }
 
-    /// The process ends, at best in the middle of something.
+    /// Ends the process, preferably in the middle of something.
     fn end_abruptly(&mut self) -> Result<&'static str, Broken> {
         for number in 0..self.sessions.len() {
             let steps = self.rng.below(5);
@@ -200,7 +200,7 @@ impl World {
                 self.trouble(Trouble::NoSync);
                 "the disk does not sync".to_owned()
             }
-            // While it waits for the log it runs none of its own code, so that is not when it dies.
+            // While an actor waits for the log it runs no code of its own, so it cannot fail then.
             2 if !self.sessions[number].waits_for_log() => {
                 self.sessions[number].die();
                 self.tell(number, Message::Again);
@@ -224,7 +224,8 @@ impl World {
         })
     }
 
-    /// Faults stop, files stay quiet, and time passes: nothing may be owed in the end, and everything be found.
+    /// Faults stop, files stay unchanged, and time passes: in the end nothing may be owed, and everything must be
+    /// found.
     pub(crate) fn come_to_rest(&mut self) -> Result<(), Broken> {
         self.trouble(Trouble::None);
         self.policy.tracked = true;
@@ -236,7 +237,7 @@ impl World {
                 }
             });
         }
-        // Often the last thing that happens is the end of the process: then only what is owed brings it on.
+        // Often the process ends last of all: then the work continues only because it is owed.
         if self.rng.percent(40) {
             self.end_abruptly()?;
         }
@@ -250,7 +251,7 @@ impl World {
             }
             self.run()?;
         }
-        // And once more when all is read: then nothing but what is owed reminds anybody.
+        // And once more when everything is read: then only what is owed causes further work.
         if self.rng.percent(30) {
             for session in 0..self.sessions.len() {
                 match self.rng.percent(50) {
@@ -274,7 +275,7 @@ impl World {
         self.check_rest(true)
     }
 
-    /// Everything that can be done at this moment is done.
+    /// Does everything that can be done without time passing.
     fn run(&mut self) -> Result<(), Broken> {
         for turn in 0..STEPS_TO_REST {
             (0..self.sessions.len()).try_for_each(|number| self.step_session(number))?;
@@ -282,7 +283,7 @@ impl World {
             self.sync_log()?;
             self.step_indexer(turn)?;
             self.deliver_report(0);
-            // Nobody asks a model while the log takes no word of it.
+            // No model is asked while the log refuses writes.
             let mut asks = false;
             let able = if self.log.trouble == Trouble::None { self.sessions.len() } else { 0 };
             for number in 0..able {
@@ -317,7 +318,7 @@ impl World {
             } else {
                 return Ok(());
             }
-            // Whoever slept is woken too early.
+            // A wake-up that recorded nothing came too early: time passes, with a growing pause.
             let moved = self.log.tail().position != before;
             pause_ms = if moved { 60_000 } else { (pause_ms * 2).min(3_600_000) };
             self.now = self.now.plus_ms(if moved { 0 } else { pause_ms });
@@ -353,7 +354,7 @@ impl World {
                 return ensure("I-11", gone, || format!("s{number} is forgotten and its conversation is stored"));
             }
             Phase::Unindexed(UnindexedReason::Untracked) => return Ok(()),
-            // Hooks have spoken of it, and nothing was ever written.
+            // Hooks have named the session, and its file was never written.
             Phase::New => {
                 let found = Self::paths(number).iter().any(|path| self.folder.files.contains_key(path));
                 return ensure("liveness", !found, || format!("s{number} has a file and was never discovered"));

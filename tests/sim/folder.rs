@@ -1,5 +1,5 @@
 //! The agents' transcripts: files that grow line by line in Claude Code's shapes, and that are torn, rewritten, renamed
-//! and deleted under their reader. Reading them goes by the same rules as the shell's.
+//! and deleted while they are read. They are read by the same rules as in the shell.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::rng::Rng;
 
-/// Bytes before an offset that must not have changed.
+/// Number of bytes before an offset that must be unchanged.
 const TAIL_BYTES: usize = 4096;
 
 /// One transcript on disk.
@@ -19,10 +19,10 @@ const TAIL_BYTES: usize = 4096;
 pub(crate) struct File {
     pub(crate) identity: FileIdentity,
     pub(crate) bytes: Vec<u8>,
-    /// What its writer has not brought to disk yet of a line that is begun.
+    /// The rest of a line that its writer has only half written.
     rest: Vec<u8>,
     pub(crate) locked: bool,
-    /// Another number after each change.
+    /// Changes with each change of the file.
     pub(crate) stamp: u64,
     open_call: Option<u64>,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Folder {
     serial: u64,
 }
 
-/// What became of a reading.
+/// The result of reading.
 pub(crate) enum Pass {
     Read { cursor: Box<Cursor>, seen: Box<Observation>, tail: TailDigest, more: bool },
     Rewritten(FileIdentity),
@@ -42,14 +42,14 @@ pub(crate) enum Pass {
     Unreadable,
 }
 
-/// Where reading begins, and how far it goes at once.
+/// Where reading begins, and how far it goes in one pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
     pub(crate) source: Source,
     pub(crate) path: String,
     pub(crate) cursor: Cursor,
     pub(crate) tail: TailDigest,
-    /// Whether the bytes before the cursor are compared.
+    /// True if the bytes before the cursor are compared.
     pub(crate) compares: bool,
 }
 
@@ -63,7 +63,7 @@ impl Folder {
         FileIdentity { device: 1, inode: self.serial() }
     }
 
-    /// A program writes one more line, perhaps in two halves.
+    /// Writes one more line, perhaps in two halves.
     pub(crate) fn grow(&mut self, path: &str, now: Timestamp, rng: &mut Rng) -> &'static str {
         if !self.files.contains_key(path) {
             let file = File { identity: self.identity(), ..File::default() };
@@ -80,7 +80,7 @@ impl Folder {
         let (kind, mut line) = line(serial, now, &mut file.open_call, rng);
         line.push('\n');
         if rng.percent(12) {
-            // Torn anywhere, inside a character too.
+            // Torn anywhere, even inside a character.
             file.rest = line.as_bytes()[rng.below(line.len())..].to_vec();
         }
         let written = line.len() - file.rest.len();
@@ -88,7 +88,7 @@ impl Folder {
         kind
     }
 
-    /// The file keeps some of its lines and gets others: rewritten, truncated, or replaced by a new one.
+    /// Keeps some lines of the file and replaces the others: rewritten, truncated, or replaced by a new file.
     pub(crate) fn rewrite(&mut self, path: &str, now: Timestamp, rng: &mut Rng) -> &'static str {
         let identity = self.identity();
         let Some(file) = self.files.get_mut(path) else { return "no file" };
@@ -109,7 +109,7 @@ impl Folder {
         if replaced { "replaced" } else { "rewritten" }
     }
 
-    /// Moves a file, or copies it so that there are two of one session.
+    /// Moves a file, or copies it so that two belong to one session.
     pub(crate) fn carry(&mut self, from: &str, to: &str, copies: bool) -> bool {
         let Some(mut file) = self.files.get(from).cloned() else { return false };
         if copies {
@@ -121,12 +121,12 @@ impl Folder {
         true
     }
 
-    /// Counts what came since the start, in pieces, and at most about `enough` bytes.
+    /// Counts what was added since the start, in pieces, at most about `enough` bytes.
     pub(crate) fn observe(&self, start: &Start, enough: usize) -> Pass {
         self.read(start, OpenCalls::default(), &mut baton_conversation::transcript::NullSink, None, enough)
     }
 
-    /// Gives the items between the start and byte `to`.
+    /// Collects the items between the start and byte `to`.
     pub(crate) fn items(&self, start: &Start, open: OpenCalls, to: u64, items: &mut Vec<Item>) -> Pass {
         match self.read(start, open, items, Some(to), usize::MAX) {
             Pass::Read { cursor, .. } if cursor.offset != to => match self.files.get(&start.path) {
@@ -164,7 +164,7 @@ impl Folder {
         Pass::Read { cursor: Box::new(cursor), seen: Box::new(seen), tail, more }
     }
 
-    /// Whether the file at `path` may take over a session that was read from `known`.
+    /// True if the file at `path` may take over a session that was read from `known`.
     pub(crate) fn continues(&self, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
         let (Some(old), Some(new)) = (self.files.get(known), self.files.get(path)) else {
             return !self.files.contains_key(known);
@@ -191,7 +191,7 @@ fn digest(before: &[u8]) -> TailDigest {
     TailDigest(digest)
 }
 
-/// One line of a transcript, and what it is.
+/// A line of a transcript, with the name of its kind.
 fn line(serial: u64, now: Timestamp, open_call: &mut Option<u64>, rng: &mut Rng) -> (&'static str, String) {
     let at = match rng.below(12) {
         0 => now.plus_ms(-rng.between(0, 4_000_000)),

@@ -1,5 +1,5 @@
-//! Index jobs: they read the file again, write the conversation, sync it, and report. Between any two of these the
-//! job may die, fail, or come too late.
+//! Index jobs: they read the file again, write the conversation, sync it, and report. Between any two of these steps
+//! the job may die, fail, or be overtaken.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::mutant::Mutant;
 use crate::session::Outcome;
 use crate::store::Store;
 
-/// A job, with all that it needs to know.
+/// A job with its input.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) session: usize,
@@ -25,12 +25,12 @@ pub(crate) struct Job {
 }
 
 enum Stage {
-    /// Written; what is named there is not durable yet.
+    /// Written; the conversation that it names is not durable yet.
     Written(Complete, ContentHash),
     Over(Outcome),
 }
 
-/// All jobs. Of each session at most one is at work.
+/// All jobs. At most one job of a session runs at a time.
 #[derive(Default)]
 pub(crate) struct Indexer {
     waiting: VecDeque<Job>,
@@ -56,7 +56,7 @@ impl Indexer {
         *self = Self::default();
     }
 
-    /// One step of the job whose turn it is. What has come to an end is given back: session, outcome.
+    /// Does one step of the job whose turn it is. Returns session and outcome if the job has ended.
     pub(crate) fn step(
         &mut self,
         turn: usize,
@@ -95,7 +95,7 @@ impl Indexer {
         })
     }
 
-    /// A job breaks, wherever it is.
+    /// Ends a job with a failure, at any stage.
     pub(crate) fn break_one(&mut self, turn: usize) -> Option<(usize, Outcome)> {
         if self.at_work.is_empty() {
             return None;

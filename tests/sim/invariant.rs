@@ -1,4 +1,4 @@
-//! What must hold after every step, by the ids of the design.
+//! What must hold after every step, by the ids of the invariants.
 
 use std::collections::BTreeMap;
 
@@ -26,27 +26,27 @@ pub(crate) fn ensure(id: &'static str, holds: bool, what: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Broken::new(id, what())) }
 }
 
-/// A wish that comes again so much later is a new one (the design, "The core in five signatures").
+/// A command that is repeated after this time counts as a new one.
 const REMEMBERED_FOR_MS: i64 = 24 * 3_600_000;
 
-/// What was seen of the log so far, so that each record is looked at once.
+/// What was seen of the log so far, so that each record is checked once.
 #[derive(Default)]
 pub(crate) struct Watch {
     seen: usize,
-    /// Each wish with the append that answered it, and when.
+    /// Each command id with the append that answered it, and when.
     causes: BTreeMap<(String, CommandId), (u64, Timestamp)>,
     latest: BTreeMap<String, Timestamp>,
     ranges: BTreeMap<String, (u32, u64)>,
     sequences: BTreeMap<String, u64>,
     folds: BTreeMap<SessionId, State>,
-    /// The last close that was asked for, by stream, and its append.
+    /// The last requested close of each stream, with its append.
     asked: BTreeMap<String, (u64, CloseReason)>,
     /// An end whose cause must follow.
     ended: BTreeMap<String, (u64, CloseReason, Timestamp)>,
 }
 
 impl Watch {
-    /// I-3, I-4, I-6, I-8 and I-11 over the records that have come since.
+    /// Checks I-3, I-4, I-6, I-8 and I-11 for the new records.
     pub(crate) fn follow(&mut self, log: &Log) -> Result<(), Broken> {
         for index in self.seen..log.kept.len() {
             self.record(index, &log.kept[index])?;
@@ -83,7 +83,8 @@ impl Watch {
         let was_ended = self.ended.remove(&stream);
         match &recorded.event {
             Event::CloseRequested { reason, .. } => drop(self.asked.insert(stream.clone(), (kept.append, *reason))),
-            // The reason of an end is that of the close it comes with, or of the hook's word that follows it at once.
+            // The reason of an end is that of the close in the same append, or of the hook's signal that follows at
+            // once.
             Event::Ended { reason, at, .. } => {
                 ensure("I-8", before.end.is_none(), || format!("{stream} ends twice: {:?}", before.end))?;
                 if self.asked.get(&stream) != Some(&(kept.append, *reason)) {
@@ -115,7 +116,7 @@ impl Watch {
                     .is_some_and(|old| old.hash == episode.hash && old.filter_version == episode.filter_version);
                 ensure("I-8", !same, || format!("{stream}: unchanged content was stored a second time: {episode:?}"))?;
             }
-            // The same content is not asked about again, and never twice at once.
+            // The model is not asked again about the same content, and never twice at once.
             Event::ModelCalled { call } => {
                 let is_news = before
                     .episode
@@ -147,13 +148,13 @@ impl Watch {
         Ok(())
     }
 
-    /// How often a session's file was forgotten, read, or begun anew is in its state; this is that state.
+    /// The state by the records seen so far, which says how often a session's file was forgotten, read, or rewritten.
     pub(crate) fn state(&self, id: &SessionId) -> Option<&State> {
         self.folds.get(id)
     }
 }
 
-/// I-2: the live aggregate is what its history gives, as far as it has seen it.
+/// I-2: the live aggregate equals its history, as far as it has seen that.
 pub(crate) fn live_is_rehydrated(log: &Log, live: &Aggregate) -> Result<(), Broken> {
     let stream = baton_conversation::record::StreamId::session(live.id());
     let rehydrated =
@@ -161,7 +162,7 @@ pub(crate) fn live_is_rehydrated(log: &Log, live: &Aggregate) -> Result<(), Brok
     ensure("I-2", rehydrated.as_ref() == Ok(live), || format!("live {live:?}\nrehydrated {rehydrated:?}"))
 }
 
-/// I-5: the maintained table is what a table folded anew is.
+/// I-5: the maintained table equals one folded anew.
 pub(crate) fn table_is_rebuilt(log: &Log, table: &SessionTable) -> Result<(), Broken> {
     let mut rebuilt = SessionTable::default();
     for kept in &log.kept {
@@ -173,7 +174,7 @@ pub(crate) fn table_is_rebuilt(log: &Log, table: &SessionTable) -> Result<(), Br
     })
 }
 
-/// Folds one record in.
+/// Applies one record to the table.
 pub(crate) fn fold(table: &mut SessionTable, kept: &Kept) {
     let recorded = &kept.recorded;
     match recorded.stream.session_id() {

@@ -1,5 +1,5 @@
-//! The log on a disk that buffers: what was not synced may be lost, torn or out of order after a power cut. One committer
-//! writes a group, syncs it, and only then answers.
+//! The log on a disk with a write cache: what was not synced may be lost, torn or out of order after a power cut. One
+//! committer writes a group, syncs it, and only then answers.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,11 +12,11 @@ use baton_events::session::Event;
 use crate::invariant::{Broken, ensure};
 use crate::rng::Rng;
 
-/// Bytes that a disk writes at once.
+/// Size of an atomic write, in bytes.
 const SECTOR_BYTES: usize = 64;
-/// Set in a frame's length: the first of a group.
+/// Flag in a frame's length: the first frame of a group.
 const GROUP: u32 = 1 << 31;
-/// Set in a frame's length: the append goes on with the next frame.
+/// Flag in a frame's length: the append continues with the next frame.
 const GOES_ON: u32 = 1 << 30;
 
 /// A file, as it is on the platter and as its writer sees it.
@@ -40,7 +40,7 @@ impl Disk {
         self.ghost.clear();
     }
 
-    /// Power is cut: of what was not synced any sectors are on the platter, and any not.
+    /// Cuts the power: any subset of the sectors that were not synced is on the platter.
     fn cut(&mut self, rng: &mut Rng) {
         let source = if rng.percent(30) && self.ghost.len() > self.synced.len() { &self.ghost } else { &self.cached };
         let mut after = self.synced.clone();
@@ -59,7 +59,7 @@ impl Disk {
     }
 }
 
-/// Who waits for an append: which session, and which incarnation of its actor.
+/// The sender of an append: a session, and the incarnation of its actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asker {
     pub(crate) session: usize,
@@ -85,12 +85,12 @@ pub(crate) enum Verdict {
     Refused,
 }
 
-/// A record that is acknowledged.
+/// An acknowledged record.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) recorded: Recorded<Event>,
     pub(crate) chain: ChainHash,
-    /// Which append it came with.
+    /// The append that it belongs to.
     pub(crate) append: u64,
 }
 
@@ -100,14 +100,14 @@ struct Staged {
     verdicts: Vec<(Asker, Verdict)>,
 }
 
-/// How the disk fails at the moment.
+/// The disk's current fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum Trouble {
     #[default]
     None,
     /// No room: nothing or only a part is written.
     Full,
-    /// What is written cannot be synced.
+    /// Writes succeed and syncs fail.
     NoSync,
 }
 
@@ -121,7 +121,7 @@ pub(crate) struct Log {
     versions: BTreeMap<StreamId, SequenceNumber>,
     length: usize,
     suspect: bool,
-    /// How many records of its append come after the one with this chain hash.
+    /// Number of records of the same append that follow the one with this chain hash.
     remaining: BTreeMap<ChainHash, usize>,
     appends: u64,
     pub(crate) trouble: Trouble,
@@ -148,7 +148,7 @@ impl Log {
         self.written.is_some() || !self.queue.is_empty()
     }
 
-    /// Takes what is queued and writes it as one group. Answers at once only what cannot be written.
+    /// Writes all queued appends as one group. Answers only those that cannot be written.
     pub(crate) fn write(&mut self, rng: &mut Rng) -> Result<Vec<(Asker, Verdict)>, Broken> {
         if self.written.is_some() || self.queue.is_empty() {
             return Ok(Vec::new());
@@ -176,7 +176,7 @@ impl Log {
         self.accept(staged)
     }
 
-    /// What a wrong shell does: believes what is only written.
+    /// A mutant's behaviour: answers before the sync.
     pub(crate) fn answer_unsynced(&mut self) -> Vec<(Asker, Verdict)> {
         match self.written.take() {
             Some(staged) => self.accept(staged),
@@ -193,7 +193,7 @@ impl Log {
         staged.verdicts
     }
 
-    /// After a failed write nobody knows what is on the disk: back to what was acknowledged.
+    /// After a failed write the contents of the disk are unknown: goes back to what was acknowledged.
     fn mend(&mut self) {
         self.disk.truncate(self.length);
         self.suspect = self.trouble != Trouble::None;
@@ -246,7 +246,7 @@ impl Log {
         Ok(staged)
     }
 
-    /// The process is gone, and perhaps the power with it. What is queued was never written.
+    /// The process ends, perhaps with the power. Queued appends were never written.
     pub(crate) fn crash(&mut self, power: bool, rng: &mut Rng) {
         self.queue.clear();
         self.written = None;
@@ -255,7 +255,7 @@ impl Log {
         }
     }
 
-    /// Opens the log again: the longest beginning that is whole by its chain and ends with an append.
+    /// Reopens the log: keeps the longest prefix whose chain is intact and that ends with a whole append.
     pub(crate) fn recover(&mut self, keeps_half_appends: bool) -> Result<(), Broken> {
         let appends: BTreeMap<ChainHash, u64> = self.kept.iter().map(|kept| (kept.chain, kept.append)).collect();
         let (mut kept, mut whole): (Vec<Kept>, (usize, usize)) = (Vec::new(), (0, 0));
@@ -300,7 +300,7 @@ fn decode(bytes: &[u8]) -> Result<Recorded<Event>, Broken> {
     Ok(Recorded { position, stream, sequence, at, metadata, event })
 }
 
-/// The frame at an offset: its length with its marks, its record, its chain hash, and where it ends.
+/// The frame at an offset: its length with its flags, its record, its chain hash, and its end.
 fn frame(bytes: &[u8], at: usize) -> Option<(u32, &[u8], &[u8; 16], usize)> {
     let (word, rest) = bytes.get(at..)?.split_first_chunk::<4>()?;
     let word = u32::from_be_bytes(*word);

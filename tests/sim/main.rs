@@ -1,7 +1,8 @@
-//! Seeded worlds over the pure core: many small histories full of accidents, and after each step the invariants of the design.
+//! Seeded worlds over the pure core: many small histories full of accidents. The invariants are checked after each
+//! step.
 //!
-//! Everything in a world follows from its seed. `SIM_SEED=n cargo test --test sim` runs one world and prints what happened in
-//! it; `SIM_SEEDS=n` says how many are run; `replay-fixtures/seeds.txt` holds those that once failed.
+//! A world depends on nothing but its seed. `SIM_SEED=n cargo test --test sim` runs one world and prints what happened
+//! in it; `SIM_SEEDS=n` sets the number of worlds; `replay-fixtures/seeds.txt` lists seeds that once failed.
 
 mod chance;
 mod folder;
@@ -23,22 +24,22 @@ use invariant::Broken;
 use mutant::Mutant;
 use world::World;
 
-/// Worlds of a normal run.
+/// Number of worlds in a normal run.
 const SEEDS: u64 = 3_000;
-/// In how many worlds each wrong shell must be found out.
+/// Number of worlds within which each mutant must be detected.
 const SEEDS_FOR_MUTANTS: u64 = 2_000;
-/// How many of the last steps a failure shows.
+/// Number of last steps that a failure shows.
 const SHOWN: usize = 40;
 
-/// What a world came to: how often each event happened, or what broke, and at which step.
+/// The result of a world: how often each event happened, or what broke and at which step.
 type Outcome = Result<BTreeMap<String, u64>, (Broken, usize)>;
 
-/// How many accidents a world has.
+/// Number of accidents in a world.
 fn length(seed: u64) -> usize {
     40 + (seed % 7) as usize * 40
 }
 
-/// One world, at most `steps` long. What happened in it is left in `trace`.
+/// Runs one world for at most `steps` steps. Leaves what happened in `trace`.
 fn run(seed: u64, mutant: Option<Mutant>, steps: usize, trace: &mut Option<Vec<String>>) -> Outcome {
     let mut world = World::new(seed, mutant, trace.is_some());
     let mut outcome = Ok(());
@@ -59,7 +60,7 @@ fn run(seed: u64, mutant: Option<Mutant>, steps: usize, trace: &mut Option<Vec<S
     Ok(happened)
 }
 
-/// The fewest steps after which a seed fails, and what happened in them.
+/// The smallest number of steps after which a seed fails, and what happened in them.
 fn explained(seed: u64, broken: &Broken, at: usize) -> String {
     let fails = |steps: usize| run(seed, None, steps, &mut None).is_err();
     let fewest = (0..=at).find(|steps| fails(*steps)).unwrap_or(at);
@@ -77,7 +78,7 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Runs worlds on all processors; the first that fails ends it, explained.
+/// Runs worlds on all processors; stops with an explanation at the first that fails.
 fn run_all(seeds: &[u64]) -> BTreeMap<String, u64> {
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let work = || {
@@ -169,7 +170,7 @@ fn every_shell_that_does_one_thing_wrong_is_found_out() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the work comes to on each processor.
+/// The results of the work, one from each processor.
 fn on_all_processors<T: Send>(work: impl Fn() -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! Who asks a model: each call is recorded before it is made and when it has ended, and may be cut off at any moment.
+//! The enricher: each model call is recorded before it is made and after it has ended, and may be interrupted at any
+//! moment.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +13,13 @@ use crate::rng::Rng;
 use crate::session::Message;
 use crate::world::World;
 
-/// The one who asks. Its chance is its own, so worlds without a model are what they were.
+/// The enricher. It has its own random numbers, so that it does not change worlds without a model.
 pub(crate) struct Model {
     rng: Rng,
     pub(crate) is_enabled: bool,
-    /// Sessions of which a call was wished since the start.
+    /// Sessions for which a call was requested since the start.
     wished: BTreeSet<usize>,
-    /// Calls that were made since the start, by session and number.
+    /// Calls made since the start, by session and number.
     made: BTreeSet<(usize, u32)>,
 }
 
@@ -29,7 +30,7 @@ impl Model {
         Self { rng, is_enabled, wished: BTreeSet::new(), made: BTreeSet::new() }
     }
 
-    /// The process ends: nobody knows any more what was asked.
+    /// The process ends: it is no longer known what was asked.
     pub(crate) fn crash(&mut self) {
         self.wished.clear();
         self.made.clear();
@@ -37,7 +38,7 @@ impl Model {
 }
 
 impl World {
-    /// Perhaps somebody wants a session enriched; perhaps a call goes on.
+    /// Perhaps requests an enrichment; perhaps continues a call.
     pub(crate) fn random_model(&mut self) -> Result<(), Broken> {
         if !self.model.is_enabled {
             return Ok(());
@@ -48,7 +49,7 @@ impl World {
                 let id = self.command_id();
                 self.tell(number, Message::Wish(Command::Enrich, id));
             }
-            // Of a call that is over, or was never made.
+            // For a call that has ended, or was never made.
             1 => {
                 let id = self.model.rng.below(3) as u32;
                 self.tell(number, Message::Stray(Command::LoseCall { id }));
@@ -59,10 +60,10 @@ impl World {
         Ok(())
     }
 
-    /// One step of whoever asks about a session. Whether there was one.
+    /// One step of the enricher for a session. Returns true if there was one.
     pub(crate) fn step_model(&mut self, number: usize, answers_well: bool) -> Result<bool, Broken> {
         let known = self.state(number).and_then(|state| state.enrichment().cloned()).unwrap_or_default();
-        // What was sent about it before is answered first.
+        // Earlier commands for the session are answered first.
         let is_ours = |message: &Message| {
             let ours = |command: &Command| {
                 matches!(command, Command::CallModel(_) | Command::TakeAnswer(_) | Command::LoseCall { .. })
@@ -98,7 +99,7 @@ impl World {
         };
         let is_made = self.model.made.contains(&(number, call.id));
         let command = match (self.model.wished.contains(&number), is_made) {
-            // Somebody who is not there any more has begun it.
+            // An earlier process has started the call.
             (false, _) => Command::LoseCall { id: call.id },
             (true, false) => {
                 self.make(number, call.id)?;
@@ -111,7 +112,7 @@ impl World {
         Ok(true)
     }
 
-    /// The request leaves the house.
+    /// Sends the request.
     fn make(&mut self, number: usize, call: u32) -> Result<(), Broken> {
         let recorded = self.state(number).and_then(|state| state.enrichment()).and_then(|known| known.call.as_ref());
         let is_recorded = recorded.is_some_and(|recorded| recorded.id == call);
@@ -150,7 +151,7 @@ impl World {
         })
     }
 
-    /// When the next session may be asked about, if it is not now; a call that is under way goes on now.
+    /// The time at which the next session may be asked about, if not now; now, if a call is in progress.
     pub(crate) fn next_enrichment(&self) -> Option<Timestamp> {
         let of = |number: usize| {
             let running = self.state(number)?.enrichment()?.call.is_some();

@@ -1,43 +1,43 @@
-//! Shells that do one thing wrong. Each must be found out, or the simulation proves nothing.
+//! Shells that do one thing wrong. Each must be detected, or the simulation proves nothing.
 
 /// What a shell does wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutant {
-    /// Appends are acknowledged when they are written, before they are synced.
+    /// Acknowledges appends when they are written, before they are synced.
     AcknowledgesBeforeSync,
-    /// A wish that comes again is decided again.
+    /// Decides a repeated command again.
     ForgetsWhatWasAnswered,
-    /// An index job is handed out as soon as it is proposed.
+    /// Hands out an index job as soon as it is proposed.
     IndexesBeforeDurable,
-    /// A file is never compared with what was read of it.
+    /// Never compares a file with what was read of it.
     TrustsEveryFile,
-    /// Conversations are collected although the word of their job is still on its way.
+    /// Collects conversations although the report of their job is still pending.
     CollectsTooEarly,
-    /// A job reports a conversation that is written and not synced.
+    /// Reports a conversation that is written and not synced.
     ReportsUnsyncedConversations,
-    /// After a torn write a part of an append is kept.
+    /// Keeps a part of an append after a torn write.
     RecoversHalfAnAppend,
-    /// The memory does not follow a tombstone.
+    /// The memory ignores tombstones.
     RemembersTheForgotten,
-    /// After a restart nothing that was owed is started.
+    /// Starts nothing that was owed before a restart.
     OwesNothingAfterRestart,
-    /// What a job of the past says is taken for what the present one says.
+    /// Accepts the report of an old job as that of the current one.
     BelievesOldJobs,
-    /// State is changed before the log has answered.
+    /// Changes the state before the log has answered.
     BelievesBeforeWriting,
-    /// Each reading counts the last line once more.
+    /// Counts the last line again with each reading.
     CountsALineTwice,
-    /// A hook is told that its signal is recorded, and nothing is.
+    /// Acknowledges a hook's signal without recording it.
     AnswersSignalsUnrecorded,
-    /// A model is asked as soon as somebody wishes it.
+    /// Asks a model as soon as that is requested.
     AsksBeforeRecording,
-    /// A close that was promised to a hook is never begun.
+    /// Never starts a close that was promised to a hook.
     LeavesOwedCloses,
-    /// After a restart only jobs are begun again, and no close that was promised.
+    /// After a restart, starts jobs again, but no promised closes.
     ForgetsOwedClosesAfterRestart,
 }
 
-/// Each mutant with the invariants that it may be caught by.
+/// Each mutant with the invariants that may detect it.
 pub(crate) const ALL: &[(Mutant, &[&str])] = &[
     (Mutant::AcknowledgesBeforeSync, &["I-1", "I-3"]),
     (Mutant::ForgetsWhatWasAnswered, &["I-4"]),

@@ -1,6 +1,6 @@
-//! Chance that can be repeated: everything in a world follows from its seed.
+//! Repeatable random numbers: a world depends on nothing but its seed.
 
-/// SplitMix64: small, and good enough to roll dice with.
+/// SplitMix64: small, and good enough for this.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -17,7 +17,7 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `bound - 1`; 0 when there is none.
+    /// A number from 0 to `bound - 1`; 0 if `bound` is 0.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { (self.next() % bound as u64) as usize }
     }

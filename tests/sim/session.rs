@@ -1,4 +1,4 @@
-//! A session's actor, as the shell has it: one message after the other, each a few steps; propose, append, commit, start
+//! A session's actor as in the shell: one message after the other, each in a few steps: propose, append, commit, start
 //! what is owed, answer. Between any two steps the world may do something else, or end.
 
 use std::collections::VecDeque;
@@ -15,26 +15,26 @@ use crate::invariant::{Broken, ensure, live_is_rehydrated};
 use crate::log::{Asker, Log, Request, Verdict};
 use crate::mutant::Mutant;
 
-/// What a session is sent.
+/// Messages to a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Message {
     /// A file of the session was found, or has changed.
     Seen(String),
     /// Read to the end and index, as for a query.
     Query,
-    /// A close, by whatever layer.
+    /// A close, from any layer.
     Close(CloseReason, bool, CommandId),
-    /// What else somebody may wish.
+    /// Any other command of a client.
     Wish(Command, CommandId),
     Wake,
     Done(Outcome),
     /// Start again what is owed.
     Again,
-    /// A command that was sent before, or never should have been.
+    /// A command that was sent before, or should never have been sent.
     Stray(Command),
 }
 
-/// What an index job came to.
+/// The outcome of an index job.
 #[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     Complete(Complete),
@@ -64,46 +64,46 @@ enum Step {
     Submit(Command, Option<CommandId>),
 }
 
-/// An append that is on its way.
+/// An append in progress.
 #[derive(Clone, Debug)]
 struct Appending {
     then: Then,
-    /// Whose wish it is.
+    /// The command id.
     id: Option<CommandId>,
 }
 
-/// What becomes of a step whose events are recorded, or that had none.
+/// What follows a step whose events are recorded, or that had none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     GoOn,
     Heard,
     ReadOn,
     AskAgain,
-    /// The answer comes with the state.
+    /// Answer once the state allows it.
     Answer,
 }
 
-/// What a session's step asks of the world.
+/// Requests of a session's step to the world.
 #[derive(Clone, Debug)]
 pub(crate) enum Wanted {
     Job(IndexJob),
     Disown(EffectId),
-    /// A client is told that its wish is recorded.
+    /// Tell a client that its command is recorded.
     Answer,
-    /// A hook is told that its signal is recorded.
+    /// Tell a hook that its signal is recorded.
     Heard(CommandId),
-    /// The file was read to its end as it stood then.
+    /// The file was read to its end as of then.
     Checked(String, u64),
 }
 
-/// What a step may look at and change.
+/// What a step may read and change.
 pub(crate) struct Around<'a> {
     pub(crate) log: &'a mut Log,
     pub(crate) folder: &'a Folder,
     pub(crate) policy: &'a Policy,
     pub(crate) now: Timestamp,
     pub(crate) asleep: Asleep,
-    /// Most bytes of one reading.
+    /// Maximum size of one reading, in bytes.
     pub(crate) enough: usize,
     pub(crate) mutant: Option<Mutant>,
 }
@@ -122,12 +122,12 @@ pub(crate) struct Session {
     in_flight: Option<EffectId>,
     unreadable: bool,
     void: Option<CloseReason>,
-    /// What was read to its end, and how it was stamped then.
+    /// The file that was read to its end, and its stamp then.
     checked: Option<(String, u64)>,
     waiting: Vec<CommandId>,
-    /// A close that is owed is on its way.
+    /// True while an owed close is in progress.
     closing: bool,
-    /// The log has refused something: what is owed is to be tried again.
+    /// True after the log has refused an append: what is owed must be tried again.
     pub(crate) retries: bool,
     busy: bool,
     pub(crate) observed: Vec<Command>,
@@ -163,7 +163,7 @@ impl Session {
         Source { agent: baton_conversation::item::Agent::ClaudeCode, subagent: self.is_subagent }
     }
 
-    /// The actor dies; its mailbox, its belief and whoever waited are lost. A queued append may still be written.
+    /// The actor dies; its mailbox, its state and its waiting callers are lost. A queued append may still be written.
     pub(crate) fn die(&mut self) {
         let incarnation = self.incarnation + 1;
         *self = Self { incarnation, observed: std::mem::take(&mut self.observed), ..Self::new(self.number) };
@@ -173,7 +173,7 @@ impl Session {
         self.mailbox.is_empty() && self.steps.is_empty() && self.appending.is_none() && !self.busy
     }
 
-    /// What it is about, for whoever wonders why it does not come to rest.
+    /// Describes the session, to explain why it does not come to rest.
     pub(crate) fn told(&self) -> String {
         let owed = self.aggregate.as_ref().map(|live| live.pending(&Policy::default()));
         format!("{}: {:?}, {:?}, {:?}, owes {owed:?}", self.id, self.steps, self.mailbox, self.appending)
@@ -187,7 +187,7 @@ impl Session {
         self.aggregate.as_ref().expect("rehydrated before anything is handled")
     }
 
-    /// One step, if there is something to do and the log does not keep us waiting.
+    /// One step, if there is something to do and no append is pending.
     pub(crate) fn step(&mut self, around: &mut Around<'_>) -> Result<Vec<Wanted>, Broken> {
         if self.appending.is_some() {
             return Ok(Vec::new());
@@ -218,7 +218,7 @@ impl Session {
             Message::Seen(path) => vec![Step::Discover(path), Step::Read, Step::Time],
             Message::Query => vec![Step::Read, Step::Query],
             Message::Close(reason, by_self, id) => vec![Step::Read, Step::Close(reason, by_self, Some(id))],
-            // A switch says no, and nobody forces it.
+            // Tracking is switched off, and the command does not force it.
             Message::Wish(Command::Track { force: false }, _) if !around.policy.tracked => vec![],
             Message::Wish(Command::Signal(_), id) if around.mutant == Some(Mutant::AnswersSignalsUnrecorded) => {
                 wanted.push(Wanted::Heard(id));
@@ -259,7 +259,7 @@ impl Session {
                 self.unreadable = true;
                 let path = self.live().state().transcript.as_ref().map(|transcript| &transcript.path);
                 let is_there = path.is_some_and(|path| around.folder.files.contains_key(path));
-                // It was gone when the job looked, and is there again: that is tried again.
+                // The file was gone when the job looked, and is there again: that will be retried.
                 let why = if why == FailureReason::Gone && is_there { FailureReason::Unreadable } else { why };
                 vec![Step::Submit(Command::Fail { effect, why }, None)]
             }
@@ -395,7 +395,7 @@ impl Session {
         }
     }
 
-    /// Proposes; what follows goes to the log. A refusal is given back.
+    /// Proposes a command and sends its events to the log. Returns a rejection.
     fn submit(
         &mut self,
         command: &Command,
@@ -470,7 +470,7 @@ impl Session {
         }
     }
 
-    /// The log's answer.
+    /// Handles the log's answer.
     pub(crate) fn answered(
         &mut self,
         asker: Asker,
@@ -491,7 +491,7 @@ impl Session {
                     }
                 }
                 live_is_rehydrated(around.log, self.live())?;
-                // The job of another generation is void as soon as that is durable, and no sooner.
+                // The job of an older generation is void once that is durable, and no earlier.
                 if recorded.iter().any(|recorded| matches!(recorded.event, Event::Rewritten { .. })) {
                     self.in_flight = None;
                 }
@@ -504,7 +504,7 @@ impl Session {
                 self.retries = true;
                 live_is_rehydrated(around.log, self.live())?;
             }
-            // Somebody else wrote to this stream: what we believe is worth nothing.
+            // Another writer has written to this stream: the state is out of date.
             Verdict::Conflict => {
                 self.die();
                 self.mailbox.push_back(Message::Again);
@@ -516,7 +516,7 @@ impl Session {
         Ok(wanted)
     }
 
-    /// The message is handled: start what is owed, answer whoever can be answered.
+    /// The message is handled: starts what is owed, and answers the callers that can be answered.
     fn settle(&mut self, around: &Around<'_>, wanted: &mut Vec<Wanted>) -> Result<(), Broken> {
         self.busy = false;
         self.void = None;

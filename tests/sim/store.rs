@@ -1,5 +1,5 @@
-//! The stored conversations, and the memory that follows the log by them. Conversations are durable before an event names
-//! them; what no event names is collected; the memory has a checkpoint of its own.
+//! The stored conversations, and the memory, which follows the log with their help. Conversations are durable before an
+//! event names them; those that no event names are collected; the memory has a checkpoint of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,12 +29,12 @@ pub(crate) struct Conversation {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Store {
     held: BTreeMap<(usize, ContentHash), Conversation>,
-    /// What jobs have stored and of which it is not known whether an event names it.
+    /// What jobs have stored while it is unknown whether an event names it.
     unanswered: BTreeMap<usize, (EffectId, ContentHash)>,
 }
 
 impl Store {
-    /// Writes a conversation under the name that follows from it.
+    /// Writes a conversation under the name derived from its content.
     pub(crate) fn write(
         &mut self,
         session: usize,
@@ -84,10 +84,10 @@ impl Store {
         }
     }
 
-    /// Removes what the table does not name, unless a job's word is on its way.
+    /// Removes what the table does not name, unless a job's report is pending.
     pub(crate) fn collect(&mut self, session: usize, state: Option<&State>, is_rash: bool) {
         let named = state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest);
-        // A job that is not the one that runs can only be refused.
+        // The report of a job that is not the current one can only be refused.
         let runs = state.and_then(|state| state.job).map(|job| job.effect);
         if self.unanswered.get(&session).is_some_and(|(by, _)| Some(*by) != runs) {
             self.unanswered.remove(&session);
@@ -97,7 +97,7 @@ impl Store {
         }
     }
 
-    /// The process is gone, and perhaps the power with it.
+    /// The process ends, perhaps with the power.
     pub(crate) fn crash(&mut self, power: bool, rng: &mut Rng) {
         self.unanswered.clear();
         self.held.retain(|_, held| !power || held.is_synced || rng.percent(50));
@@ -105,10 +105,10 @@ impl Store {
     }
 }
 
-/// What searches find: for each session its episode and the content it stands for.
+/// What searches find: for each session its episode and the content hash of that.
 pub(crate) type Found = BTreeMap<usize, (Uuid, ContentHash)>;
 
-/// The memory: folded from the log with the help of the store; what was not committed is lost with its process.
+/// The memory: folded from the log with the help of the store; uncommitted changes are lost with the process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Memory {
     pub(crate) found: Found,
@@ -117,7 +117,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Follows the log by some records. `states` are the sessions as the newest table has them.
+    /// Applies some records of the log. `states` are the sessions according to the newest table.
     pub(crate) fn follow(
         &mut self,
         log: &Log,
@@ -149,7 +149,7 @@ impl Memory {
                                 format!("the conversation that the log names for s{session} is missing"),
                             ));
                         }
-                        // A newer one follows in the log.
+                        // A newer conversation follows in the log.
                         None => {}
                     }
                 }
@@ -167,7 +167,7 @@ impl Memory {
         self.committed = (self.found.clone(), self.at);
     }
 
-    /// Goes on from the last commit, if it is of this log's history; else from nothing.
+    /// Continues from the last commit, if that belongs to this log's history; else from nothing.
     pub(crate) fn restart(&mut self, log: &Log) {
         if log.chain_at(self.committed.1.position) != Some(self.committed.1.chain) {
             self.committed = Default::default();
@@ -175,7 +175,7 @@ impl Memory {
         (self.found, self.at) = self.committed.clone();
     }
 
-    /// I-5 and I-11: once it has followed, it holds what a memory that is built anew would hold.
+    /// I-5 and I-11: once it has caught up, it holds what a rebuilt memory would hold.
     pub(crate) fn check(&self, log: &Log, store: &Store, states: &[Option<State>]) -> Result<(), Broken> {
         if self.at.position != log.tail().position {
             return Ok(());
@@ -200,7 +200,7 @@ impl Memory {
     }
 }
 
-/// The number of a session by its stream.
+/// The number of a session, from its stream.
 pub(crate) fn session_of(stream: &str) -> Option<usize> {
     stream.strip_prefix("session:s")?.parse().ok()
 }

@@ -1,5 +1,5 @@
-//! One world: sessions and their files, log, store, memory and indexer, a clock that may jump, and chance that decides what
-//! happens next. After each step every invariant is looked at.
+//! One world: sessions and their files, log, store, memory and indexer, a clock that may jump, and random numbers that
+//! decide what happens next. All invariants are checked after each step.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -23,10 +23,10 @@ use crate::rng::Rng;
 use crate::session::{Around, Message, Outcome, Session, Wanted};
 use crate::store::{Memory, Store};
 
-/// A table as it was kept: how far, and its rows as they are stored.
+/// A stored table: its position, and its rows in stored form.
 type Checkpoint = (Tail, Vec<(baton_conversation::record::SessionId, String)>);
 
-/// All there is.
+/// Everything in a world.
 pub(crate) struct World {
     pub(crate) rng: Rng,
     pub(crate) now: Timestamp,
@@ -44,13 +44,13 @@ pub(crate) struct World {
     checkpoint: Option<Checkpoint>,
     /// Files that have changed and were not read since.
     pub(crate) dirty: BTreeSet<String>,
-    /// Reports of jobs that are on their way.
+    /// Reports of jobs that are not delivered yet.
     pub(crate) reports: VecDeque<(usize, Outcome)>,
-    /// What clients have asked for, and may ask for again.
+    /// Requests of clients, which may be repeated.
     pub(crate) asked: Vec<(usize, Message)>,
-    /// Signals that were said to be recorded.
+    /// Signals that were acknowledged.
     heard: BTreeSet<CommandId>,
-    /// What was said to be durable.
+    /// Records that were acknowledged as durable.
     promised: BTreeMap<Position, ChainHash>,
     watch: Watch,
     pub(crate) enough: usize,
@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// The paths at which a session's file may lie.
+    /// The possible paths of a session's file.
     pub(crate) fn paths(session: usize) -> [String; 2] {
         [format!("/r/projects/p/s{session}.jsonl"), format!("/r/projects/q/s{session}.jsonl")]
     }
@@ -121,7 +121,7 @@ impl World {
         (0..self.sessions.len()).map(|session| self.state(session).cloned()).collect()
     }
 
-    /// The policy as it is for a session: what was forced is read although a switch says no.
+    /// The policy for a session: a session with forced tracking is read although tracking is off.
     pub(crate) fn policy_of(&self, session: usize) -> Policy {
         let live = self.sessions.get(session).and_then(|it| it.aggregate.as_ref()).map(|live| live.state());
         let forced = live.or_else(|| self.state(session)).is_some_and(|state| state.forced);
@@ -138,14 +138,14 @@ impl World {
         CommandId::new(&format!("wish-{}", self.wishes))
     }
 
-    /// A client sends something, and remembers it.
+    /// Sends a message as a client that may repeat it.
     pub(crate) fn ask(&mut self, session: usize, message: Message) {
         self.asked.push((session, message.clone()));
         self.tell(session, message);
     }
 
     pub(crate) fn tell(&mut self, session: usize, message: Message) {
-        // Clients have permits, the watcher a set: no mailbox grows without end.
+        // Clients have permits, and the watcher a set, so mailboxes are bounded.
         if self.sessions[session].mailbox.len() < 64 {
             self.sessions[session].mailbox.push_back(message);
         }
@@ -237,7 +237,7 @@ impl World {
         self.deliver(answers)
     }
 
-    /// Folds what is durable, and then answers.
+    /// Folds the durable records, then answers.
     fn deliver(&mut self, answers: Vec<(Asker, Verdict)>) -> Result<(), Broken> {
         let from = self.table.position().0 as usize;
         for kept in self.log.kept.iter().skip(from) {
@@ -270,7 +270,7 @@ impl World {
         }
     }
 
-    /// The supervisor wakes whose time has come.
+    /// The supervisor wakes sessions that are due.
     pub(crate) fn wake_due(&mut self) -> bool {
         let number_of = |id: &str| id.strip_prefix('s').and_then(|digits| digits.parse::<usize>().ok());
         let policy = |state: &State| Policy { tracked: self.policy.tracked || state.forced, ..self.policy.clone() };
@@ -306,7 +306,7 @@ impl World {
         self.checkpoint = Some((self.log.tail(), rows));
     }
 
-    /// The process dies, and perhaps the power goes; then everything starts again from what is on disk.
+    /// The process ends, perhaps with the power; then everything starts again from what is on disk.
     pub(crate) fn crash(&mut self, power: bool) -> Result<(), Broken> {
         self.log.crash(power, &mut self.rng);
         self.store.crash(power, &mut self.rng);
@@ -339,7 +339,7 @@ impl World {
             let is_begun = |effect: &Effect| match effect {
                 Effect::Index(_) => true,
                 Effect::Close(_) => !forgets_closes,
-                // Not the session's actor asks a model.
+                // Models are not asked by the session's actor.
                 Effect::Enrich(_) | Effect::Wake(_) => false,
             };
             let owes = |state: &State| baton_events::session::pending(state, &policy).iter().any(is_begun);
@@ -350,7 +350,7 @@ impl World {
         table_is_rebuilt(&self.log, &self.table)
     }
 
-    /// I-1: a signal that a hook was told to be recorded is in the log.
+    /// I-1: a signal that was acknowledged to a hook is in the log.
     fn keep_what_was_heard(&self) -> Result<(), Broken> {
         let causes: BTreeSet<_> =
             self.log.kept.iter().filter_map(|kept| kept.recorded.metadata.cause.as_ref()).collect();
@@ -358,7 +358,8 @@ impl World {
         ensure("I-1", missing.is_none(), || format!("the signal {missing:?} was acknowledged and is not in the log"))
     }
 
-    /// From the checkpoint, if it is of this log's history, else from nothing; then what came after it.
+    /// Restores the table from the checkpoint, if that belongs to this log's history, else from nothing, and applies
+    /// the later records.
     fn restore_table(&mut self) {
         self.table = SessionTable::default();
         if let Some((tail, rows)) = &self.checkpoint
@@ -376,7 +377,7 @@ impl World {
         }
     }
 
-    /// What must hold after every step.
+    /// Checks what must hold after every step.
     pub(crate) fn check(&mut self) -> Result<(), Broken> {
         self.watch.follow(&self.log)?;
         for session in &self.sessions {
@@ -406,15 +407,15 @@ impl World {
         self.log.trouble = trouble;
     }
 
-    /// A close from one layer, as a hook, an agent or a query would send it.
+    /// A close from any layer, as a hook, an agent or a query would send it.
     pub(crate) fn random_close(&mut self, session: usize) {
         let reason = *self.rng.pick(CloseReason::ALL).unwrap_or(&CloseReason::Explicit);
         let (by_self, id) = (self.rng.percent(20), self.command_id());
         self.ask(session, Message::Close(reason, by_self, id));
     }
 
-    /// What a hook or a connection says: at once, later from the spool, several times, or never; of this moment, of long ago,
-    /// or by a clock that runs ahead.
+    /// A signal of a hook or a connection: at once, later from the spool, several times, or never; dated now, long ago,
+    /// or by a clock that is ahead.
     pub(crate) fn random_signal(&mut self, session: usize) -> String {
         let kinds = SignalKind::ALL.iter().chain([&SignalKind::SessionEnd; 4]).chain([&SignalKind::McpDisconnect; 3]);
         let kinds: Vec<SignalKind> = kinds.copied().collect();
@@ -437,7 +438,7 @@ impl World {
         if is_late { format!("{told}, later or never") } else { told }
     }
 
-    /// What was told of the session before is recorded.
+    /// An offer or claim of a handoff from an earlier session.
     fn handover(&mut self) -> (&'static str, Command) {
         let from = baton_conversation::record::SessionId::new("before").expect("a plain name");
         match self.rng.percent(50) {
@@ -461,7 +462,7 @@ impl World {
             (11, Some(episode)) => ("show the episode", Command::RestoreEpisode { episode, is_cleared: false }),
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
-        // What was deleted is mostly wanted back.
+        // Most of what was deleted is restored later.
         let back = match command {
             Command::DeleteEpisode { episode } if self.rng.percent(90) => {
                 Some(Command::RestoreEpisode { episode, is_cleared: false })
