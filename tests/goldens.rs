@@ -1,9 +1,9 @@
-//! How good an episode is: what a person says of each example session against what the digest finds, and whether each
-//! pointer leads to the line that says it.
+//! The quality of episodes: compares the digest of each example session with what a person wrote about it, and checks
+//! that each pointer leads to the line that says it.
 //!
-//! `replay-fixtures/transcripts/claude/golden/<session>.json` was written by hand. An entry has its lines and words: it is
-//! found when something points at one of its lines, or carries all of its words within three lines of it. What is found
-//! and fits no entry is false.
+//! `replay-fixtures/transcripts/claude/golden/<session>.json` was written by hand. An entry has lines and words: it
+//! counts as found if an item points to one of its lines, or has all of its words within three lines of it. An item
+//! that fits no entry is false.
 
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
@@ -17,9 +17,9 @@ use goldens::pointer;
 use goldens::score::{Found, Pair, Score, Wanted};
 use goldens::session::{self, Session};
 
-/// Least share of what a person names that is found, in percent.
+/// Minimum share of a person's entries that is found, in percent.
 const LEAST_FOUND: usize = 80;
-/// Greatest share of what is found that is false, in percent.
+/// Maximum share of items that are false, in percent.
 const MOST_FALSE: usize = 20;
 
 #[test]

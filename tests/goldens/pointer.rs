@@ -1,18 +1,18 @@
-//! Whether a line of a transcript says what an item of an episode says of it.
+//! Checks that the line to which an item of an episode points says what the item says.
 
 use std::collections::BTreeMap;
 
 use baton_episode::digest::{Episode, Pointed};
 use serde_json::Value;
 
-/// Shortest word that tells anything, in bytes: three letters, or one of another script.
+/// Minimum length of a word that counts, in bytes: three letters, or one of another script.
 const TELLING_BYTES: usize = 3;
-/// Of an item's words, so many in a hundred must be in its line.
+/// Minimum share of an item's words that its line must contain, in percent.
 const LEAST_SAID: usize = 60;
 
-/// What begins an item and is Baton's word.
+/// Beginnings of items that are Baton's words.
 const BEGINNINGS: [&str; 4] = ["Plan approved: ", "No answer to: ", "User: ", "User refused "];
-/// What ends the part of an item that its line says; the rest tells what came of it.
+/// Ends of the part of an item that its line says; the rest describes the outcome.
 const ENDS: [&str; 6] = [" -> ", " passed ", " succeeded ", " was understood ", " has no result", " was interrupted"];
 
 /// All items of an episode, with their kind.
@@ -33,7 +33,7 @@ pub(crate) fn items(episode: &Episode) -> Vec<(&'static str, Pointed)> {
     all
 }
 
-/// What each line of a transcript says, with the call that a result answers.
+/// The text of each line of a transcript, with the call that a result answers.
 pub(crate) struct Lines(Vec<String>);
 
 impl Lines {
@@ -58,7 +58,7 @@ impl Lines {
         Self(lines)
     }
 
-    /// Whether the line of an item holds most of the item's words.
+    /// True if the line of an item contains most of the item's words.
     pub(crate) fn say(&self, item: &Pointed) -> bool {
         let Some(line) = usize::try_from(item.line).ok().and_then(|line| self.0.get(line.wrapping_sub(1))) else {
             return false;
@@ -74,20 +74,20 @@ impl Lines {
     }
 }
 
-/// The part of an item that is somebody's words.
+/// The part of an item that consists of somebody's words.
 fn said(text: &str) -> &str {
-    // A failure that another replaced: the other is what the line says.
+    // A failure that has replaced another one: its line contains only the new one.
     if let Some((_, now)) = text.split_once("; fails otherwise: ") {
         return now;
     }
-    // An answer stands behind the question that another line may have asked.
+    // An answer follows the question, which may be in another line.
     let text = text.split_once("? User: ").map_or(text, |(_, answer)| answer);
     let text = BEGINNINGS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
     let end = ENDS.iter().filter_map(|end| text.find(end)).min();
     &text[..end.unwrap_or(text.len())]
 }
 
-/// All strings of a record, keys left out, pictures too.
+/// Collects all strings of a record, without keys, including images.
 fn strings(value: &Value, text: &mut String) {
     match value {
         Value::String(part) if part.len() < 200_000 => {

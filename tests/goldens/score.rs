@@ -1,9 +1,9 @@
-//! The comparison: what is wanted, what is found, and how much of each fits.
+//! The comparison: what is wanted, what is found, and how much of each matches.
 
 use baton_episode::digest::{ErrorLine, Pointed};
 use serde::Deserialize;
 
-/// Lines around an entry's in which its words count.
+/// Distance in lines from an entry within which its words count.
 const NEAR_LINES: u64 = 3;
 
 /// One line or several.
@@ -23,7 +23,7 @@ impl Lines {
     }
 }
 
-/// What a person names.
+/// An entry that a person wrote.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
@@ -31,7 +31,7 @@ pub(crate) struct Wanted {
     words: Vec<String>,
 }
 
-/// A failure that a person names, and what mended it.
+/// A failure that a person names, and its fix.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WantedPair {
@@ -41,7 +41,7 @@ pub(crate) struct WantedPair {
     fix_words: Vec<String>,
 }
 
-/// All that a person says of a session.
+/// All entries for a session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Golden {
@@ -50,7 +50,7 @@ pub(crate) struct Golden {
     pub(crate) open: Vec<Wanted>,
 }
 
-/// Something that the digest found.
+/// An item that the digest found.
 pub(crate) struct Found {
     pub(crate) line: u64,
     pub(crate) text: String,
@@ -72,7 +72,7 @@ impl Found {
     }
 }
 
-/// A failure with its resolution, that the digest found.
+/// A failure with its resolution, as the digest found it.
 pub(crate) struct Pair {
     pub(crate) error: Found,
     pub(crate) fix: Found,
@@ -85,7 +85,7 @@ impl Pair {
     }
 }
 
-/// What is wanted of one kind, and what may fit it.
+/// An entry of one kind, which may match items of type `F`.
 pub(crate) trait Fits<F> {
     fn fits(&self, found: &F) -> bool;
     fn told(&self) -> String;
@@ -135,7 +135,7 @@ impl Score {
         Self { kind, wanted: 0, found: 0, items: 0, astray: 0, remarks: Vec::new() }
     }
 
-    /// Adds a session's.
+    /// Adds the figures of a session.
     pub(crate) fn count<F, W: Fits<F>>(&mut self, id: &str, wanted: &[W], found: &[F]) {
         for entry in wanted {
             self.wanted += 1;
@@ -158,7 +158,7 @@ impl Score {
         (self.found * 100).checked_div(self.wanted).unwrap_or(100)
     }
 
-    /// Rounded up: 20.1 % are more than 20.
+    /// Rounded up: 20.1 % is more than 20.
     pub(crate) fn false_percent(&self) -> usize {
         if self.items == 0 { 0 } else { (self.astray * 100).div_ceil(self.items) }
     }

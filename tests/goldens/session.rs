@@ -1,4 +1,4 @@
-//! The example sessions, each with its episode and what a person says of it.
+//! The example sessions, each with its episode and its golden.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use baton_episode::digest::{Episode, Show};
 
 use super::score::Golden;
 
-/// An example session that somebody has read.
+/// An example session that a person has read.
 pub(crate) struct Session {
     pub(crate) id: String,
     pub(crate) transcript: String,
@@ -22,7 +22,7 @@ fn claude() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/transcripts/claude")
 }
 
-/// The transcripts of main conversations, by their session's id.
+/// The transcripts of main conversations, with their session ids.
 fn transcripts() -> Vec<(String, PathBuf)> {
     let projects = fs::read_dir(claude().join("projects")).unwrap().map(|entry| entry.unwrap().path());
     let files = projects.flat_map(|project| fs::read_dir(project).unwrap()).map(|entry| entry.unwrap().path());
@@ -38,7 +38,7 @@ pub(crate) fn ids() -> Vec<String> {
     transcripts().into_iter().map(|(id, _)| id).collect()
 }
 
-/// All that have a golden.
+/// All sessions that have a golden.
 pub(crate) fn all() -> Vec<Session> {
     let mut sessions = Vec::new();
     for (id, path) in transcripts() {
