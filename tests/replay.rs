@@ -1,5 +1,5 @@
-//! Every journey in `replay-fixtures/journeys` run again by `baton replay`, and held against what was printed when it was
-//! recorded. A new journey is a folder: nothing is added here. How to record one is told in that folder's README.
+//! Runs every journey in `replay-fixtures/journeys` with `baton replay` and compares the output with the recorded one.
+//! A new journey is a folder and needs no change here. That folder's README describes how to record one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,13 +8,13 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// Set to anything, it lets [`every_journey_comes_to_what_was_expected`] write `expected.txt` anew.
+/// If set, [`every_journey_comes_to_what_was_expected`] writes `expected.txt` anew.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
 
-/// Largest `log.jsonl`, in bytes.
+/// Maximum size of `log.jsonl`, in bytes.
 const MAX_BYTES: u64 = 60 * 1024;
 
-/// The lines of the state machine that a log can show: `before event after`. Each has a journey.
+/// The transitions of the state machine that a log can show, as `before event after`. Each has a journey.
 const TRANSITIONS: &[&str] = &[
     "new discovered active",
     "new signalled new",
@@ -77,7 +77,7 @@ const TRANSITIONS: &[&str] = &[
     "indexed enrichment_owed indexed",
 ];
 
-/// What happens to memos and to the home. Each has a journey.
+/// Events of memos and of the home. Each has a journey.
 const BESIDE: &[&str] = &[
     "memo_added",
     "memo_replaced",
@@ -105,7 +105,7 @@ fn journeys() -> Vec<(String, PathBuf)> {
 
 fn replay(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_baton"));
-    // Neither a home nor anything else of its surroundings.
+    // Without a home or any other environment.
     command.arg("replay").args(arguments).current_dir(folder).env_clear();
     command.output().unwrap_or_else(|error| panic!("baton replay: {error}"))
 }
@@ -180,7 +180,7 @@ fn every_line_of_the_state_machine_has_a_journey() {
     assert!(missing.is_empty(), "no journey shows {missing:#?}\nthere are {seen:#?}");
 }
 
-/// A rendering that is not the expected one is shown with the line in which it differs, and ends with 1.
+/// If the output differs from the expected one, it is shown with the differing line, and the exit code is 1.
 #[test]
 fn what_differs_is_shown() {
     let (name, folder) = journeys().swap_remove(0);
@@ -206,7 +206,7 @@ fn what_differs_is_shown() {
     );
 }
 
-/// A log that was changed, cut off, or is none.
+/// A log that was changed or truncated, or a file that is not a log.
 #[test]
 fn a_file_that_is_not_what_it_says_ends_with_1() {
     let (_, folder) = journeys().swap_remove(0);

@@ -1,8 +1,9 @@
 //! Stored shapes and printed answers against the files in `replay-fixtures/schema`.
 //!
-//! What has shipped is frozen: every file `<name>.v<N>[.<case>].json` is a shape as some version of Baton wrote it, its
-//! SHA-256 stands in `FROZEN`, and it must be readable for ever. `<name>.v<N>[.<case>].expected.json` is what today's program
-//! makes of it; that moves when a new version of the shape comes. How to add a version is told in `FROZEN`.
+//! Shipped shapes are frozen: every file `<name>.v<N>[.<case>].json` is a shape as some version of Baton wrote it, its
+//! SHA-256 is listed in `FROZEN`, and it must be readable for ever. `<name>.v<N>[.<case>].expected.json` is what the
+//! current program makes of it; that changes when the shape gets a new version. `FROZEN` describes how to add a
+//! version.
 
 #[path = "schema/validator.rs"]
 mod validator;
@@ -22,7 +23,7 @@ use baton_events::session::{Agent, Ask, CallOutcome, CloseReason, FailureReason,
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Set to anything, it lets [`every_event_shape_is_read_and_frozen`] write what is missing. It never changes a frozen file.
+/// If set, [`every_event_shape_is_read_and_frozen`] writes missing files. It never changes a frozen file.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
 const HOW: &str = "see the head of replay-fixtures/schema/FROZEN";
 
@@ -38,20 +39,20 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error} in {text}"))
 }
 
-/// A folder of fixtures, and what is wrong with it.
+/// A folder of fixtures, and the problems in it.
 struct Shelf<'a> {
     folder: &'a Path,
     update: bool,
     codec: Codec,
-    /// Written just now: to be looked at before they are frozen.
+    /// Written in this run: to be reviewed before they are frozen.
     fresh: BTreeSet<String>,
     found: Vec<String>,
 }
 
-/// Reads an event of a type and version and writes it in the newest one.
+/// Reads an event of a type and version and writes it in the newest version.
 type Codec = fn(&str, u32, &str) -> Result<(u32, Value), String>;
 
-/// Every event type there is.
+/// All event types.
 fn kinds() -> impl Iterator<Item = &'static str> {
     session::KINDS.into_iter().chain(home::KINDS).chain(memo::KINDS)
 }
@@ -95,7 +96,7 @@ impl<'a> Fixture<'a> {
 }
 
 impl Shelf<'_> {
-    /// Everything wrong in the folder, each with the file and what to do. With `update`, what is missing is written first.
+    /// All problems in the folder, each with the file and what to do. With `update`, missing files are written first.
     fn findings(folder: &Path, codec: Codec, update: bool) -> Vec<String> {
         let mut shelf = Shelf { folder, update, codec, fresh: BTreeSet::new(), found: Vec::new() };
         for kind in kinds() {
@@ -121,13 +122,13 @@ impl Shelf<'_> {
     }
 
     fn write(&self, name: &str, value: &Value) {
-        // Canonical first, so that the keys are sorted whatever map is behind `Value`.
+        // Through canonical JSON, so that the keys are sorted whatever map is behind `Value`.
         let sorted: BTreeMap<String, Value> = serde_json::from_str(&canonical_json(value)).expect("an object");
         let text = serde_json::to_string_pretty(&sorted).expect("JSON") + "\n";
         fs::write(self.folder.join(name), text).expect("a writable folder");
     }
 
-    /// Each version of an event type, from 1 to the one that is written today, has a fixture.
+    /// Checks that each version of an event type, from 1 to the current one, has a fixture.
     fn versions(&mut self, kind: &str) {
         let (mut v, mut newest) = (1, 1);
         let mut lifted: Option<Value> = None;
@@ -150,7 +151,7 @@ impl Shelf<'_> {
         }
     }
 
-    /// A stored event is read, and what is made of it is what was expected.
+    /// Checks that a stored event can be read, and that the result is as expected.
     fn event(&mut self, fixture: &Fixture<'_>) {
         let Fixture { kind, v, name } = fixture;
         let text = self.text(name).unwrap_or_default();
@@ -182,7 +183,7 @@ impl Shelf<'_> {
         }
     }
 
-    /// Every file that has shipped is as it was, and every one that is there is on the list.
+    /// Checks that every shipped file is unchanged, and that every file is listed.
     fn frozen(&mut self) {
         let list = self.text("FROZEN").unwrap_or_default();
         let lines = list.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -216,7 +217,7 @@ fn every_event_shape_is_read_and_frozen() {
     assert!(found.is_empty(), "\n{}\n", found.join("\n"));
 }
 
-/// The shelf in a folder of its own, to be damaged.
+/// A copy of the fixtures in a folder of its own, to be damaged.
 fn copied_shelf() -> tempfile::TempDir {
     let copy = tempfile::tempdir().expect("a folder");
     for entry in fs::read_dir(fixtures().join("schema")).expect("the folder of fixtures") {
@@ -233,7 +234,7 @@ fn first_words(found: &[String]) -> String {
 
 #[test]
 fn a_broken_shelf_is_noticed() {
-    // What is done to a copy, what is then found, and what is left of that after an update.
+    // Damages a copy, and compares what is found before and after an update.
     let check = |damage: &dyn Fn(&Path), expected: &str, after_update: &str| {
         let copy = copied_shelf();
         damage(copy.path());
@@ -383,11 +384,11 @@ fn lines_of_an_export_are_read_and_written_to_the_byte() {
     assert_eq!(kinds.len(), 8, "one of each kind of line");
 }
 
-/// The real program with a daemon of its own over the example sessions; the daemon ends with this value.
+/// The real program with a daemon of its own over the example sessions; the daemon ends when this is dropped.
 struct Program(tempfile::TempDir);
 
 impl Program {
-    /// What lies in a work tree is not read: they are copied out of it.
+    /// Transcripts in a work tree are not read, so the examples are copied out of it.
     fn over_the_examples() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         copy(&fixtures().join("transcripts/claude/projects"), &folder.path().join("claude/projects"));
@@ -431,7 +432,7 @@ impl Drop for Program {
     }
 }
 
-/// Parts of an episode that some example session must have, sorted.
+/// Parts of an episode that at least one example session must have, sorted.
 const PARTS: [&str; 9] = [
     "commands",
     "decisions",

@@ -1,18 +1,18 @@
 //! A validator for the part of JSON Schema that our schema files use: `type`, `enum`, `minimum`, `required`, `properties`,
 //! `additionalProperties`, `items` and `$ref` into `$defs`.
 //!
-//! It is stricter than the standard in two points. A keyword it does not know is a finding, so that no rule is written
-//! that nobody checks; and so is a property that a schema with `properties` does not describe, so that a field that is
-//! added to an answer is added to its schema too.
+//! It is stricter than the standard in two points. An unknown keyword is a finding, so that no rule remains unchecked;
+//! and so is a property that a schema with `properties` does not describe, so that a new field of an answer is added to
+//! its schema too.
 
 use serde_json::Value;
 
-/// Deepest nesting that is followed; a schema whose references go in a circle ends here.
+/// Maximum nesting depth; a circular reference ends here.
 const MAX_DEPTH: usize = 64;
-/// Keywords that describe and demand nothing.
+/// Keywords without any constraint.
 const ANNOTATIONS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
-/// What in `value` is not as `schema` says, each with its place. Empty when all is well.
+/// The differences between `value` and `schema`, each with its place. Empty if there are none.
 pub(crate) fn findings(schema: &Value, value: &Value) -> Vec<String> {
     let mut walk = Walk { root: schema, found: Vec::new() };
     walk.visit(schema, value, "$", 0);
