@@ -195,7 +195,7 @@ fn live_through(texts: &[String; 6]) {
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
     let stored = encode(&tried);
     let (tried, calls) = decode_but_calls(&stored).unwrap();
-    // One that has copied all of it, and one whose stored calls cannot be decoded.
+    // A witness that has copied all of it, and one whose stored calls cannot be decoded.
     let witness = |session: &str, calls: &str| Witness {
         session: session.to_owned(),
         project: project.clone(),

@@ -46,7 +46,7 @@ fn first_difference(found: &str, wanted: &str) -> Option<(usize, String, String)
     Some((at + 1, found.unwrap_or("(the end)").to_owned(), wanted.unwrap_or("(the end)").to_owned()))
 }
 
-/// The result of reading one file, as text.
+/// Reads one file; returns the result as text.
 fn described(path: &Path) -> String {
     let bytes = fs::read(path).expect("a fixture");
     let subagent = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));

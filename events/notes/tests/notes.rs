@@ -23,7 +23,7 @@ use baton_notes::{
 };
 use uuid::Uuid;
 
-/// Set to anything, it makes the test write its expectation anew.
+/// If set, the test writes its expectation anew.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../replay-fixtures");
 /// The day on which everything happens.

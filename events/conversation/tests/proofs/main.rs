@@ -1,5 +1,5 @@
-//! Checks what the reader must keep and what the hash must not depend on, for all transcripts of the fixtures and for
-//! generated ones, by a second reader that is too simple to share the first one's mistakes.
+//! Checks what the reader must keep and what must not affect the hash, for all transcripts of the fixtures and for
+//! generated ones, with a second reader that is too simple to share the first one's mistakes.
 //!
 //! `BATON_TRANSCRIPTS=DIR cargo test -p baton-conversation --test proofs -- --ignored --nocapture` checks other
 //! transcripts.
