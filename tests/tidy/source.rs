@@ -26,11 +26,8 @@ const FORBIDDEN_CRATES: &[(&str, &[&str])] = &[("events/", &["baton_actors", "ba
 /// Names that say nothing about the content.
 const VAGUE_NAMES: &[&str] = &["common", "helper", "helpers", "misc", "mod", "types", "util", "utils"];
 
-/// Most lines of a product file.
-const MAX_LINES: usize = 600;
-
-/// Most lines of a test file, which may contain tables.
-const MAX_TEST_LINES: usize = 900;
+/// Most lines of a file.
+const MAX_LINES: usize = 500;
 
 /// Files that may be longer: path, most lines, reason.
 pub(crate) const LONGER: &[(&str, usize, &str)] = &[];
@@ -108,11 +105,10 @@ pub(crate) fn vague_names(file: &File) -> Vec<String> {
 /// Reports a file that is too long, or an exception that is no longer needed.
 pub(crate) fn file_length(file: &File, longer: &[(&str, usize, &str)]) -> Option<String> {
     let lines = file.text.lines().count();
-    let usual = if file.is_test() { MAX_TEST_LINES } else { MAX_LINES };
     match longer.iter().find(|(path, ..)| *path == file.path) {
-        Some(_) if lines <= usual => Some(format!("{}: is short enough; remove it from LONGER", file.path)),
+        Some(_) if lines <= MAX_LINES => Some(format!("{}: is short enough; remove it from LONGER", file.path)),
         Some((_, most, _)) if lines <= *most => None,
-        None if lines <= usual || !file.is_rust() => None,
+        None if lines <= MAX_LINES || !file.is_rust() => None,
         _ => Some(format!("{}: {lines} lines; make it a folder named after the same noun", file.path)),
     }
 }
@@ -181,9 +177,8 @@ fn sources_that_break_a_rule_are_found() {
     let longer = [("src/b.rs", 700, "a reason")];
     let long = |path: &str, lines: usize| file_length(&of(path, &"x\n".repeat(lines)), &longer).into_iter().collect();
     check(long("src/a.rs", MAX_LINES), &[]);
-    check(long("src/a.rs", MAX_LINES + 1), &["src/a.rs: 601 lines"]);
-    check(long("src/a/tests.rs", MAX_LINES + 1), &[]);
-    check(long("tests/it/a.rs", MAX_TEST_LINES + 1), &["901 lines"]);
+    check(long("src/a.rs", MAX_LINES + 1), &["src/a.rs: 501 lines"]);
+    check(long("tests/it/a.rs", MAX_LINES + 1), &["tests/it/a.rs: 501 lines"]);
     check(long("src/b.rs", 700), &[]);
     check(long("src/b.rs", 701), &["701 lines"]);
     check(long("src/b.rs", MAX_LINES), &["is short enough"]);

@@ -12,6 +12,7 @@ mod ended;
 mod hits;
 mod outcome;
 mod owed;
+mod under_way;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +46,7 @@ use call_permits::CallPermits;
 use hits::Hits;
 pub use outcome::{By, Done, Outcome};
 use owed::DueEnrichments;
+use under_way::UnderWay;
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);
@@ -156,19 +158,6 @@ pub struct Shown {
     pub spent_today_nanos: u64,
     /// Why nothing is sent, and what to do about it.
     pub problem: Option<(String, String)>,
-}
-
-/// Marks a session as being worked on until dropped.
-struct UnderWay<'a> {
-    enricher: &'a Enricher,
-    session: SessionId,
-}
-
-impl Drop for UnderWay<'_> {
-    fn drop(&mut self) {
-        self.enricher.known().under_way.remove(&self.session);
-        self.enricher.over.notify_waiters();
-    }
 }
 
 impl Enricher {
@@ -495,7 +484,6 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
 }
 
 /// The running enricher.
-#[derive(Debug)]
 pub struct Enriching(tokio::task::JoinHandle<()>);
 
 impl Enriching {
