@@ -1,4 +1,4 @@
-//! The agent's queue against a model of it: whatever is queued, delivered and taken back, each prompt stands once,
+//! The agent's queue against a model of it: whatever is queued, delivered and taken back, each prompt appears once,
 //! where the agent received it, and one that it never received is undelivered.
 
 use std::collections::VecDeque;
