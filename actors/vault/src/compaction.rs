@@ -14,8 +14,8 @@ use baton_notes::threshold::Measure;
 use baton_notes::{Day, Merged, forget};
 
 use super::open_vault::{Open, Written};
-use super::place::{Error, Refused};
 use super::register::Entry;
+use super::vault_fs::{Error, Refused};
 
 /// Copies of one session's note, of which each is of another end.
 const COPIES: u32 = 1_000;

@@ -1,6 +1,5 @@
 //! What tests of a whole system break on purpose, and look at in between.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,8 +10,6 @@ use baton_events::projection::table::SessionTable;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::open_vault::Desk;
-use crate::place;
-use crate::place::Place;
 use crate::sync_loop::{bring, sweep};
 use crate::{Scribe, Surroundings, forgetting};
 
@@ -91,14 +88,4 @@ pub fn forget_stopped_after(
         open.place.changes_left.set(changes);
     }
     forgetting::everywhere(&mut desk, vault, table, sessions, &mut Vec::new())
-}
-
-/// Counts a changed file, and fails when no more may be changed.
-pub(crate) fn count_change(place: &Place) -> Result<(), place::Error> {
-    let left = place.changes_left.get();
-    place.changes_left.set(left.map(|left| left.saturating_sub(1)));
-    match left {
-        Some(0) => Err(place::refused(&place.vault, &io::Error::other("stopped")).into()),
-        _ => Ok(()),
-    }
 }

@@ -1,41 +1,44 @@
-//! The vault: what sessions come to, as notes for people.
+//! The vault: notes on disk, written from what sessions come to, which a person may edit.
 //!
-//! A projection of the log that respects edits. Whenever a session has ended its notes are written, in the background, by what
-//! the table says and what the register has as brought in; so nothing is lost over a restart, and what is brought in twice
-//! changes nothing. Nobody who closes a session, calls a hook or asks a question waits for it.
+//! The vault is a projection of the log that respects edits. After a session ends, its notes are written in the
+//! background: what is owed follows from the session table and the register, so a restart loses nothing, and writing
+//! the same notes twice changes nothing. Closing a session, calling a hook and asking a question never wait for it.
 //!
-//! | room | holds |
+//! | module | holds |
 //! |---|---|
-//! | `place` | the vault as files |
-//! | `register` | what was brought in |
-//! | `index` | which names notes have |
-//! | `owed` | which ends are in no note yet |
-//! | `desk` | all of that of the vault that is written to |
-//! | `bringing`, `compaction` | one session into its notes; a long or old note into those of entities |
-//! | `pending` | finished notes that the vault did not take |
-//! | `rounds` | the rounds: what is owed, at once; every note, once a day (`sweep`); what somebody wants compacted |
-//! | `promotion` | what several projects recall, in a note that they share |
-//! | `forgetting` | a session out of every note |
-//! | `away` | places that notes were written to, and which of them were moved |
-//! | `reading` | notes read and checked |
-//! | `told` | how it all is |
+//! | `vault_fs` | the vault as files: reading, writing, locking, walking |
+//! | `register` | what was written for each session and project |
+//! | `index` | the names that notes have |
+//! | `owed_sessions` | the sessions whose notes lack something |
+//! | `open_vault` | the vault that is written to, with its register, outbox and index |
+//! | `write_session` | writes one session into its notes |
+//! | `compaction` | moves what a long or old note knows into notes of entities |
+//! | `outbox` | finished notes that the vault did not accept yet |
+//! | `sync_loop` | writes what is owed at once; checks every note once a day (`sweep`); compacts on request (`compact`) |
+//! | `promotion` | shares the notes of entities that several projects recall |
+//! | `predecessors` | the sessions that a session continues |
+//! | `forgetting` | removes sessions from every note |
+//! | `relocated` | every place that notes were written to, and which of them were moved |
+//! | `reader` | reads one note; checks all |
+//! | `status` | the state of the vault, for `status` |
+//! | `faults` | what tests of a whole system break on purpose |
 
 mod compaction;
 #[cfg(feature = "faults")]
 pub mod faults;
 mod forgetting;
 mod index;
-mod lineage;
 mod open_vault;
 mod outbox;
-mod owed;
-mod place;
+mod owed_sessions;
+mod predecessors;
 mod promotion;
-mod reading;
+mod reader;
 mod register;
 mod relocated;
+mod status;
 mod sync_loop;
-mod told;
+mod vault_fs;
 mod write_session;
 
 use std::collections::BTreeSet;
@@ -60,12 +63,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use baton_base::limits;
 use forgetting::Owed;
 use open_vault::Desk;
-use place::Refused;
+use vault_fs::Refused;
 
-pub use reading::Unread;
+pub use reader::Unread;
+pub use status::{Progress, several, waiting};
 pub use sync_loop::Asked;
 use sync_loop::Unswept;
-pub use told::{Progress, several, waiting};
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(100);
@@ -129,7 +132,7 @@ pub struct Scribe {
     looks_away: relocated::SingleLook,
     /// For who reads single notes: a disk that hangs keeps no more than these.
     readers: Arc<Semaphore>,
-    shown: Mutex<told::Shown>,
+    shown: Mutex<status::Shown>,
 }
 
 /// Takes what is owed upon itself, for who has the desk; unless it gets done it is owed again. What somebody else finds he
@@ -300,7 +303,7 @@ impl Scribe {
         })
     }
 
-    fn shown(&self) -> MutexGuard<'_, told::Shown> {
+    fn shown(&self) -> MutexGuard<'_, status::Shown> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -371,7 +374,7 @@ impl Scribe {
             let (settings, table) = (around.settings.now(), around.table.now());
             let removal_owed = self.removal_owed.load(Ordering::Relaxed);
             let counting =
-                tokio::task::spawn_blocking(move || told::counted(&mut desk, &settings, &table, removal_owed));
+                tokio::task::spawn_blocking(move || status::counted(&mut desk, &settings, &table, removal_owed));
             if let Ok(Ok((counted, away))) = timeout(PATIENCE, counting).await {
                 let mut shown = self.shown();
                 shown.counted = counted;

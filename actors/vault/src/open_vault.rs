@@ -17,9 +17,9 @@ use uuid::Uuid;
 
 use super::index::{Former, Index, stem};
 use super::outbox::Pending;
-use super::owed::Owing;
-use super::place::{Error, Found, Place, Refused, Stamp};
+use super::owed_sessions::Owing;
 use super::register::Register;
+use super::vault_fs::{Error, Found, Place, Refused, Stamp};
 use baton_config::settings;
 use baton_config::settings::Settings;
 use change_stamp::Tally;

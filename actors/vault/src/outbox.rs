@@ -25,7 +25,7 @@ const MOST: usize = if cfg!(test) { 3 } else { 1_000 };
 #[derive(Serialize, Deserialize)]
 struct Head {
     session: String,
-    /// Which end of it, see [`super::owed::stamp`].
+    /// Which end of it, see [`super::owed_sessions::stamp`].
     #[serde(default)]
     stamp: String,
 }

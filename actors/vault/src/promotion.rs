@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::Scribe;
 use super::index::Index;
 use super::open_vault::{Desk, Open, Written, day};
-use super::place::Refused;
+use super::vault_fs::Refused;
 use crate::Surroundings;
 use baton_config::settings::Settings;
 

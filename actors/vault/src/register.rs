@@ -3,6 +3,8 @@
 //! The register is a convenience, not the truth: without it every session is brought into its note once more, which changes
 //! nothing, and notes are found by what stands in their heads.
 
+mod entry;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -11,7 +13,6 @@ use std::path::{Path, PathBuf};
 use baton_conversation::record::SessionId;
 use baton_notes::name;
 use baton_redaction::redact;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -19,6 +20,8 @@ use super::index::stem;
 use baton_base::durable;
 use baton_base::transcript_file;
 use baton_config::settings;
+use entry::Line;
+pub(super) use entry::{Entry, name_print};
 
 /// The folder of a home with a register for each vault that it ever had.
 pub(super) const FOLDER: &str = "vault-register";
@@ -29,104 +32,6 @@ const SLACK: usize = 200;
 /// Largest register that is read: a million sessions.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// A session as a vault has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Entry {
-    /// Its note, below the vault; `None`: it has none, for nobody typed anything in it, or because it is not known any more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) note: Option<String>,
-    /// The note that it is to have, since the first of its lines may stand somewhere: whoever writes may be killed, or find the
-    /// disk full, before the note itself is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) begun: Option<String>,
-    /// What was brought in: [`super::owed::stamp`].
-    pub(super) stamp: String,
-    /// `active`, `archived`, `compaction_failed`, as the note says.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub(super) status: String,
-    /// Why it could not be compacted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
-    /// Why its note is left alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) left: Option<String>,
-    /// Whether somebody has removed its note: it is not written again unasked.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) removed: bool,
-    /// By what its note is known when its head is gone: [`baton_notes::forget::prints`].
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) prints: BTreeSet<String>,
-    /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) called: Option<String>,
-    /// What the folder of notes was known by that it was forgotten for while that was not there: another one in its place is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) folder: Option<String>,
-    /// Whether it was forgotten while nobody knew where its folder of notes is.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) lost: bool,
-    /// Whether lines of it in notes of all projects may have gone with a session whose note was called the same.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(super) lacks: bool,
-    /// By what the copy of its note that was last put into the archive is known: in that one nobody has written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) copy: Option<String>,
-    /// Entities of it that have no note, with the line that it would have there: another session makes one.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) without_note: BTreeMap<Uuid, String>,
-}
-
-impl Entry {
-    /// The note by which lines name the session: the one that it has, or is to have.
-    pub(super) fn named(&self) -> Option<&str> {
-        self.note.as_deref().or(self.begun.as_deref())
-    }
-
-    /// Whether it says of a forgotten session only what it takes to find its notes once their place is back.
-    pub(super) fn is_sealed(&self) -> bool {
-        self.called.is_some() && self.named().is_none()
-    }
-
-    /// Whether it tells of a folder of notes that is known by an id: what is sealed is of one alone.
-    pub(super) fn is_for(&self, id: Option<&str>) -> bool {
-        !self.is_sealed() || self.folder.is_none() || self.folder.as_deref() == id
-    }
-
-    /// Whether it was forgotten while nobody knew where this folder of notes is.
-    pub(super) fn is_lost_from(&self, id: &str) -> bool {
-        self.lost && self.folder.as_deref() == Some(id)
-    }
-}
-
-/// What tells a name from others without saying it.
-pub(super) fn name_print(name: &str) -> String {
-    Sha256::digest(name.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Vault {
-        format: u32,
-        path: Option<PathBuf>,
-        root: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        id: Option<String>,
-    },
-    Session {
-        id: String,
-        entry: Option<Box<Entry>>,
-    },
-    Project {
-        path: String,
-        folder: String,
-    },
-    Swept {
-        at: i64,
-    },
-}
-
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Register {
@@ -134,7 +39,7 @@ pub(super) struct Register {
     /// The vault: `None` for the home's own.
     pub(super) path: Option<PathBuf>,
     pub(super) root: String,
-    /// What the folder of notes is known by, see [`super::place::Place::id`].
+    /// What the folder of notes is known by, see [`super::vault_fs::Place::id`].
     id: Option<String>,
     entries: BTreeMap<SessionId, Entry>,
     /// By directory, redacted: one may be called like a key. Two that are told alike have one folder.

@@ -21,8 +21,8 @@ use baton_conversation::record::SessionId;
 use tokio::time::sleep;
 
 use super::Scribe;
-use super::place::{Place, has_visible};
 use super::register::{Entry, Register};
+use super::vault_fs::{Place, has_visible};
 use baton_config::settings;
 
 /// Between two looks whether a place is back for which something is remembered.

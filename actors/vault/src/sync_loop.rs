@@ -20,12 +20,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::open_vault::{Desk, Open, day};
-use super::place::{Error, Refused};
 use super::promotion::promote;
 use super::register::Entry;
-use super::told::{Progress, several, waiting};
+use super::status::{Progress, several, waiting};
+use super::vault_fs::{Error, Refused};
 use super::write_session::{Bringing, Failed};
-use super::{ANSWER, ROOM, Scribe, owed};
+use super::{ANSWER, ROOM, Scribe, owed_sessions};
 use crate::Surroundings;
 use baton_base::throttle::Permit;
 
@@ -190,7 +190,7 @@ impl Scribe {
             let owed = open.owed(&table, &settings).sessions();
             // What waited for another vault, and is in this one.
             let delivered = pending.sessions().filter(|id| {
-                let stamp = table.get(id).and_then(|row| owed::stamp(&table, row));
+                let stamp = table.get(id).and_then(|row| owed_sessions::stamp(&table, row));
                 refused.is_none()
                     && stamp.is_some()
                     && open.register.get(id).map(|entry| &entry.stamp) == stamp.as_ref()
@@ -351,9 +351,9 @@ pub(super) fn bring(
             break;
         }
         let Some(row) = table.get(id).cloned() else { continue };
-        let Some(stamp) = owed::stamp(&table, &row) else { continue };
+        let Some(stamp) = owed_sessions::stamp(&table, &row) else { continue };
         // Another round may have come first.
-        if owed::is_in(&row, &stamp, open.register.get(id), &settings.filtering) {
+        if owed_sessions::is_in(&row, &stamp, open.register.get(id), &settings.filtering) {
             continue;
         }
         // It is owed as it is; what is not kept is not made either.

@@ -20,9 +20,9 @@ use baton_notes::{Day, forget, knowledge, merge, name, session, start};
 use super::compaction::{self, Compacted};
 use super::open_vault::{Note, Open, TRIES, Written, not_remembered};
 use super::outbox::Pending;
-use super::place::{Error, Refused};
 use super::register::Entry;
-use super::{index, lineage, owed};
+use super::vault_fs::{Error, Refused};
+use super::{index, owed_sessions, predecessors};
 use baton_config::settings;
 
 /// The folder of sessions of which nobody knows where they worked.
@@ -75,7 +75,7 @@ impl Bringing<'_> {
         }
         let mut told = self.told(folder)?;
         let show = self.around.settings.now().filtering;
-        if !told.is_worth_a_note() && !owed::is_unshown(self.row, &show) {
+        if !told.is_worth_a_note() && !owed_sessions::is_unshown(self.row, &show) {
             // Of what was begun lines may stand somewhere.
             let begun = open.register.get(self.id).and_then(|entry| entry.begun.clone());
             open.register.put(self.id, Entry { stamp: self.stamp.clone(), begun, ..Entry::default() });
@@ -180,7 +180,7 @@ impl Bringing<'_> {
         let graph = graph::graph(&items, &episode, &surroundings);
         let about = About {
             session: self.id.clone(),
-            others: lineage::continued(&around.table.now(), &around.settings.now(), self.id, self.row),
+            others: predecessors::continued(&around.table.now(), &around.settings.now(), self.id, self.row),
             episode: Some(current.uuid),
             project: folder,
             note: String::new(),

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use baton_conversation::record::SessionId;
 
-use super::scan::Words;
-use super::{Scope, sought};
+use super::own_notes::Scope;
+use super::scan::{Words, sought};
 use crate::index::stem;
 use crate::open_vault::Open;
-use crate::place::{Error, Outside, Place, Refused};
+use crate::vault_fs::{Error, Outside, Place, Refused};
 
 /// Sessions of which no note is left. Which texts of people in the vault still name them.
 pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {

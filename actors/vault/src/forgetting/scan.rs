@@ -9,12 +9,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use baton_conversation::record::SessionId;
 use baton_episode::digest::head;
 use baton_notes::forget;
 use baton_notes::verify::LINK_BYTES;
 
-use super::{is_part, name_print, stem};
-use crate::open_vault::Seen;
+use crate::index::stem;
+use crate::open_vault::{Open, Seen};
+use crate::register::name_print;
+use crate::vault_fs::Refused;
 
 /// What is looked for in notes: words as they stand there.
 #[derive(Debug, Default)]
@@ -143,6 +146,31 @@ fn linked(text: &str) -> impl Iterator<Item = &str> {
         let target = &rest[..ends];
         (!target.is_empty() && !target.contains('\n')).then_some(target)
     })
+}
+
+/// Whether a letter is part of a name.
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '_'
+}
+
+/// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
+pub(super) fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Scan {
+    let entries = || sessions.iter().filter_map(|id| open.register.get(id));
+    let names = entries().filter_map(|entry| entry.named().and_then(stem));
+    let known = entries().flat_map(|entry| &entry.prints).chain(prints).map(String::as_str);
+    let words = Words::of(sessions.iter().map(|id| id.as_str()).chain(names).chain(known));
+    Scan::of(words, entries().filter_map(|entry| entry.called.clone()).collect())
+}
+
+/// The vault gone through for some sessions.
+pub(super) fn gone_through(
+    open: &mut Open,
+    sessions: &[SessionId],
+    prints: &BTreeSet<String>,
+) -> Result<Scan, Refused> {
+    let mut scan = sought(open, sessions, prints);
+    open.look_again_seeing(&mut |path, seen| scan.take(path, seen))?;
+    Ok(scan)
 }
 
 #[cfg(test)]

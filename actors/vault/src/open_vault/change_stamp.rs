@@ -1,6 +1,6 @@
 //! Whether the notes are as they were when they were last gone through, but for what was written here since: a sum over all of
 //! them, so that nothing is kept for each. What it misses is a file that is changed twice within one tick of its file system's
-//! clock and keeps its size, as [`Place::write`](super::super::place::Place::write) does, too.
+//! clock and keeps its size, as [`Place::write`](super::super::vault_fs::Place::write) does, too.
 //!
 //! # Hazards
 //!
@@ -9,7 +9,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use crate::place::{Place, Stamp};
+use crate::vault_fs::{Place, Stamp};
 
 /// See the module.
 #[derive(Debug, Default)]

@@ -9,8 +9,8 @@ use baton_notes::threshold;
 
 use super::super::compaction;
 use super::super::open_vault::{Desk, Note, day};
-use super::super::place::Refused;
 use super::super::register::Entry;
+use super::super::vault_fs::Refused;
 use super::super::write_session::{Bringing, Failed, limits};
 use super::super::{DAY_MS, Scribe};
 use super::{GROUP, answered, answered_in, broken};

@@ -4,6 +4,9 @@
 //! Nothing outside of the vault is read or written: a link that leads out of it is left alone. A name that differs from one
 //! that is there only by capital letters means that one, so that the vault can be carried to any system.
 
+mod error;
+mod lock;
+mod notes_folder;
 mod walk;
 
 use std::cell::RefCell;
@@ -12,7 +15,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baton_events::session::FileIdentity;
 use baton_notes::forget;
@@ -21,6 +24,8 @@ use baton_base::durable;
 use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file::{FileStat, identity};
 use baton_config::settings;
+pub(crate) use error::{Error, Refused, refused};
+pub(super) use notes_folder::has_visible;
 use walk::{NOTES_MAX, Walked, is_note};
 
 /// Largest file that is taken for a note.
@@ -31,16 +36,6 @@ const WALKS: u32 = 3;
 const SAVING: Duration = Duration::from_secs(2);
 /// How the names of files begin and end that are being written.
 const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
-/// Locked while notes are written: another home may have the same vault.
-const LOCK: &str = ".baton.lock";
-/// What a folder of notes is known by wherever it is moved.
-const ID: &str = ".baton.id";
-/// Longest such that is read.
-const ID_BYTES: u64 = 64;
-/// How long another home may write while this one waits.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// Between two looks at a lock that is held.
-const LOCK_LOOK: Duration = Duration::from_millis(5);
 /// Written files of which each is made durable by itself; of more, the whole file system at once.
 const FEW: usize = 32;
 /// The folder of a home that is its own vault.
@@ -69,30 +64,6 @@ pub(super) struct Place {
     pub(super) changes_left: std::cell::Cell<Option<u32>>,
 }
 
-/// Why nothing can be written anywhere in a vault.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub(super) struct Refused {
-    /// What, with the words of the system.
-    pub(super) what: String,
-    /// What to do.
-    pub(super) fix: String,
-}
-
-/// Why a file was not read or written.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    /// Nothing can be, for now.
-    #[error(transparent)]
-    Vault(#[from] Refused),
-    /// This one cannot: it is left alone. Why, without its name.
-    #[error("{0}")]
-    Left(String),
-    /// Somebody has written it since it was read.
-    #[error("somebody writes it just now")]
-    Changed,
-}
-
 /// A file of the vault as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
@@ -116,9 +87,6 @@ pub(super) struct Outside {
     /// Links that lead nowhere, each with what it names, also among the notes.
     pub(super) dangling: Vec<(String, PathBuf)>,
 }
-
-/// Nobody else writes notes while this lives, as far as the file system has locks.
-pub(super) struct Turn(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
 
 impl Place {
     /// The vault of some settings. Nothing is looked at yet.
@@ -186,84 +154,6 @@ impl Place {
         Refused { what, fix: "name the folder of a vault in vault.path".to_owned() }
     }
 
-    /// Waits until no other home writes here.
-    pub(super) fn turn(&self) -> Result<Turn, Refused> {
-        let notes = self.notes();
-        self.make_folder(&notes).map_err(|error| match fs::metadata(&self.vault) {
-            // It is the vault itself that is missing.
-            Err(error) => refused(&self.vault, &error),
-            Ok(found) if !found.is_dir() => self.no_folder(),
-            Ok(_) => refused(&notes, &error),
-        })?;
-        let path = notes.join(LOCK);
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|error| refused(&path, &error))?;
-        let until = Instant::now() + LOCK_WAIT;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Turn(Some(file))),
-                Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
-                Err(fs::TryLockError::WouldBlock) => {
-                    let what = "another home has been writing notes there for long".to_owned();
-                    return Err(Refused {
-                        what,
-                        fix: "it is tried again; `baton status` of that home says more".to_owned(),
-                    });
-                }
-                // Not every file system has locks.
-                Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
-            }
-        }
-    }
-
-    /// What the folder of notes is known by, also where it is moved; made where it is missing, for who has its [`Turn`]. `None`: it
-    /// cannot be read or made.
-    pub(super) fn id(&self) -> Option<String> {
-        let path = self.notes().join(ID);
-        match fs::symlink_metadata(&path) {
-            Err(error) if is_missing(&error) => {
-                let id = fresh_id();
-                durable::write_file(&path, id.as_bytes()).ok()?;
-                Some(id)
-            }
-            _ => self.known_id(),
-        }
-    }
-
-    /// The same where it is there and can be read.
-    pub(super) fn known_id(&self) -> Option<String> {
-        let path = self.notes().join(ID);
-        fs::symlink_metadata(&path).ok().filter(|found| found.is_file() && found.len() <= ID_BYTES)?;
-        let text = fs::read_to_string(&path).ok()?;
-        let id = text.trim();
-        (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
-    }
-
-    /// Whether there are no notes any more: the folder is not there, or has nothing but what is hidden.
-    pub(super) fn is_gone(&self) -> bool {
-        match fs::read_dir(self.notes()) {
-            Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
-            Err(error) => is_missing(&error),
-        }
-    }
-
-    /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
-    /// else that can be seen. A link may lead to a disk that is away, and hidden files lie below mounts, too.
-    pub(super) fn is_there(&self) -> bool {
-        if self.is_own && !is_link(&self.named) {
-            return true;
-        }
-        let top = self.root.split('/').next().unwrap_or_default();
-        let is_other =
-            |entry: fs::DirEntry| entry.file_name() != top && (is_visible(&entry) || entry.file_name() == ".obsidian");
-        !top.is_empty() && fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
-    }
-
-    /// Whether anything is there that can be seen.
-    pub(super) fn is_filled(&self) -> bool {
-        fs::read_dir(self.notes()).is_ok_and(|mut entries| entries.next().is_some())
-    }
-
     /// Whether a path below the vault leads to anything.
     pub(super) fn has(&self, path: &str) -> bool {
         self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
@@ -305,7 +195,7 @@ impl Place {
     /// known by then.
     pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
         #[cfg(feature = "faults")]
-        crate::faults::count_change(self)?;
+        self.count_change()?;
         let folder = found.at.parent().unwrap_or(&self.vault);
         self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
@@ -327,6 +217,17 @@ impl Place {
         written?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(stamp)
+    }
+
+    /// Counts a changed file; fails when no more may be changed.
+    #[cfg(feature = "faults")]
+    fn count_change(&self) -> Result<(), Error> {
+        let left = self.changes_left.get();
+        self.changes_left.set(left.map(|left| left.saturating_sub(1)));
+        match left {
+            Some(0) => Err(refused(&self.vault, &io::Error::other("stopped")).into()),
+            _ => Ok(()),
+        }
     }
 
     fn fill(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
@@ -353,7 +254,7 @@ impl Place {
             return Err(Error::Changed);
         }
         #[cfg(feature = "faults")]
-        crate::faults::count_change(self)?;
+        self.count_change()?;
         fs::remove_file(&found.at).map_err(|error| self.judge(&error))?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(true)
@@ -513,15 +414,6 @@ fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// Whether there is anything in a folder that is not hidden.
-pub(super) fn has_visible(folder: &Path) -> bool {
-    fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| is_visible(&entry)))
-}
-
-fn is_visible(entry: &fs::DirEntry) -> bool {
-    !entry.file_name().to_string_lossy().starts_with('.')
-}
-
 /// The entry of a folder with this name, however its letters are written, and whether it is a link; else the name as it is.
 fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     let exact = folder.join(name);
@@ -540,16 +432,6 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     }
 }
 
-/// An id that no other folder has.
-fn fresh_id() -> String {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // Seeded by the system.
-    let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), (std::process::id(), count));
-    format!("{random:016x}{:024x}", now.as_nanos() & (u128::MAX >> 32))
-}
-
 /// A name that no other file has.
 fn temporary() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -564,20 +446,6 @@ fn seen(path: &Path) -> Option<Stamp> {
 
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-pub(crate) fn refused(path: &Path, error: &io::Error) -> Refused {
-    let shown = path.display();
-    let fix = match Obstacle::from_error(error) {
-        Obstacle::Full => "free space on the disk of the vault",
-        Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
-        Obstacle::Forbidden => "make the vault yours to read and write (`chown`, `chmod u+rwX`)",
-        Obstacle::Failing => "the disk of the vault fails: save what is on it",
-        Obstacle::Other if is_missing(error) => "mount or put back the vault, or name another one in vault.path",
-        Obstacle::Other => "`baton logs` tells more",
-    };
-    let what = if is_missing(error) { format!("{shown} is not there") } else { format!("{shown}: {error}") };
-    Refused { what, fix: fix.to_owned() }
 }
 
 #[cfg(test)]

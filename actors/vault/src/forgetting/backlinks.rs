@@ -9,8 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_notes::forget;
 use baton_notes::forget::Remainder;
 
+use super::edit::{Changed, change, text_of};
+use super::own_notes::{Own, Scope};
 use super::scan::Scan;
-use super::{Changed, Open, Own, Refused, Scope, change, text_of};
+use crate::open_vault::Open;
+use crate::vault_fs::Refused;
 
 /// How often it is looked for what leads to notes that go: a line leads to an entity, its project's page to that, the page
 /// of all to that.

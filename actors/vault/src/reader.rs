@@ -12,9 +12,9 @@ use baton_protocol::answer;
 use baton_redaction::redact;
 use tokio::time::timeout;
 
-use super::place::{Error, Place, Refused};
+use super::status::Progress;
 use super::sync_loop::silent;
-use super::told::Progress;
+use super::vault_fs::{Error, Place, Refused};
 use super::{Scribe, TURN};
 use baton_config::settings;
 

@@ -10,8 +10,8 @@ use baton_protocol::answer::{Problem, Vault, VaultFailure};
 use baton_redaction::redact;
 
 use super::open_vault::Desk;
-use super::place::{Place, Refused};
-use super::{forgetting, owed};
+use super::vault_fs::{Place, Refused};
+use super::{forgetting, owed_sessions};
 use baton_config::settings::Settings;
 
 /// Notes that are named of each kind.
@@ -153,7 +153,8 @@ pub(super) fn counted(
     }
     // For a folder that is gone they are remembered: nothing is to be done.
     let is_owed = |id: &SessionId| register.get(id).is_some_and(|entry| !entry.is_sealed());
-    counted.to_remove = former.max(owed::to_remove(table, register).iter().filter(|id| is_owed(id)).count() as u64);
+    counted.to_remove =
+        former.max(owed_sessions::to_remove(table, register).iter().filter(|id| is_owed(id)).count() as u64);
     if settings.vault.enabled {
         counted.behind = open.owed(table, settings).len() as u64;
     }

@@ -1,3 +1,4 @@
+use super::lock::LOCK;
 use super::*;
 
 fn place(vault: &Path) -> Place {

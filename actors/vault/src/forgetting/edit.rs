@@ -1,0 +1,94 @@
+//! Changing, renaming and reading one note, tried again while somebody writes it.
+
+use std::collections::BTreeSet;
+
+use baton_notes::forget::Remainder;
+use baton_notes::{Day, name};
+
+use crate::index::stem;
+use crate::open_vault::{Open, TRIES};
+use crate::vault_fs::{Error, Refused};
+
+/// What became of a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    No,
+    Written,
+    Gone,
+}
+
+/// Changes a note, or removes it where nothing is left.
+pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
+    for _ in 0..TRIES {
+        let found = match open.place.read(path) {
+            Ok(found) => found,
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_)) => return Ok(Changed::No),
+            Err(Error::Changed) => continue,
+        };
+        let Some(text) = &found.text else { return Ok(Changed::No) };
+        let (written, changed) = match with(text) {
+            Remainder::Unchanged => return Ok(Changed::No),
+            Remainder::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
+            Remainder::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
+        };
+        match written {
+            Ok(()) => return Ok(changed),
+            Err(Error::Changed) => {}
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(why)) => {
+                let what = format!("{path}: {why}");
+                return Err(Refused { what, fix: "make the note yours to write".to_owned() });
+            }
+        }
+    }
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
+}
+
+/// What a note says; `None` for what is none, or cannot be read.
+pub(super) fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
+    for _ in 0..TRIES {
+        match open.text(path) {
+            Ok(text) => return Ok(text),
+            Err(Error::Vault(refused)) => return Err(refused),
+            Err(Error::Left(_)) => return Ok(None),
+            Err(Error::Changed) => {}
+        }
+    }
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
+}
+
+/// Whether a name begins with a day, as those of sessions do.
+pub(super) fn is_dated(name: &str) -> bool {
+    name.get(..10).is_some_and(|day| Day::parse(day).is_some())
+}
+
+/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about. Where it is.
+pub(super) fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
+    let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
+    let day = if is_dated(name) { name.get(..10).unwrap_or_default() } else { "undated" };
+    let notes: BTreeSet<String> = open.place.whole()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
+    let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
+    let to = format!("{folder}/{free}.md");
+    let Some(text) = text_of(open, path)? else { return Ok(to) };
+    let write = || -> Result<(), Error> {
+        open.place.write(&open.place.read(&to)?, &text)?;
+        // A power cut between the two must not take what a person wrote.
+        open.place.settle()?;
+        let old = open.place.read(path)?;
+        let removed = match old.text.as_deref() == Some(text.as_str()) {
+            true => open.place.remove(&old).map(drop),
+            false => Err(Error::Changed),
+        };
+        // Somebody has saved it meanwhile: asked again, it goes on with what is there by then.
+        if let Err(Error::Changed) = removed {
+            open.place.remove(&open.place.read(&to)?)?;
+        }
+        removed
+    };
+    match write() {
+        Ok(()) => Ok(to),
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(error) => Err(Refused { what: format!("{path}: {error}"), fix: "close whatever writes it".to_owned() }),
+    }
+}

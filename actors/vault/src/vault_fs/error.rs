@@ -1,0 +1,45 @@
+//! Why notes cannot be read or written.
+
+use std::io;
+use std::path::Path;
+
+use super::is_missing;
+use baton_base::io_remedy::Obstacle;
+
+/// Why nothing can be written anywhere in a vault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub(crate) struct Refused {
+    /// What, with the words of the system.
+    pub(crate) what: String,
+    /// What to do.
+    pub(crate) fix: String,
+}
+
+/// Why a file was not read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Nothing can be, for now.
+    #[error(transparent)]
+    Vault(#[from] Refused),
+    /// This one cannot: it is left alone. Why, without its name.
+    #[error("{0}")]
+    Left(String),
+    /// Somebody has written it since it was read.
+    #[error("somebody writes it just now")]
+    Changed,
+}
+
+pub(crate) fn refused(path: &Path, error: &io::Error) -> Refused {
+    let shown = path.display();
+    let fix = match Obstacle::from_error(error) {
+        Obstacle::Full => "free space on the disk of the vault",
+        Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
+        Obstacle::Forbidden => "make the vault yours to read and write (`chown`, `chmod u+rwX`)",
+        Obstacle::Failing => "the disk of the vault fails: save what is on it",
+        Obstacle::Other if is_missing(error) => "mount or put back the vault, or name another one in vault.path",
+        Obstacle::Other => "`baton logs` tells more",
+    };
+    let what = if is_missing(error) { format!("{shown} is not there") } else { format!("{shown}: {error}") };
+    Refused { what, fix: fix.to_owned() }
+}
