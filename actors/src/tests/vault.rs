@@ -1,4 +1,4 @@
-//! Rounds over a disk that refuses, and over one that hangs.
+//! Rounds of notes on a disk that refuses, and on one that hangs.
 
 mod forgetting;
 mod sweep;
@@ -21,7 +21,7 @@ use baton_config::settings;
 use baton_config::settings::Settings;
 use baton_tracking::session::CloseCall;
 
-/// Between two looks whether something has come about.
+/// Interval between looks at the state.
 const LOOK: Duration = Duration::from_millis(5);
 pub(super) const DEADLINE: Duration = Duration::from_secs(60);
 
@@ -29,7 +29,7 @@ pub(super) fn id(number: u32) -> SessionId {
     SessionId::new(&format!("0000000{number}-1f2e-4d3c-8b4a-5a6b7c8d9e0f")).unwrap()
 }
 
-/// A session that changed a file, and decided something about it.
+/// Writes the transcript of a session that changes a file and decides something about it.
 fn transcript(folder: &Path, number: u32, file: &str) {
     let record = |at: u32, kind: &str, message: serde_json::Value| {
         let line = json!({
@@ -67,7 +67,7 @@ fn transcript(folder: &Path, number: u32, file: &str) {
     std::fs::write(folder.join(format!("{}.jsonl", id(number))), text).unwrap();
 }
 
-/// A system that writes notes, and knows when somebody worked and closed.
+/// A system that writes notes.
 pub(super) struct House {
     pub(super) system: System,
     pub(super) services: Arc<baton_queries::Services>,
@@ -81,7 +81,7 @@ impl House {
     pub(super) async fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let (home, config) = (temp.path().join("home"), temp.path().join("claude"));
-        // A root that is not there is not looked for at once.
+        // A missing root would be noticed only later.
         std::fs::create_dir_all(config.join("projects/-srv-web")).unwrap();
         let vault = settings::Vault { enabled: true, ..settings::Vault::default() };
         let clock = Arc::new(ManualClock::new(Timestamp::parse("2026-03-14T09:00:00Z").unwrap()));
@@ -97,7 +97,7 @@ impl House {
         Self { system, services, clock, home, config, _temp: temp }
     }
 
-    /// A session changes a file.
+    /// Writes the transcript of a session.
     pub(super) fn work(&self, number: u32, file: &str) {
         transcript(&self.config.join("projects/-srv-web"), number, file);
     }
@@ -110,7 +110,7 @@ impl House {
         assert!(closed.episode.is_some(), "{closed:?}");
     }
 
-    /// What is told of the notes once it is so.
+    /// Returns the state of the vault once it satisfies `is_so`.
     pub(super) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
         let told = async {
             loop {
@@ -132,7 +132,7 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
     house.work(1, "src/one.rs");
     house.close(1).await;
     house.until(|told| told.notes == 1 && told.state == "ready").await;
-    // Two of a group.
+    // Two sessions of one group.
     let mut held = services.scribe.hold().await;
     held.refuse_to_settle(true);
     for number in [2, 3] {
@@ -145,7 +145,7 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
     assert_eq!(held.owed(), [id(2), id(3)], "written, and not there after a power cut");
     drop(held);
 
-    // And by itself: what waits is finished, and the vault is said to take nothing.
+    // The background task does the same: the notes are in the outbox, and the vault is reported to refuse.
     let told = house.until(|told| told.state == "waiting" && told.pending == 2).await;
     assert_eq!(told.behind, 2, "{told:?}");
     assert!(told.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
@@ -157,7 +157,7 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
     house.system.stop().await;
 }
 
-/// Whoever opens it to write waits for a reader.
+/// The lock is replaced by a FIFO: opening it for writing blocks until there is a reader.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_disk_that_hangs_is_said_and_goes_on_when_it_is_back() {
@@ -174,7 +174,7 @@ async fn a_disk_that_hangs_is_said_and_goes_on_when_it_is_back() {
     let told = house.until(|told| told.state == "waiting").await;
     let problem = told.problem.unwrap();
     assert!(problem.what.contains("the disk of the vault does not answer"), "{problem:?}");
-    // Nobody who works waits for it.
+    // Closing a session does not wait for it.
     house.work(3, "src/three.rs");
     house.close(3).await;
     let reader = tokio::task::spawn_blocking(move || std::fs::File::open(lock));

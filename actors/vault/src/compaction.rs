@@ -1,5 +1,5 @@
-//! A note compacted: what it knows goes into the notes of entities, a copy into the archive. Nothing is ever deleted, and
-//! whatever is interrupted is done again and comes to the same.
+//! Compaction of a note: what the note knows goes into the notes of entities, and a copy of it into the archive.
+//! Nothing is ever deleted; an interrupted compaction is repeated and has the same result.
 
 use std::time::Instant;
 
@@ -17,10 +17,10 @@ use super::open_vault::{Open, Written};
 use super::register::Entry;
 use super::vault_fs::{Error, Refused};
 
-/// Copies of one session's note, of which each is of another end.
+/// Most archive copies of one session's note, each of another end.
 const COPIES: u32 = 1_000;
 
-/// What compacting a note came to.
+/// The result of compacting a note.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compacted {
     pub(super) note: String,
@@ -28,16 +28,16 @@ pub(super) struct Compacted {
     pub(super) lines: u64,
     pub(super) days: u64,
     pub(super) reason: &'static str,
-    /// Notes with how many lines they get.
+    /// Updated notes, each with the number of lines added.
     pub(super) updated: Vec<(String, u64)>,
     pub(super) error: Option<String>,
     pub(super) duration_ms: u64,
 }
 
-/// Why a note is compacted that is over no threshold.
+/// The reason of a compaction on request, when no threshold is exceeded.
 const ASKED: &str = "asked";
 
-/// Which threshold a note exceeds.
+/// Names the thresholds that a note exceeds.
 pub(super) fn reason(measure: &Measure) -> &'static str {
     match (measure.is_long, measure.is_old) {
         (true, true) => "lines and days",
@@ -47,7 +47,7 @@ pub(super) fn reason(measure: &Measure) -> &'static str {
     }
 }
 
-/// What compacting would come to.
+/// Describes what compacting a note would do, without doing it.
 pub(super) fn preview(
     open: &Open,
     told: &SessionFacts,
@@ -84,14 +84,14 @@ fn lines(wanted: &Wanted) -> u64 {
 /// Why a note was not compacted.
 enum Stopped {
     Refused(Refused),
-    /// Something could not be written: the note says so.
+    /// A file could not be written; the note's head says so.
     Failed(String),
-    /// The copy is not what was written.
+    /// The archive copy does not read back as it was written.
     Unverified,
 }
 
 impl Stopped {
-    /// What stopped it at a file.
+    /// Converts the error of a file, given its path.
     fn at(path: &str) -> impl Fn(Error) -> Self {
         move |error| match error {
             Error::Vault(refused) => Self::Refused(refused),
@@ -100,7 +100,8 @@ impl Stopped {
     }
 }
 
-/// Compacts a note, whose names are chosen. What fails is said in the note itself, for a person and for the next sweep.
+/// Compacts a note whose names have been chosen. A failure is recorded in the head of the note itself, for a person and
+/// for the next sweep.
 pub(super) fn carry_out(
     open: &mut Open,
     told: &SessionFacts,
@@ -156,21 +157,21 @@ fn steps(
     let copy = archived(&text, today, reason);
     compacted.archive = keep(open, &told.about.session, &plan.archive, &copy)?;
     put(open, &plan.backlinks)?;
-    // What it says must survive before the original says that it does. Of many this is made sure when they are looked at once
-    // more, see `missing`.
+    // The copy must be durable before the original claims that it exists. For a group of sessions this is not ensured
+    // here: `missing` restores a lost copy when the note is next written.
     if open.held_back.is_none() {
         open.place.settle().map_err(Stopped::Refused)?;
     }
     mark(open, path, &|text| marked(text, today, reason)).map_err(Stopped::Refused)
 }
 
-/// Takes away what a note says of a compaction that failed, now that none is to be done.
+/// Removes a recorded compaction failure from a note that no longer needs compaction.
 pub(super) fn clear(open: &mut Open, path: &str) -> Result<(), Refused> {
     mark(open, path, &active)
 }
 
-/// Makes the copy of a note that says that it is archived, where a power cut has taken it. A note that a person has named
-/// otherwise is left as it is.
+/// Restores the archive copy of a note whose head says that it is archived, if a power cut has lost the copy. A note
+/// that a person has renamed is left alone.
 pub(super) fn missing(open: &mut Open, told: &SessionFacts, path: &str, today: Day) -> Result<(), Refused> {
     let archive = plan(told, &open.layout, today).archive;
     let mut kept = || -> Result<(), Stopped> {
@@ -184,13 +185,14 @@ pub(super) fn missing(open: &mut Open, told: &SessionFacts, path: &str, today: D
     };
     match kept() {
         Err(Stopped::Refused(refused)) => Err(refused),
-        // It is tried again with the next end.
+        // The session's next end tries again.
         Ok(()) | Err(Stopped::Failed(_) | Stopped::Unverified) => Ok(()),
     }
 }
 
-/// Puts lines back that have gone from notes of all projects with a session whose note was called the same; `text` is what that
-/// of this one says. What cannot be written now is tried again with what else is left alone.
+/// Restores lines of this session in notes shared by all projects, which were removed together with a forgotten session
+/// whose note had the same name. `text` is this session's note. If they cannot be written now, `entry.left` is set so
+/// that it is tried again.
 pub(super) fn put_back(
     open: &mut Open,
     told: &SessionFacts,
@@ -199,7 +201,7 @@ pub(super) fn put_back(
     today: Day,
 ) -> Result<(), Refused> {
     let is_compacted = || session::identity(text).is_some_and(|identity| identity.compacted.is_some());
-    // Else it never wrote there.
+    // A note that was never compacted has no lines there.
     if entry.lacks && is_compacted() {
         match put(open, &plan(told, &open.layout, today).updates) {
             Ok(()) => {}
@@ -215,7 +217,7 @@ pub(super) fn put_back(
     Ok(())
 }
 
-/// Gives copies in the archive that are called like their notes a name of their own, if nobody has written in them.
+/// Renames archive copies that have the same name as their note, unless a person has edited them.
 pub(super) fn name_copies(open: &mut Open) -> Result<(), Refused> {
     let copies = open.index()?.copies_before();
     if copies.is_empty() {
@@ -241,7 +243,7 @@ fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
     let to = open.place.read(&path)?;
     match to.text.as_deref() {
         None => drop(open.place.write(&to, text)?),
-        // Somebody was killed before the other one went.
+        // A process killed here earlier has written the new file and not yet removed the old one.
         Some(there) if there == text => {}
         Some(_) => return Ok(()),
     }
@@ -253,7 +255,7 @@ fn name_copy(open: &Open, before: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes what is wanted; one file that cannot be written stops it.
+/// Writes notes; stops at the first file that cannot be written.
 fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
     let mut written = Written::default();
     open.put(wanted, &mut written).map_err(Stopped::Refused)?;
@@ -263,11 +265,11 @@ fn put(open: &mut Open, wanted: &[Wanted]) -> Result<(), Stopped> {
     }
 }
 
-/// Writes a copy, reads it back and compares it byte for byte. Where another note lies, or one in which somebody has written, it
-/// gets a name of its own. Where it is.
+/// Writes an archive copy, reads it back, and compares it byte for byte. Chooses another name where another note lies,
+/// or a copy that a person has edited. Returns the path.
 fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<String, Stopped> {
     let known = open.register.get(id).and_then(|entry| entry.copy.clone());
-    // What a person wrote in the note, and has taken out of it since, stands in the copy alone.
+    // Text that a person wrote in the note and has removed since survives in this copy alone.
     let is_as_written =
         |text: &str| forget::is_own(text) || (known.as_deref() == Some(&print(text)) && forget::is_told_in(text, copy));
     let stem = archive.strip_suffix(".md").unwrap_or(archive);
@@ -276,7 +278,7 @@ fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<St
         let found = open.place.read(&path).map_err(Stopped::at(&path))?;
         match &found.text {
             Some(there) if is_same(there, copy) => return Ok(path),
-            // An earlier copy of this very note, in which nobody has written since.
+            // An earlier copy of this note, unedited since.
             Some(there) if is_of(there, copy) && is_as_written(there) => {}
             Some(_) => continue,
             None => {}
@@ -298,18 +300,18 @@ fn keep(open: &mut Open, id: &SessionId, archive: &str, copy: &str) -> Result<St
     Err(Stopped::Failed(format!("{archive} has {COPIES} copies already")))
 }
 
-/// By what the copy that was written last is known.
+/// Fingerprint of an archive copy, by which an unedited one is recognised.
 fn print(text: &str) -> String {
     Mark::digest(text.as_bytes()).to_string()
 }
 
-/// Whether two notes are of one session.
+/// True if both notes belong to the same session.
 fn is_of(there: &str, copy: &str) -> bool {
     let own = |text| session::identity(text).and_then(|identity| identity.own);
     own(copy).is_some_and(|id| own(there) == Some(id))
 }
 
-/// Changes the head of a note. A note that cannot be written stays as it is.
+/// Changes the head of a note. A note that cannot be written is left alone.
 fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<(), Refused> {
     let marked = open.edit(path, &mut |text| {
         let merged = with(text?);
@@ -347,7 +349,7 @@ mod tests {
         }
     }
 
-    /// A vault, and a session that has no note in it yet.
+    /// Returns an empty vault and the facts of a session.
     fn a_session() -> (tempfile::TempDir, Open, SessionFacts) {
         let home = tempfile::tempdir().unwrap();
         let settings = settings::Vault::default();
@@ -408,7 +410,7 @@ mod tests {
         let note = open.text(&wanted.path).unwrap().unwrap();
         assert!(note.contains("status: active") && note.contains("archive_error: Verification failed"), "{note}");
 
-        // The next time it is read back as it was written; what lies there already is that very copy.
+        // Next time it reads back as it was written; that copy is already there.
         open.place.garbles = false;
         let compacted = compact(&mut open);
         assert_eq!(compacted.error, None);
@@ -418,7 +420,7 @@ mod tests {
         assert!(all.contains(&compacted.archive), "{all:?}");
         assert_eq!(compact(&mut open).archive, compacted.archive, "once is enough");
 
-        // A person writes in the note: its copies have that too, and only the newest is kept.
+        // A person edits the note: the copy contains the edit, and only the newest copy is kept.
         let append = |open: &mut Open, path: &str, words: &str| {
             let found = open.place.read(path).unwrap();
             let text = format!("{}\n{words}\n", found.text.as_deref().unwrap());
@@ -430,7 +432,7 @@ mod tests {
             assert_eq!(again.archive, compacted.archive, "{words}");
             assert!(open.text(&again.archive).unwrap().unwrap().contains(words));
         }
-        // What somebody has written in a copy stays.
+        // A copy that a person has edited is kept.
         append(&mut open, &compacted.archive, "In the copy.");
         append(&mut open, &wanted.path, "The third.");
         let beside = compact(&mut open).archive;
@@ -438,7 +440,7 @@ mod tests {
         assert!(open.text(&compacted.archive).unwrap().unwrap().contains("In the copy."));
         append(&mut open, &wanted.path, "The fourth.");
         assert_eq!(compact(&mut open).archive, beside);
-        // So does what stood in a copy and has been taken out of the note.
+        // A copy is kept as well if it has text that was removed from the note.
         let found = open.place.read(&wanted.path).unwrap();
         let text = found.text.as_deref().unwrap().replace("The fourth.", "");
         open.place.write(&found, &text).unwrap();

@@ -1,4 +1,4 @@
-//! What tests of a whole system break on purpose, and look at in between.
+//! Faults that tests of a whole system inject, and state that they inspect.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::open_vault::Desk;
 use crate::sync_loop::{bring, sweep};
 use crate::{Scribe, Surroundings, forgetting};
 
-/// The vault, held: nobody else writes notes meanwhile.
+/// The vault with its lock held, so that nothing else writes notes.
 pub struct Held {
     desk: OwnedMutexGuard<Desk>,
     around: Arc<Surroundings>,
 }
 
 impl Scribe {
-    /// Waits for whoever writes notes, and keeps everybody from writing them.
+    /// Takes the vault's lock, which keeps everything else from writing notes.
     pub async fn hold(&self) -> Held {
         Held { desk: self.desk.clone().lock_owned().await, around: self.around.clone() }
     }
@@ -30,14 +30,14 @@ impl Scribe {
         self.removal_owed.load(Ordering::Relaxed)
     }
 
-    /// As if no note of a forgotten session were left.
+    /// Clears what [`Scribe::owes_removal`] returns.
     pub fn owe_no_removal(&self) {
         self.removal_owed.store(false, Ordering::Relaxed);
     }
 }
 
 impl Held {
-    /// Whether the disk of the vault refuses to make anything durable.
+    /// Makes syncs of the vault fail, or succeed again.
     pub fn refuse_to_settle(&mut self, refuses: bool) {
         let vault = self.around.settings.now().vault.clone();
         self.desk.at(&vault).map_or_else(
@@ -48,34 +48,34 @@ impl Held {
         );
     }
 
-    /// Writes the notes of sessions. Returns how many were written, and what to do about what was refused.
+    /// Writes the notes of sessions. Returns how many were written, and the remedy if the vault refused.
     pub fn write(&mut self, sessions: &[SessionId]) -> (u64, Option<String>) {
         let round = bring(&mut self.desk, &self.around, sessions, false, (None, 0));
         (round.written, round.refused.map(|refused| refused.fix))
     }
 
-    /// The sessions whose notes are owed.
+    /// Returns the sessions whose notes are owed.
     pub fn owed(&mut self) -> Vec<SessionId> {
         let (table, settings) = (self.around.table.now(), self.around.settings.now());
         self.desk.at(&settings.vault).map(|(open, _)| open.owed(&table, &settings).sessions()).unwrap_or_default()
     }
 
-    /// Looks at the notes of sessions again, as the daily round does. Returns how many were compacted.
+    /// Checks the notes of sessions as the daily sweep does. Returns how many were compacted.
     pub fn sweep(&mut self, sessions: &[SessionId]) -> Option<u64> {
         sweep::check(&mut self.desk, &self.around, sessions).ok().map(|checked| checked.compacted)
     }
 
-    /// Forgets which names notes have, as forgetting a session does.
+    /// Drops the index of names, as forgetting a session does.
     pub fn forget_names(&mut self) {
         self.desk.known().into_iter().for_each(|open| open.forget_names());
     }
 }
 
-/// Takes sessions out of the vaults of a home nobody has open, stopped after so many changed files.
+/// Removes sessions from all vaults of a home that no process has open; stops after `changes` changed files.
 ///
 /// # Errors
 ///
-/// What is left.
+/// What is still there.
 pub fn forget_stopped_after(
     changes: Option<u32>,
     home: &Path,

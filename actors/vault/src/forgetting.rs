@@ -1,5 +1,5 @@
-//! Sessions out of every note that tells of them: their own notes and the copies in the archive, the lines that only they
-//! supported, whatever led to a note that goes with that, and what waits to be delivered. What people wrote stays.
+//! Removes sessions from every note that mentions them: their own notes and archive copies, lines that only they
+//! supported, links to notes that go as a result, and notes in the outbox. What people wrote stays.
 
 mod backlinks;
 mod edit;
@@ -28,15 +28,15 @@ use leftovers::Sought;
 use own_notes::{Names, Scope, own_notes, take_out};
 use scan::{Words, gone_through, sought};
 
-/// What is still to be taken out of notes.
+/// Removals that are still to be done.
 pub(super) struct Owed {
-    /// Sessions that were forgotten and are in some vault that is known.
+    /// Forgotten sessions that are still in some known vault.
     pub(super) sessions: Vec<SessionId>,
-    /// Folders of notes that are elsewhere now, as far as is known, and have such sessions should they come back.
+    /// Note folders that were moved away, as far as is known, and contain forgotten sessions if they return.
     pub(super) away: Vec<PathBuf>,
 }
 
-/// What is owed in all vaults of a home. Blocks for reads.
+/// Returns the removals owed in all vaults of a home. Blocks for reads.
 pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Owed {
     let places = Places::of(desk.home(), current);
     let waiting = desk
@@ -48,7 +48,7 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
         sessions.retain(|id| register.get(id).is_some_and(is_owed));
         sessions
     };
-    // For a folder that is gone they are remembered, unless it is somewhere else now.
+    // For a folder that is gone, sessions are only remembered, unless the folder is now found elsewhere.
     let ids = places.ids(desk.home(), current);
     let is_found = |entry: &Entry| ids.iter().any(|id| entry.is_lost_from(id));
     let there = places.there.iter().flat_map(|register| {
@@ -62,8 +62,9 @@ pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault)
     Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
 }
 
-/// Takes sessions out of every vault that a home ever wrote to. The error says what is still there; to ask again goes on with
-/// it. `away`: see [`Owed`]. Blocks for the disk.
+/// Removes sessions from every vault that a home ever wrote to. Returns the files that still contain text of people. On
+/// an error, which says what is still there, call again to continue. `away` receives [`Owed::away`]. Blocks for the
+/// disk.
 pub(super) fn everywhere(
     desk: &mut Desk,
     current: &settings::Vault,
@@ -82,7 +83,7 @@ pub(super) fn everywhere(
     }
     let home = desk.home().to_owned();
     let mut places = Places::of(&home, current);
-    // What waits of others may name it, and is made anew.
+    // Notes of other sessions in the outbox may mention these; they are dropped and rendered again.
     let registers = || places.there.iter().chain(&places.moved);
     let entries = sessions.iter().flat_map(|id| registers().filter_map(move |register| register.get(id)));
     names.extend(entries.filter_map(Entry::named).filter_map(stem).map(str::to_owned));
@@ -101,7 +102,7 @@ pub(super) fn everywhere(
             tracing::debug!(%error, "the register of a vault without notes stays");
         }
     }
-    // Also where notes are off, a folder that was moved to where it is set to be is there.
+    // Even with notes disabled, a folder that was moved to the configured path is searched.
     let id = Place::of(current, &home).known_id();
     let elsewhere = places.elsewhere(sessions);
     let is_moved_here = id.is_some()
@@ -177,21 +178,21 @@ pub(super) fn everywhere(
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
 
-/// Takes sessions out of one vault; those that `waited` to be delivered may never have been in it. `days`: when they began.
-/// Which notes keep something that people wrote.
+/// Removes sessions from one vault. Sessions in `waited` are in the outbox and may never have been in the vault; `days`
+/// are the days on which sessions began. Returns notes that still contain text of people.
 fn out_of(
     open: &mut Open,
     sessions: &[SessionId],
     waited: &BTreeSet<SessionId>,
     days: &BTreeMap<SessionId, Day>,
 ) -> Result<Vec<String>, Refused> {
-    // What is remembered for a folder of notes that was here is not looked for in another one.
+    // What is remembered for a folder that used to be here is not looked for in another folder.
     let id = open.place.known_id();
     let is_for = |session: &&SessionId| open.register.get(session).is_none_or(|entry| entry.is_for(id.as_deref()));
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
         sessions.iter().filter(is_for).cloned().partition(|id| open.register.get(id).is_some());
     let mut scan = None;
-    // Without a register the heads of notes tell, where they can be read.
+    // Without a register entry, the heads of notes tell, if they can be read.
     if !others.is_empty() {
         match open.look(false) {
             Ok(()) => {
@@ -204,7 +205,7 @@ fn out_of(
                     Some(found) => found,
                     None => gone_through(open, sessions, &BTreeSet::new())?,
                 };
-                // Without a note, too: lines may lead to one that a person has removed.
+                // A session without a note may still be linked to, if a person has removed the note.
                 let has_strays =
                     |id: &SessionId| days.get(id).is_some_and(|day| stray_names::has_any(open, &found, *day));
                 let is_told =
@@ -212,7 +213,7 @@ fn out_of(
                 known.extend(others.into_iter().filter(is_told));
                 scan = Some(found);
             }
-            // Nobody can tell.
+            // The vault cannot tell, so assume that they are in it.
             Err(_) if !open.register.has_notes() => {
                 known.extend(others.into_iter().filter(|id| !waited.contains(id)));
             }
@@ -222,7 +223,8 @@ fn out_of(
     if known.is_empty() {
         return Ok(Vec::new());
     }
-    // Until it is done it is owed, whoever is killed; and nobody else's note gets a line of it.
+    // From here on the removal is owed until it is done, even after a kill, and notes of other sessions get no lines of
+    // these.
     for id in &known {
         let entry = open.register.get(id).cloned().unwrap_or_default();
         open.register.put(id, Entry { stamp: String::new(), without_note: BTreeMap::new(), ..entry });
@@ -232,19 +234,20 @@ fn out_of(
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     if open.place.is_gone() && open.place.is_there() {
-        // Somebody has taken all notes away from a vault that is there.
+        // Somebody has removed all notes from a vault that is there.
         return leftovers::nothing_left(open, &known);
     }
     open.look(false)?;
-    // Names as they are now: a person may have changed them.
+    // Use current names: a person may have renamed notes.
     let mut scan = match scan {
         Some(scan) => scan,
         None => gone_through(open, &known, &BTreeSet::new())?,
     };
     let _turn = open.place.turn()?;
-    // What a killed daemon was writing may be of them. And nothing is said of what nobody may look into.
+    // Temporary files of a killed daemon may contain text of these sessions. And fail if part of the vault is
+    // unreadable.
     let (_, left) = open.place.whole()?;
-    // What leads to a note that was renamed is Baton's, whoever has changed the links.
+    // Links that followed a renamed note are Baton's lines, whichever program has rewritten them.
     let mut has_followed = false;
     for id in &known {
         if let Note::There(path) = open.note_as_known(id)? {
@@ -260,12 +263,12 @@ fn out_of(
     for path in scan.mentions.iter().filter(|path| !own.contains_key(*path)) {
         change(open, path, &|text| forget::forget_continued(text, &ids))?;
     }
-    // A person may have renamed or removed a note that no register knows: what was called so is known by its day alone.
+    // A note that no register knows may have been renamed or removed by a person; only its day identifies links to it.
     for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
         names.extend(stray_names::names(open, &scan, *day).map(|name| (name, Scope::default())));
     }
     backlinks::out(open, &names, &scan, &own)?;
-    // Last, for they say what else is to be removed: whoever goes on after a kill finds that by them.
+    // Last, because the sessions' own notes tell what else is to be removed: a run after a kill finds the rest by them.
     let mut theirs = take_out(open, own)?;
     owe_namesakes(open, &names)?;
     for file in left {
@@ -276,12 +279,12 @@ fn out_of(
     open.forget_names();
     open.place.settle()?;
     open.register.forget(&known).map_err(|error| leftovers::not_forgotten(&error))?;
-    // What a person has taken over, put together otherwise, or copied or moved in the vault, may still name them.
+    // Blocks that a person has taken over or reordered, and copies elsewhere in the vault, may still mention them.
     let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
         true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
         false => open.place.whole()?.0.into_iter().collect(),
     };
-    // What cannot be read may tell of it too.
+    // An unreadable note may mention them as well.
     theirs.extend(scan.unread.iter().cloned());
     let outside = open.place.outside()?;
     theirs.extend(leftovers::untold(open, &outside, &|name| names.contains_key(name)));
@@ -292,7 +295,8 @@ fn out_of(
     Ok(leftovers::shown(open, theirs))
 }
 
-/// Has sessions brought in once more whose notes are called like one that was forgotten: a line of theirs may have gone with it.
+/// Marks sessions as owed whose notes have the same name as a forgotten one: lines of theirs may have been removed with
+/// it.
 fn owe_namesakes(open: &mut Open, names: &Names) -> Result<(), Refused> {
     let is_namesake = |entry: &Entry| {
         let name = entry.named().and_then(stem);
@@ -305,7 +309,7 @@ fn owe_namesakes(open: &mut Open, names: &Names) -> Result<(), Refused> {
         .map(|(id, entry)| (id.clone(), entry.clone()))
         .collect();
     for (id, entry) in namesakes {
-        // What a person has deleted is not written again because of another one.
+        // A note that a person has deleted is not written again for this.
         if !matches!(open.note_as_known(&id)?, Note::There(_)) {
             continue;
         }

@@ -1,5 +1,5 @@
-//! Which names notes have: what a vault holds, so that a note is found again under the name that it was given, or that a
-//! person gave it, and no name is given twice.
+//! The names in use in a vault, so that a note is found under the name that Baton or a person gave it, and no name is
+//! given twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,36 +8,36 @@ use baton_notes::facts::Entity;
 use baton_notes::layout::{Layout, Place as Lies};
 use baton_notes::{EntityNote, EntityNotes, knowledge, markdown, name, session, start, verify};
 
-/// Longest name and path that are compared, in characters: as the heads of notes have them.
+/// Longest name that is compared, in characters; the heads of notes cut names at the same length.
 const NAME_CHARS: usize = 160;
-/// See [`NAME_CHARS`].
+/// Likewise for paths.
 const PATH_CHARS: usize = 400;
 
-/// See the module.
+/// The names in a vault; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// The note of each session that is not a copy in the archive, below the vault.
+    /// The note of each session, relative to the vault; archive copies do not count.
     sessions: BTreeMap<String, String>,
-    /// Names of notes of sessions, by [`name::key`]: links name them alone.
+    /// Names of session notes, as [`name::key`]: links consist of the name alone.
     names: BTreeSet<String>,
-    /// The note of each entity: project's folder, kind and name.
+    /// The note of each entity, by project folder, kind and name.
     entities: BTreeMap<(String, String, String), String>,
-    /// Names of notes of entities, by folder and key.
+    /// Names of entity notes, by project folder and key.
     taken: BTreeSet<(String, String)>,
-    /// Folders of projects by key, with the directory that the project's page names.
+    /// Project folders by key, each with the directory that the project's page names.
     projects: BTreeMap<String, (String, Option<String>)>,
-    /// Entities that are shared, with the names of their notes.
+    /// Names of the shared notes of entities.
     shared: BTreeMap<(String, String), String>,
-    /// Notes in which people have taken over blocks, with how many.
+    /// Number of blocks that people have taken over, by note.
     conflicts: BTreeMap<String, u64>,
-    /// Copies in the archive that are called like their notes, as they were once.
+    /// Archive copies that have the same name as their note, as earlier versions named them.
     copies_before: BTreeSet<String>,
-    /// Notes whose heads cannot be read, with why.
+    /// Notes whose heads are unreadable, with the reason.
     odd: BTreeMap<String, String>,
 }
 
 impl Index {
-    /// Takes in a note.
+    /// Adds or updates a note.
     pub(super) fn take(&mut self, path: &str, text: &str, layout: &Layout) {
         match baton_notes::conflicts(text) as u64 {
             0 => drop(self.conflicts.remove(path)),
@@ -75,7 +75,7 @@ impl Index {
                 self.names.insert(name::key(&name));
                 self.session(path, text);
             }
-            // A person may have put it into another folder.
+            // A person may have moved it to another folder.
             None => {
                 self.session(path, text);
                 self.elsewhere(path, text, layout);
@@ -85,7 +85,7 @@ impl Index {
         }
     }
 
-    /// Takes in the note of an entity that lies in another folder than Baton puts it.
+    /// Adds an entity's note that lies outside the folder for such notes.
     fn elsewhere(&mut self, path: &str, text: &str, layout: &Layout) {
         let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
         match entity.project.is_empty() {
@@ -94,7 +94,7 @@ impl Index {
         }
     }
 
-    /// The notes of entities, with what these were called `before`.
+    /// Returns the notes of entities, with the names that they had `before`.
     pub(super) fn noted(&self, before: &Former) -> EntityNotes {
         let of_projects = self.entities.iter().map(|(key, file)| EntityNote {
             project: Some(key.0.clone()),
@@ -113,17 +113,17 @@ impl Index {
         EntityNotes::new(of_projects.chain(shared))
     }
 
-    /// What the notes of entities are called, to be remembered when the vault is gone through again.
+    /// Keeps the names of entity notes for the next pass over the vault.
     pub(super) fn into_former(self) -> Former {
         Former { entities: self.entities, shared: self.shared }
     }
 
-    /// Notes in which people, or programs, have changed blocks.
+    /// Notes in which people or programs have changed blocks.
     pub(super) fn changed(&self) -> impl Iterator<Item = &str> {
         self.conflicts.keys().map(String::as_str)
     }
 
-    /// Takes in whether the head of a note can be read.
+    /// Records whether the head of a note is readable.
     pub(super) fn note_head(&mut self, path: &str, text: &str) {
         match verify::head(text) {
             Some(finding) => drop(self.odd.insert(path.to_owned(), finding)),
@@ -131,23 +131,23 @@ impl Index {
         }
     }
 
-    /// Copies in the archive that are called like their notes, of sessions whose notes are still there: a link may mean either.
+    /// Archive copies that have the same name as a note that still exists, so that a link is ambiguous.
     pub(super) fn copies_before(&self) -> Vec<String> {
         let there: BTreeSet<&str> = self.sessions.values().filter_map(|path| stem(path)).collect();
         self.copies_before.iter().filter(|path| stem(path).is_some_and(|name| there.contains(name))).cloned().collect()
     }
 
-    /// Notes whose heads cannot be read, with why.
+    /// Notes whose heads are unreadable, with the reason.
     pub(super) fn odd(&self) -> impl Iterator<Item = (&str, &str)> {
         self.odd.iter().map(|(path, why)| (path.as_str(), why.as_str()))
     }
 
-    /// Blocks and keys that people have taken over.
+    /// Number of blocks and keys that people have taken over.
     pub(super) fn conflicts(&self) -> u64 {
         self.conflicts.values().sum()
     }
 
-    /// Those of one note.
+    /// The same for one note.
     pub(super) fn conflicts_of(&self, path: &str) -> u64 {
         self.conflicts.get(path).copied().unwrap_or(0)
     }
@@ -161,75 +161,76 @@ impl Index {
         if let Some(name) = stem(path) {
             self.names.insert(name::key(name));
         }
-        // Where somebody has changed the list it is found by the register alone: it may be that of another session, which has its own.
+        // A note with an edited list of sessions is found by the register alone: it may be of another session, which
+        // has its own note.
         if let Some(id) = identity.own.filter(|_| identity.is_sure) {
             prefer(&mut self.sessions, id, path.to_owned(), "");
         }
     }
 
-    /// Where the note of a session lies.
+    /// Path of a session's note.
     pub(super) fn note(&self, id: &SessionId) -> Option<&str> {
         self.sessions.get(id.as_str()).map(String::as_str)
     }
 
-    /// Whether the note of a session is called so, by its [`name::key`].
+    /// True if a session's note has the name with this [`name::key`].
     pub(super) fn is_session(&self, key: &str) -> bool {
         self.names.contains(key)
     }
 
-    /// Takes a name for a session's note.
+    /// Reserves a name for a session's note.
     pub(super) fn name_session(&mut self, name: &str) {
         self.names.insert(name::key(name));
     }
 
-    /// What the note of an entity is called in a project.
+    /// Name of an entity's note in a project.
     pub(super) fn entity(&self, project: &str, entity: &Entity) -> Option<String> {
         let name = markdown::property(&entity.name, NAME_CHARS);
         self.entities.get(&(project.to_owned(), entity.label.as_str().to_owned(), name)).cloned()
     }
 
-    /// Whether a note of an entity is called so in a project.
+    /// True if an entity's note in the project has the name with this key.
     pub(super) fn is_entity(&self, project: &str, key: &str) -> bool {
         self.taken.contains(&(project.to_owned(), key.to_owned()))
     }
 
-    /// The project's folder whose page names this directory.
+    /// The project folder whose page names this directory.
     pub(super) fn folder_of(&self, directory: &str) -> Option<&str> {
         let directory = markdown::property(directory, PATH_CHARS);
         let of_it = |(_, named): &&(String, Option<String>)| named.as_deref() == Some(&directory);
         self.projects.values().find(of_it).map(|(folder, _)| folder.as_str())
     }
 
-    /// Whether a project has a folder of this key.
+    /// True if a project folder has this key.
     pub(super) fn is_project(&self, key: &str) -> bool {
         self.projects.contains_key(key)
     }
 
-    /// Entities of all projects: folder, kind and name, and what the note is called.
+    /// Entities of all projects as folder, kind and name, each with the name of its note.
     pub(super) fn entities(&self) -> impl Iterator<Item = ((&str, &str, &str), &str)> {
         self.entities
             .iter()
             .map(|((project, kind, name), file)| ((project.as_str(), kind.as_str(), name.as_str()), file.as_str()))
     }
 
-    /// The note that projects share of an entity.
+    /// Name of the note of an entity that projects share.
     pub(super) fn shared(&self, kind: &str, name: &str) -> Option<&str> {
         let name = markdown::property(name, NAME_CHARS);
         self.shared.get(&(kind.to_owned(), name)).map(String::as_str)
     }
 
-    /// Whether a shared note is called so.
+    /// True if a shared note has the name with this key.
     pub(super) fn is_shared(&self, key: &str) -> bool {
         self.shared.values().any(|file| name::key(file) == key)
     }
 
-    /// How many entities are shared.
+    /// Number of shared entities.
     pub(super) fn shared_count(&self) -> u64 {
         self.shared.len() as u64
     }
 }
 
-/// What the notes of entities were called.
+/// Names that the notes of entities had before the last pass.
 #[derive(Debug, Default)]
 pub(super) struct Former {
     entities: BTreeMap<(String, String, String), String>,
@@ -237,14 +238,15 @@ pub(super) struct Former {
 }
 
 impl Former {
-    /// Whether nothing is known.
+    /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }
 }
 
-/// Takes in what the note of something is called. One in its own folder comes before one that lies elsewhere (`/…`). Of two that say the same of themselves one is a copy, which a program that
-/// carries notes about has made of a conflict, or a person: the one that is called `plain` is none, nor is the shorter one.
+/// Records the name of a note. If two notes claim the same key, one in the regular folder wins over one elsewhere
+/// (whose name begins with `/`). Otherwise one is a copy, made by a person or by a program that synchronises notes and
+/// met a conflict: the note named `plain` wins, else the one with the shorter name.
 fn prefer<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: &str) {
     let is_elsewhere = |file: &str| file.starts_with('/');
     match notes.get(&key) {
@@ -255,7 +257,7 @@ fn prefer<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: 
     }
 }
 
-/// The name of a note, by which links lead to it.
+/// The name of a note, as links use it.
 pub(super) fn stem(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     name.strip_suffix(".md")

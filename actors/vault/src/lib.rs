@@ -70,73 +70,74 @@ pub use status::{Progress, several, waiting};
 pub use sync_loop::Asked;
 use sync_loop::Unswept;
 
-/// How long changes of the table are gathered before it is looked at again.
+/// How long changes of the table are gathered before the next look.
 const GATHER: Duration = Duration::from_millis(100);
-/// Between two attempts at a vault that takes nothing.
+/// Interval between attempts at a vault that refuses.
 const RETRY: Duration = Duration::from_secs(10);
-/// How long somebody waits for whoever writes notes: a group of sessions at most, or a disk that hangs.
+/// Longest wait for the vault's lock, which is held for one group of sessions, or longer on a disk that hangs.
 const TURN: Duration = Duration::from_secs(60);
-/// How long a group of sessions may take: beyond that the disk of the vault does not answer.
+/// Time limit for a group of sessions; beyond it the vault's disk counts as unresponsive.
 const ANSWER: Duration = Duration::from_secs(if cfg!(feature = "faults") { 5 } else { 120 });
-/// How long a group of sessions keeps others of the background from working.
+/// How long a group of sessions keeps its permit for background work.
 const ROOM: Duration = Duration::from_secs(5);
-/// Between two rounds over all notes, in milliseconds.
+/// Interval between sweeps over all notes, in milliseconds.
 const DAY_MS: i64 = 24 * 3_600_000;
-/// Between two tries of a round that comes to no end although the vault takes notes, in milliseconds.
+/// Interval between attempts at a sweep that fails although the vault accepts notes, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
-/// Until notes that could not be written are tried again; each time twice as long, up to the second one.
+/// Delay before notes that could not be written are tried again; doubles up to [`LEFT_MOST`].
 const LEFT: Duration = Duration::from_secs(20);
-/// Longest time until a vault that was away is asked again to give up what was forgotten: the others are gone through as well.
+/// Longest delay before forgotten sessions are again removed from a vault that was unreachable: every attempt goes
+/// through the reachable vaults as well.
 const REMOVAL_MOST: Duration = Duration::from_secs(600);
 /// See [`LEFT`].
 const LEFT_MOST: Duration = Duration::from_secs(3_600);
-/// Notes that are read at once for answers.
+/// Number of single notes read at once.
 const READERS: usize = 2;
 
-/// What writing notes takes.
+/// What a vault needs from the rest of the daemon.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// Where everything lies.
+    /// The home directory.
     pub home: PathBuf,
-    /// Where the vault is, and what is written there.
+    /// The settings, with the vault's path.
     pub settings: SettingsReader,
     /// The session table.
     pub table: TableReader,
-    /// The time.
+    /// Time source.
     pub clock: Arc<dyn Clock>,
     /// Conversations in chunks.
     pub chunks: Arc<ChunkStore>,
-    /// Reads conversations, and what they come to.
+    /// Reads conversations and their digests.
     pub conversations: Arc<Conversations>,
     /// Records which entities were recalled.
     pub memos: Memos,
-    /// What work in the background gives way to.
+    /// Background work yields to foreground work through this.
     pub throttle: Throttle,
-    /// Sees how the work ends.
+    /// Restarts the vault's task if it panics.
     pub tasks: TaskSupervisor,
-    /// `true` when the daemon stops.
+    /// Becomes `true` when the daemon stops.
     pub stop: watch::Receiver<bool>,
 }
 
-/// Who writes the notes. Shared by whoever asks for something of them.
+/// Writes the notes of a home. Shared by all parts that need them.
 pub struct Scribe {
     around: Arc<Surroundings>,
     desk: Arc<AsyncMutex<Desk>>,
-    /// Somebody has asked for something to be done.
+    /// Notified when the background task has something to do.
     wake: Notify,
-    /// Whether notes of forgotten sessions may still be somewhere.
+    /// True while notes of forgotten sessions may still exist.
     removal_owed: AtomicBool,
-    /// Folders of notes that were moved, and have forgotten sessions should they come back.
+    /// Note folders that were moved away and contain forgotten sessions if they return.
     away: watch::Sender<Vec<PathBuf>>,
-    /// Whether somebody looks there just now.
+    /// Limits the looks at these folders to one.
     looks_away: relocated::SingleLook,
-    /// For who reads single notes: a disk that hangs keeps no more than these.
+    /// Limits the threads that read single notes, should the disk hang.
     readers: Arc<Semaphore>,
     shown: Mutex<status::Shown>,
 }
 
-/// Takes what is owed upon itself, for who has the desk; unless it gets done it is owed again. What somebody else finds he
-/// cannot do meanwhile stays owed.
+/// A removal in progress, which clears the flag `owed`. Unless it is marked done, dropping it sets the flag again. A
+/// flag set by others meanwhile stays set.
 struct Removal<'a> {
     owed: &'a AtomicBool,
     is_done: bool,
@@ -162,7 +163,7 @@ impl Drop for Removal<'_> {
 }
 
 impl Scribe {
-    /// Of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
+    /// Opens the vault of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
     pub fn new(around: Surroundings) -> Self {
         let desk = Arc::new(AsyncMutex::new(Desk::open(&around.home)));
         Self {
@@ -177,7 +178,7 @@ impl Scribe {
         }
     }
 
-    /// Brings in what is owed, now and whenever something is, until the daemon stops.
+    /// Starts the background task, which writes notes as they become due until the daemon stops.
     pub fn start(self: &Arc<Self>) {
         let scribe = self.clone();
         self.around.tasks.spawn("vault", move || {
@@ -192,14 +193,14 @@ impl Scribe {
         });
     }
 
-    /// Waits until nobody writes notes any more, once the daemon is told to stop. What is not written then is owed.
+    /// Waits until no notes are being written, after the daemon was told to stop. Unwritten notes stay owed.
     pub async fn finish(&self) {
         if timeout(limits::DRAIN, self.desk.lock()).await.is_err() {
             tracing::warn!("notes were still being written when the daemon stopped");
         }
     }
 
-    /// Never ends but with the table.
+    /// The background task. Returns only when the session table has gone.
     async fn work(&self) {
         let around = &self.around;
         let (mut table, mut settings) = (around.table.clone(), around.settings.clone());
@@ -211,12 +212,12 @@ impl Scribe {
             table.mark_seen();
             let vault = settings.newest().vault.clone();
             if known.as_ref() != Some(&vault) {
-                // Another vault, maybe: it may have notes of what was forgotten while nobody knew where they are.
+                // Another vault may have notes of sessions that were forgotten while its path was unknown.
                 known = Some(vault.clone());
                 (removal_pause, removal_at) = (RETRY, None);
                 self.removal_owed.store(true, Ordering::Relaxed);
             }
-            // Whether or not notes are written now.
+            // Also while notes are disabled.
             if removal_at.is_none_or(|at| at <= Instant::now()) {
                 self.remove_forgotten().await;
                 match self.removal_owed.load(Ordering::Relaxed) {
@@ -255,7 +256,7 @@ impl Scribe {
             if !is_left {
                 (pause, left_at) = (LEFT, None);
             }
-            // Whatever else happens until then.
+            // Other events do not postpone it.
             let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
             let again = async {
                 match (refused.is_some(), removal_at) {
@@ -295,7 +296,7 @@ impl Scribe {
         }
     }
 
-    /// The desk, when nobody else works there.
+    /// Locks the vault; fails after [`TURN`].
     async fn desk(&self) -> Result<OwnedMutexGuard<Desk>, Refused> {
         timeout(TURN, self.desk.clone().lock_owned()).await.map_err(|_| Refused {
             what: "notes are being written, and that does not end".to_owned(),
@@ -307,11 +308,11 @@ impl Scribe {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes sessions out of every note, in every vault that the home ever wrote to. When this returns no note, archive or
-    /// pending note has them any more, unless the error says otherwise; what could not be reached is owed. Notes that are named keep
-    /// what people wrote in them.
+    /// Removes sessions from every note, in every vault that the home ever wrote to. On success no note, archive copy
+    /// or pending note contains them; otherwise the error says what could not be reached, and the removal is owed.
+    /// Returns the paths of files in which text written by people is left.
     pub async fn forget(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
-        // Whatever comes in between, it is owed until it is done.
+        // It is owed until it is done, whatever interrupts it.
         self.removal_owed.store(true, Ordering::Relaxed);
         let forgotten = self.forget_now(sessions).await;
         self.wake.notify_one();
@@ -327,7 +328,7 @@ impl Scribe {
         let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
-            // And what could not be reached before.
+            // Includes what could not be reached before.
             let before = forgetting::owed(&desk, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             let mut away = Vec::new();
@@ -340,7 +341,8 @@ impl Scribe {
         Ok(forgotten)
     }
 
-    /// Removes what could not be reached when it was forgotten, or what a daemon that was killed had still to remove.
+    /// Removes sessions from notes that could not be reached when they were forgotten, or that a killed daemon had not
+    /// removed yet.
     async fn remove_forgotten(&self) {
         let around = &self.around;
         if !self.removal_owed.load(Ordering::Relaxed) {
@@ -353,7 +355,7 @@ impl Scribe {
             let Owed { sessions, mut away } = forgetting::owed(&desk, &table, &vault);
             match sessions.is_empty() {
                 true => (true, away),
-                // Why not is told to whoever forgets and by `status`: it may name a note.
+                // The error goes to callers of `forget` and to `status`, not to the log: it may name a note.
                 false => (forgetting::everywhere(&mut desk, &vault, &table, &sessions, &mut away).is_ok(), away),
             }
         });
@@ -365,7 +367,7 @@ impl Scribe {
         }
     }
 
-    /// How it all is; where somebody works just now, how it was a moment ago.
+    /// Returns the state of the vault. While notes are being written, it is the last known one.
     pub async fn told(&self) -> answer::Vault {
         let around = &self.around;
         const PATIENCE: Duration = Duration::from_millis(200);
@@ -379,7 +381,7 @@ impl Scribe {
                 let mut shown = self.shown();
                 shown.counted = counted;
                 if away.is_some() {
-                    // Nothing was to be written since; the next round finds out when it is back.
+                    // Nothing had to be written since; the next round notices when the vault is back.
                     shown.refused(away);
                     self.wake.notify_one();
                 }

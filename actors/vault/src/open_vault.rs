@@ -1,5 +1,5 @@
-//! Where notes are written: one vault, its register, what waits for it, and the names in it. One at a time works here, and
-//! blocks for the disk.
+//! The vault that is written to: one at a time, with its register, its outbox and the index of its names. All functions
+//! block for the disk.
 
 mod change_stamp;
 
@@ -24,69 +24,69 @@ use baton_config::settings;
 use baton_config::settings::Settings;
 use change_stamp::Tally;
 
-/// How often a note is read again that somebody writes at the same time.
+/// How often a note is read again while somebody else writes it.
 pub(super) const TRIES: u32 = 8;
 
-/// Where sessions' notes lie in a project's folder, and their copies.
+/// Folders of session notes and of their archive copies within a project's folder.
 const SESSIONS: [&str; 2] = ["sessions", "archive/sessions"];
 
-/// See the module.
+/// The open vault of a home, and its outbox.
 pub(super) struct Desk {
     home: PathBuf,
     pub(super) pending: Pending,
     open: Option<Open>,
 }
 
-/// A vault that is written to.
+/// An open vault.
 pub(super) struct Open {
     pub(super) settings: settings::Vault,
     pub(super) place: Place,
     pub(super) layout: Layout,
     pub(super) register: Register,
-    /// `None`: it has not been gone through since it was last out of reach.
+    /// `None` if the vault was not walked since it was last unreachable.
     index: Option<Index>,
-    /// What the notes were when it was gone through, and what was written since.
+    /// The state of all notes at the last walk, updated by our own writes.
     tally: Option<Tally>,
-    /// Pages written once for many sessions, at the end of a group of them.
+    /// Pages that many sessions update, written once at the end of a group.
     pub(super) held_back: Option<Vec<Wanted>>,
-    /// Which ends are in no note yet.
+    /// The sessions whose notes are owed.
     owing: Owing,
-    /// Entities whose shared notes are written, as far as this process knows.
+    /// Entities whose shared notes this process has written.
     pub(super) promoted: BTreeSet<Uuid>,
-    /// How often the vault was gone through since it was last told.
+    /// Number of walks since [`Open::take_looks`].
     looks: u64,
-    /// What notes of entities were called before the vault was gone through.
+    /// Names that entity notes had before the last walk.
     former: Former,
-    /// Notes with links that lead nowhere, as they were found when the vault was gone through.
+    /// Notes in which the last walk found dangling links.
     astray: Option<BTreeSet<String>>,
-    /// Those in which links to entities could not be made to follow.
+    /// Those whose links to entities could not be updated.
     unfollowed: BTreeSet<String>,
 }
 
-/// A note as it is found when the vault is gone through.
+/// A note as a walk finds it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seen<'a> {
-    /// What it says.
+    /// Its text.
     Text(&'a str),
     /// Somebody is writing or moving it.
     Changing,
-    /// It cannot be read.
+    /// It is unreadable.
     Left,
 }
 
-/// What became of files that were to be written.
+/// The result of writing files.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Files that were written.
+    /// Number of files written.
     pub(super) files: u64,
-    /// Blocks that people have taken over, found now.
+    /// Number of blocks newly found to be taken over by people.
     pub(super) conflicts: u64,
-    /// Files that are left alone, with why.
+    /// Files that were left alone, with the reason.
     pub(super) left: Vec<(String, String)>,
 }
 
 impl Desk {
-    /// Of a home. Blocks for short reads.
+    /// Opens the outbox of a home; vaults are opened by [`Desk::at`]. Blocks for short reads.
     pub(super) fn open(home: &Path) -> Self {
         Self { home: home.to_owned(), pending: Pending::open(home), open: None }
     }
@@ -95,7 +95,7 @@ impl Desk {
         &self.home
     }
 
-    /// The vault of some settings, which may be out of reach.
+    /// Opens the vault of these settings, which may be unreachable, unless it is open already.
     pub(super) fn at(&mut self, settings: &settings::Vault) -> Result<(&mut Open, &mut Pending), Refused> {
         let is_same = |open: &Open| open.settings.path == settings.path && open.settings.root == settings.root;
         if !self.open.as_ref().is_some_and(is_same) {
@@ -116,14 +116,14 @@ impl Desk {
         }
     }
 
-    /// The vault that was last written to, if it is this one's.
+    /// The vault that is open, if any.
     pub(super) fn known(&mut self) -> Option<&mut Open> {
         self.open.as_mut()
     }
 }
 
 impl Open {
-    /// A vault, by its register.
+    /// Creates a vault with its register.
     pub(super) fn new(settings: settings::Vault, home: &Path, register: Register) -> Result<Self, Refused> {
         let layout = Layout::below(&settings.root).ok_or_else(|| Refused {
             what: format!("{} is no folder's name", settings.root),
@@ -147,18 +147,18 @@ impl Open {
         })
     }
 
-    /// The sessions whose note lacks something: what has changed since this was last asked is looked at.
+    /// Returns the sessions whose notes are owed, after examining what has changed since the last call.
     pub(super) fn owed(&mut self, table: &SessionTable, settings: &Arc<Settings>) -> &Owing {
         self.owing.look(table, settings, &mut self.register);
         &self.owing
     }
 
-    /// Has every row looked at when it is asked again what is owed.
+    /// Makes the next call of [`Open::owed`] examine every session.
     pub(super) fn forget_owed(&mut self) {
         self.owing = Owing::default();
     }
 
-    /// Looks whether the vault is there; `anew`: although notes that were written are not.
+    /// Checks that the vault is there; with `anew` also if notes that were written are missing.
     pub(super) fn look(&mut self, anew: bool) -> Result<(), Refused> {
         let looked = self.place.look(self.register.has_notes() && !anew);
         if looked.is_err() {
@@ -167,17 +167,17 @@ impl Open {
         looked
     }
 
-    /// The names in the vault; it is gone through where that has not been done.
+    /// Returns the index; walks the vault if there is none.
     pub(super) fn index(&mut self) -> Result<&mut Index, Refused> {
         self.index_seeing(&mut |_, _| {})
     }
 
-    /// The same, telling of each note that is read for it.
+    /// The same, reporting each note that the walk reads.
     pub(super) fn index_seeing(&mut self, see: &mut dyn FnMut(&str, &Seen<'_>)) -> Result<&mut Index, Refused> {
         let index = match self.index.take() {
             Some(index) => index,
             None => {
-                // What is being written is another home's, unless nobody writes.
+                // With the lock held, temporary files are leftovers and not another home's.
                 let _turn = self.place.turn()?;
                 if let Some(id) = self.place.id()
                     && let Err(error) = self.register.identify(&id)
@@ -193,12 +193,12 @@ impl Open {
         Ok(self.index.insert(index))
     }
 
-    /// Goes through the vault again: a person has moved something. Unless all notes are as they were.
+    /// Walks the vault again if its notes have changed since the last walk.
     pub(super) fn look_again(&mut self) -> Result<(), Refused> {
         if let (Some(tally), Some(_)) = (&self.tally, &self.index)
             && tally.is_of(&self.place, &self.place.all()?.0)
         {
-            // What could not be written may be by now.
+            // Files that could not be written may be writable now.
             if !self.unfollowed.is_empty() {
                 self.astray.get_or_insert_default().append(&mut self.unfollowed);
             }
@@ -207,14 +207,14 @@ impl Open {
         self.look_again_seeing(&mut |_, _| {})
     }
 
-    /// The same, telling of each note that is read for it.
+    /// Walks the vault again in any case, reporting each note that it reads.
     pub(super) fn look_again_seeing(&mut self, see: &mut dyn FnMut(&str, &Seen<'_>)) -> Result<(), Refused> {
         self.forget_names();
         self.index = Some(self.gone_through(see)?);
         Ok(())
     }
 
-    /// How often the vault was gone through since this was last asked.
+    /// Returns the number of walks since the last call.
     pub(super) fn take_looks(&mut self) -> u64 {
         std::mem::take(&mut self.looks)
     }
@@ -226,7 +226,7 @@ impl Open {
         let known = VaultIndex::new(notes.iter().map(String::as_str), self.layout.root());
         let (mut astray, mut tally) = (BTreeSet::new(), Tally::default());
         for path in notes {
-            // As it was before it is read.
+            // Taken before the note is read.
             tally.add(&path, self.place.stamp(&path));
             let read = self.place.read(&path);
             let seen = match &read {
@@ -235,7 +235,7 @@ impl Open {
                 Err(Error::Left(_)) => Seen::Left,
                 Err(Error::Vault(refused)) => return Err(refused.clone()),
             };
-            // Its name is taken also where it cannot be read.
+            // The name is in use even if the note is unreadable.
             let text = match seen {
                 Seen::Text(text) => text,
                 Seen::Changing | Seen::Left => {
@@ -254,8 +254,8 @@ impl Open {
         Ok(index)
     }
 
-    /// Has links to notes of entities follow these, where persons have given them another name or put them elsewhere: once after the
-    /// vault was gone through. For who has its turn. Whether there were any.
+    /// Updates links to entity notes that people have renamed or moved; does so once per walk. The caller holds the
+    /// vault's lock. Returns true if any note was changed.
     pub(super) fn follow_entities(&mut self) -> Result<bool, Refused> {
         let Some(index) = &self.index else { return Ok(false) };
         let Some(mut astray) = self.astray.take() else { return Ok(false) };
@@ -278,14 +278,14 @@ impl Open {
                     return Err(refused);
                 }
                 Ok(changed) => has_changed |= changed,
-                // It may not be written, or is being: its links stay as they are until somebody looks again.
+                // It is unwritable or being written: its links stay as they are until the next look.
                 Err(Error::Left(_) | Error::Changed) => drop(self.unfollowed.insert(note)),
             }
         }
         Ok(has_changed)
     }
 
-    /// Whether notes of entities are where they are known to be; the vault is gone through again where one is not.
+    /// Returns true if these notes exist where they are expected; otherwise walks the vault again.
     pub(super) fn are_there(&mut self, places: &[Lies]) -> Result<bool, Refused> {
         let are_there = places.iter().all(|place| self.place.has(&self.layout.path(place)));
         if !are_there {
@@ -294,22 +294,22 @@ impl Open {
         Ok(are_there)
     }
 
-    /// The names, if the vault was gone through.
+    /// The index, if the vault was walked.
     pub(super) fn known_names(&self) -> Option<&Index> {
         self.index.as_ref()
     }
 
-    /// The names as far as they are known, without the vault: not to be believed afterwards, see [`Open::forget_names`].
+    /// The index as far as it is known without the vault. Call [`Open::forget_names`] afterwards.
     pub(super) fn names(&mut self) -> &mut Index {
         self.index.get_or_insert_with(Index::default)
     }
 
-    /// The same, with what was brought in.
+    /// The same together with the register.
     pub(super) fn names_and_register(&mut self) -> (&Register, &Index) {
         (&self.register, self.index.get_or_insert_with(Index::default))
     }
 
-    /// Names are not to be believed that were chosen without the vault.
+    /// Drops the index, which must not be relied on if names were chosen without the vault.
     pub(super) fn forget_names(&mut self) {
         self.tally = None;
         if let Some(former) = self.index.take().map(Index::into_former).filter(|former| !former.is_empty()) {
@@ -317,7 +317,7 @@ impl Open {
         }
     }
 
-    /// Brings what is wanted into files, each read again before it is written.
+    /// Merges notes into files, each read again before it is written.
     pub(super) fn put(&mut self, wanted: &[Wanted], written: &mut Written) -> Result<(), Refused> {
         for Wanted { path, note } in wanted {
             let before = self.index.as_ref().map_or(0, |index| index.conflicts_of(path));
@@ -333,7 +333,7 @@ impl Open {
                 if !is_news {
                     break brought;
                 }
-                // It may be links alone that a program has changed, after a note that a person has renamed.
+                // A program may only have changed links to a note that a person has renamed.
                 self.look_again()?;
                 self.follow_entities()?;
                 is_sure = true;
@@ -349,7 +349,7 @@ impl Open {
         Ok(())
     }
 
-    /// Changes a file, if it is to be changed, whoever writes it meanwhile. Whether it was.
+    /// Changes a file, and retries if somebody else writes it meanwhile. Returns true if the file was changed.
     pub(super) fn edit(
         &mut self,
         path: &str,
@@ -369,7 +369,7 @@ impl Open {
         Err(Error::Changed)
     }
 
-    /// Takes in what was written, and what the file is known by before and since.
+    /// Records a write in the index and the change stamp.
     pub(super) fn take_in(&mut self, path: &str, text: &str, before: Option<Stamp>, stamp: Option<Stamp>) {
         if let Some(index) = &mut self.index {
             index.take(path, text, &self.layout);
@@ -380,15 +380,15 @@ impl Open {
         });
     }
 
-    /// Takes in whether the head of a note can be read.
+    /// Records whether the head of a note is readable.
     pub(super) fn note_head(&mut self, path: &str, text: &str) {
         if let Some(index) = &mut self.index {
             index.note_head(path, text);
         }
     }
 
-    /// Whether a session's note, or its copy in the archive, is called so in any project's folder now: another home may have
-    /// written it since the names were looked at. `key` is the [`name::key`] of the name, which begins with a day.
+    /// True if a session's note or archive copy in any project has this name now: another home may have written it
+    /// since the last walk. `key` is the [`name::key`] of a name that begins with a day.
     pub(super) fn is_called(&self, key: &str) -> bool {
         const DAY: usize = 10;
         let projects = self.place.notes().join("projects");
@@ -405,18 +405,19 @@ impl Open {
         folders.any(|folder| names(folder).any(is_it))
     }
 
-    /// What a note says. `None`: it is not there.
+    /// Returns the text of a note; `None` if there is none.
     pub(super) fn text(&self, path: &str) -> Result<Option<String>, Error> {
         self.place.read(path).map(|found| found.text)
     }
 
-    /// Has everything survive a power cut that was written, and remembers then that it was.
+    /// Makes all writes durable, then the register.
     pub(super) fn settle(&mut self) -> Result<(), Refused> {
         self.place.settle()?;
         self.register.save().map_err(|error| not_remembered(&error))
     }
 
-    /// The note of a session, wherever a person has put it: the vault is gone through again for one that is not where it was.
+    /// Finds the note of a session, even if a person has moved it: if it is not where it was, the vault is walked
+    /// again.
     pub(super) fn note_of(&mut self, id: &SessionId) -> Result<Note, Refused> {
         match self.note_as_known(id)? {
             Note::Removed(_) => {
@@ -427,7 +428,7 @@ impl Open {
         }
     }
 
-    /// The same by the names that are known.
+    /// The same without walking the vault again.
     pub(super) fn note_as_known(&mut self, id: &SessionId) -> Result<Note, Refused> {
         let named = self.index()?.note(id).map(str::to_owned);
         let known = self.register.get(id).and_then(|entry| entry.note.clone());
@@ -441,8 +442,8 @@ impl Open {
         }
     }
 
-    /// Has what leads to a session's note follow it, where a person has given it another name since it was brought in. Whether
-    /// that is so.
+    /// Updates links to a session's note that a person has renamed since it was written. Returns true if it was
+    /// renamed.
     pub(super) fn follow(&mut self, id: &SessionId, path: &str) -> Result<bool, Refused> {
         let Some(before) = self.register.get(id).and_then(|entry| entry.note.clone()) else { return Ok(false) };
         let (Some(from), Some(to)) = (stem(&before), stem(path)) else { return Ok(false) };
@@ -458,7 +459,7 @@ impl Open {
             });
             match edited {
                 Err(Error::Vault(refused)) => return Err(refused),
-                // It is a person's, or being written: its links stay as they are.
+                // It is a person's or being written: its links stay as they are.
                 Ok(_) | Err(Error::Left(_) | Error::Changed) => {}
             }
         }
@@ -474,18 +475,18 @@ impl Open {
     }
 }
 
-/// What there is of a session's note.
+/// Where the note of a session is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Note {
-    /// It never had one.
+    /// The session never had one.
     None,
-    /// Here.
+    /// At this path.
     There(String),
-    /// Somebody has removed it from here.
+    /// Somebody has removed it from this path.
     Removed(String),
 }
 
-/// The register takes nothing.
+/// The register cannot be written.
 pub(super) fn not_remembered(error: &std::io::Error) -> Refused {
     Refused {
         what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),

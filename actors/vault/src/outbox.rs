@@ -1,7 +1,8 @@
-//! Finished notes that their vault did not take: one folder for each end of a session, numbered in the order in which they
-//! came, so that a person can read meanwhile what will be in the vault.
+//! Finished notes that the vault did not accept: one folder for each end of a session, numbered in order of arrival, so
+//! that a person can already read what will be in the vault.
 //!
-//! What is delivered is made anew when the vault is back, for a person may have edited its notes since.
+//! When the vault is back, notes are rendered again instead of being copied, because a person may have edited the
+//! vault's notes since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,24 +14,24 @@ use serde::{Deserialize, Serialize};
 
 use baton_base::durable;
 
-/// The folder below the home.
+/// The folder in the home.
 pub(super) const FOLDER: &str = "vault-pending";
-/// What tells whose a folder is.
+/// The file that tells which session a folder belongs to.
 const HEAD: &str = "session.json";
-/// Largest of these that is read.
+/// Largest such file that is read.
 const HEAD_MAX_BYTES: u64 = 64 * 1024;
-/// Most sessions that are kept finished; of more it is known all the same that they are owed.
+/// Most sessions kept; further ones are owed all the same.
 const MOST: usize = if cfg!(test) { 3 } else { 1_000 };
 
 #[derive(Serialize, Deserialize)]
 struct Head {
     session: String,
-    /// Which end of it, see [`super::owed_sessions::stamp`].
+    /// The end it was made for; see [`super::owed_sessions::stamp`].
     #[serde(default)]
     stamp: String,
 }
 
-/// What waits of one session.
+/// One session's folder.
 #[derive(Debug)]
 struct Waiting {
     id: SessionId,
@@ -38,16 +39,16 @@ struct Waiting {
     folder: PathBuf,
 }
 
-/// See the module.
+/// The outbox of a home; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Pending {
     folder: PathBuf,
-    /// What waits, in order.
+    /// Folders by number.
     waiting: BTreeMap<u64, Waiting>,
 }
 
 impl Pending {
-    /// What waits in a home. What is no folder of ours is not touched. Blocks for reads.
+    /// Opens the outbox of a home; ignores folders that are not Baton's. Blocks for reads.
     pub(super) fn open(home: &Path) -> Self {
         let folder = home.join(FOLDER);
         let mut waiting = BTreeMap::new();
@@ -63,17 +64,17 @@ impl Pending {
         Self { folder, waiting }
     }
 
-    /// The sessions that wait, the first to be delivered first.
+    /// Sessions in the outbox, in order of arrival.
     pub(super) fn sessions(&self) -> impl Iterator<Item = &SessionId> {
         self.waiting.values().map(|waiting| &waiting.id)
     }
 
-    /// Whether this end of a session waits.
+    /// True if this end of the session is in the outbox.
     pub(super) fn has(&self, id: &SessionId, stamp: &str) -> bool {
         self.waiting.values().any(|waiting| waiting.id == *id && waiting.stamp == stamp)
     }
 
-    /// Whether no more sessions are kept.
+    /// True if the outbox accepts no more sessions.
     pub(super) fn is_full(&self) -> bool {
         self.waiting.len() >= MOST
     }
@@ -82,7 +83,8 @@ impl Pending {
         self.waiting.len()
     }
 
-    /// Keeps the finished notes of a session, by their paths below the vault, instead of those of it that waited before.
+    /// Stores the finished notes of a session, given as paths relative to the vault and texts. Replaces earlier notes
+    /// of the session. Does nothing if the outbox is full.
     pub(super) fn put(&mut self, id: &SessionId, stamp: &str, notes: &[(String, String)]) -> io::Result<()> {
         if self.is_full() || self.has(id, stamp) {
             return Ok(());
@@ -109,12 +111,12 @@ impl Pending {
             }
             durable::write_file(&file, text.as_bytes())?;
         }
-        // The last: without it the folder is nobody's.
+        // Written last: without it the folder is unfinished.
         durable::write_file(&folder.join(HEAD), &serde_json::to_vec(head)?)?;
         durable::sync_folder(folder)
     }
 
-    /// Removes what waits of a session: it is delivered, or forgotten.
+    /// Removes a session's notes, because they were delivered or the session was forgotten.
     pub(super) fn remove(&mut self, id: &SessionId) -> io::Result<()> {
         let gone: Vec<u64> =
             self.waiting.iter().filter(|(_, waiting)| waiting.id == *id).map(|(number, _)| *number).collect();
@@ -127,13 +129,13 @@ impl Pending {
             }
         }
         if self.waiting.is_empty() {
-            // What a crash has left of an unfinished one, nobody's.
+            // Removes folders that a crash left unfinished.
             self.sweep();
         }
         Ok(())
     }
 
-    /// What the notes of sessions are called that wait.
+    /// Names of the session notes that these sessions have in the outbox.
     pub(super) fn names(&self, sessions: &[SessionId]) -> BTreeSet<String> {
         let waiting = self.waiting.values().filter(|waiting| sessions.contains(&waiting.id));
         let notes = waiting
@@ -142,7 +144,7 @@ impl Pending {
         notes.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
     }
 
-    /// Removes what waits of any session in whose notes there is what is told: they are made anew. Also what cannot be read.
+    /// Removes every session with a file that matches `is_told` or is unreadable; its notes are rendered again.
     pub(super) fn remove_naming(&mut self, is_told: &dyn Fn(&str) -> bool) -> io::Result<()> {
         let tells = |path: &PathBuf| fs::read_to_string(path).map_or(true, |text| is_told(&text));
         let telling = self.waiting.values().filter(|waiting| files(&waiting.folder).iter().any(tells));
@@ -150,7 +152,7 @@ impl Pending {
         telling.iter().try_for_each(|id| self.remove(id))
     }
 
-    /// Removes unfinished folders; then the folder of all, if it is empty.
+    /// Removes unfinished folders, then the outbox itself if it is empty.
     fn sweep(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_ours = entry.file_name().to_str().is_some_and(|name| {
@@ -165,7 +167,7 @@ impl Pending {
     }
 }
 
-/// The files of a folder of ours and of those below it.
+/// All files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -200,7 +202,7 @@ mod tests {
         pending.put(&id("b: c"), "1", &notes("two")).unwrap();
         pending.put(&id("a"), "2", &notes("three")).unwrap();
         pending.put(&id("a"), "2", &notes("the same end once more")).unwrap();
-        // Killed in the middle of another.
+        // Left by a process killed while writing another.
         fs::create_dir_all(home.path().join(FOLDER).join("00000009-x/claude")).unwrap();
         fs::write(home.path().join(FOLDER).join("mine.txt"), "a person's").unwrap();
         let mut again = Pending::open(home.path());

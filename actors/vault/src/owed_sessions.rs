@@ -1,10 +1,10 @@
-//! Which ends of sessions are in no note yet: told by the table and what the register says was brought in.
+//! The sessions whose latest end is not in their notes, by the session table and the register.
 //!
 //! # Hazards
 //!
-//! - What is owed is kept up to date by what has changed (`Owing`): everything is looked at only at the start,
-//!   once a day, with other settings, and when a group is cleared. An entry that is changed otherwise than by
-//!   `Register::put` is not seen. Changing how notes are written needs a new `NOTES_VERSION`.
+//! - What is owed is maintained incrementally (`Owing`): all sessions are examined only at the start, once a day, when
+//!   settings change, and when a group is cleared. A change of an entry is noticed only if it is made by
+//!   `Register::put`. Changing how notes are written needs a new `NOTES_VERSION`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use super::register::{Entry, Register};
 use baton_config::settings::Settings;
 use baton_store::model_answer::current_answer;
 
-/// How notes are written: another number brings every session in once more.
+/// Version of what notes say; raising it makes every session owed.
 const NOTES_VERSION: u32 = 1;
 
-/// What stands for an episode and its end: another one is owed to the note. `None`: nothing is, for nobody has ended it, or
-/// it is being worked on.
+/// Identifies an episode and its end: a note with another stamp is owed. `None` if the session has not ended or is
+/// still being processed.
 pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     let state = &row.state;
     let is_settled =
@@ -32,33 +32,33 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     }
     let (episode, end) = (table.shown(row)?, state.end?);
     let (uuid, manifest) = (episode.uuid.simple(), episode.manifest.short());
-    // What a model says of it comes later, and changes the note.
+    // A model's answer comes later and changes the note.
     let by = current_answer(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
     Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}", end.at.0))
 }
 
-/// The sessions whose note lacks something, kept up to date: only rows and entries that have changed are looked at, all of
-/// them where settings are others.
+/// The sessions whose notes are owed, maintained incrementally: only changed rows and entries are examined, or all
+/// after a change of settings.
 #[derive(Debug, Default)]
 pub(super) struct Owing {
-    /// `None`: nothing was looked at yet.
+    /// `None` before the first look.
     seen: Option<Seen>,
     owed: BTreeMap<SessionId, Timestamp>,
-    /// Rows that were looked at, in all.
+    /// Total number of rows examined.
     looked_at: u64,
 }
 
-/// What of all was looked at.
+/// What was examined last.
 #[derive(Debug)]
 struct Seen {
     position: Position,
-    /// Of the home: what is cleared there changes every row.
+    /// Version of the home's stream: clearing a group affects every row.
     home: SequenceNumber,
     settings: Arc<Settings>,
 }
 
 impl Owing {
-    /// Looks at what has changed.
+    /// Examines what has changed.
     pub(super) fn look(&mut self, table: &SessionTable, settings: &Arc<Settings>, register: &mut Register) {
         let touched = register.take_touched();
         let home = table.home().version;
@@ -87,31 +87,31 @@ impl Owing {
         }
     }
 
-    /// They, in the order in which they ended.
+    /// The sessions in the order in which they ended.
     pub(super) fn sessions(&self) -> Vec<SessionId> {
         let mut owed: Vec<(Timestamp, &SessionId)> = self.owed.iter().map(|(id, since)| (*since, id)).collect();
         owed.sort_unstable();
         owed.into_iter().map(|(_, id)| id.clone()).collect()
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.owed.len()
     }
 }
 
-/// Whether somebody typed something in a session whose words are not to be shown: it has a note without them.
+/// True if a session has prompts but settings hide them: it gets a note without them.
 pub(super) fn is_unshown(row: &Row, show: &Show) -> bool {
     !show.keep_user_messages && row.state.counts.prompts > 0
 }
 
-/// Whether what a stamp stands for was brought in. A session that has no note for what was not to be shown was not.
+/// True if the note has what `stamp` stands for. A session without a note counts as not written if its prompts are
+/// hidden.
 pub(super) fn is_in(row: &Row, stamp: &str, entry: Option<&Entry>, show: &Show) -> bool {
     let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && is_unshown(row, show);
     entry.is_some_and(|entry| entry.stamp == stamp && !lacks(entry))
 }
 
-/// When a session ended whose note lacks something.
+/// Returns when a session ended, if its note is owed.
 fn owed_since(
     table: &SessionTable,
     id: &SessionId,
@@ -125,7 +125,7 @@ fn owed_since(
     (!is_in && !settings.excludes(&row.state)).then_some(end.at)
 }
 
-/// Sessions that are in the vault and were forgotten.
+/// Forgotten sessions that are still in the vault.
 pub(super) fn to_remove(table: &SessionTable, register: &Register) -> Vec<SessionId> {
     let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
     register.entries().map(|(id, _)| id).filter(|id| is_forgotten(id)).cloned().collect()
@@ -146,7 +146,7 @@ mod tests {
         SessionId::new(&format!("s-{number:04}")).unwrap()
     }
 
-    /// A session that somebody has ended.
+    /// A session that was closed explicitly.
     fn row(number: u64, prompts: u64) -> Row {
         let hash = ContentHash([7; 32]);
         let episode = EpisodeRef {
@@ -184,7 +184,7 @@ mod tests {
             Self { _home: home, table, settings: Arc::new(Settings::default()), register, owing: Owing::default() }
         }
 
-        /// What is owed, and how many rows were looked at for that.
+        /// Returns what is owed, and the number of rows examined.
         fn look(&mut self) -> (Vec<SessionId>, u64) {
             let before = self.owing.looked_at;
             self.owing.look(&self.table, &self.settings, &mut self.register);
@@ -207,16 +207,16 @@ mod tests {
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
         assert_eq!(world.look(), (Vec::new(), ROWS), "every entry has changed");
 
-        // An agent at work: its row alone, however often.
+        // A working agent changes only its own row.
         for at in 101..=110 {
             world.table.apply(Position(at), &id(5), SequenceNumber(at), &Event::WentIdle);
             assert_eq!(world.look().1, 1);
         }
-        // Events of other sessions, one of them new, and one that is forgotten.
+        // Events of other sessions, one of which is forgotten.
         world.table.apply(Position(111), &id(6), SequenceNumber(4), &Event::Forgotten);
         world.table.apply(Position(112), &id(7), SequenceNumber(4), &Event::WentIdle);
         assert_eq!(world.look().1, 2);
-        // What is to be written again.
+        // An entry without a stamp is owed.
         world.register.put(&id(9), Entry { note: Some("x.md".to_owned()), ..Entry::default() });
         assert_eq!(world.look(), (vec![id(9)], 1));
         world.put(9, Some("x.md"));
@@ -224,7 +224,7 @@ mod tests {
         world.register.forget([&id(8)]).unwrap();
         assert_eq!(world.look(), (vec![id(8)], 1));
 
-        // Other settings, and what is cleared, may concern every one.
+        // Changed settings and a cleared group affect every session.
         world.settings = Arc::new(Settings::default());
         assert_eq!(world.look().1, ROWS);
         let cleared = home::Event::GroupCleared { group: None, up_to: Position(112) };
@@ -249,7 +249,7 @@ mod tests {
         let mut world = World::new();
         world.table.restore(id(0), row(0, 0));
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
-        // Nobody typed anything; somebody did; somebody did, and it cannot be read.
+        // One without prompts; one with; one with prompts that are unreadable.
         world.put(0, None);
         world.put(1, None);
         let stamp = world.register.get(&id(1)).unwrap().stamp.clone();

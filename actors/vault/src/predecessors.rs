@@ -1,4 +1,5 @@
-//! What a session continues: after `/clear` and `resume` an agent goes on in another session, and its hooks say in whose place.
+//! The sessions that a session continues: after `/clear` and `resume` an agent goes on in another session, and its
+//! hooks report which one it replaces.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +9,10 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_config::settings::Settings;
 use baton_views::visibility::is_hidden;
 
-/// Most sessions that the head of a note names before its own.
+/// Most earlier sessions that the head of a note names.
 const MOST: usize = 50;
 
-/// The sessions in whose place one began, eldest first: the last [`MOST`] of them, without those that are not to be shown.
-/// Each is named once, whatever the hooks say.
+/// Returns the sessions that one continues, oldest first: the last [`MOST`] of them, each once, without hidden ones.
 pub(super) fn continued(table: &SessionTable, settings: &Settings, id: &SessionId, row: &Row) -> Vec<SessionId> {
     let follows = |row: &Row| row.state.signals.follows.as_ref().map(|follows| follows.session.clone());
     let (mut seen, mut chain) = (BTreeSet::from([id.clone()]), Vec::new());
@@ -38,7 +38,7 @@ mod tests {
         SessionId::new(&format!("s-{number}")).unwrap()
     }
 
-    /// What the last of some sessions continues, of which each says whom it follows.
+    /// Returns what the session `of` continues, given the predecessor of each session.
     fn chain(sessions: &[(u32, Option<u32>, Phase)], of: u32) -> Vec<SessionId> {
         let mut table = SessionTable::default();
         for (number, before, phase) in sessions {
@@ -58,10 +58,10 @@ mod tests {
         for (sessions, of, expected) in [
             (vec![(1, None, Indexed)], 1, vec![]),
             (vec![(1, None, Indexed), (2, Some(1), Indexed), (3, Some(2), Indexed)], 3, vec![1, 2]),
-            // Itself, and in a circle.
+            // Its own predecessor, and a cycle.
             (vec![(1, Some(1), Indexed)], 1, vec![]),
             (vec![(1, Some(3), Indexed), (2, Some(1), Indexed), (3, Some(2), Indexed)], 3, vec![1, 2]),
-            // Nobody knows the one, and the other is forgotten; what that one continued is still there.
+            // An unknown predecessor, and a forgotten one whose own predecessor is still there.
             (vec![(2, Some(1), Indexed)], 2, vec![]),
             (vec![(1, None, Indexed), (2, Some(1), Forgotten), (3, Some(2), Indexed)], 3, vec![1]),
         ] {

@@ -1,4 +1,4 @@
-//! Entities that were recalled in several projects besides their own: all projects share a note of each, with links both ways.
+//! Entities that were recalled in other projects than their own: the projects share one note of each, linked both ways.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,12 +17,12 @@ use super::vault_fs::Refused;
 use crate::Surroundings;
 use baton_config::settings::Settings;
 
-/// What a project has of its own, or what is no knowledge of it.
+/// Labels that are never shared, because they belong to one project or are no knowledge.
 const NEVER: [Label; 6] =
     [Label::Session, Label::Project, Label::Person, Label::Preference, Label::Branch, Label::Commit];
 
 impl Scribe {
-    /// Remembers entities that were recalled in a project that is none of their own. Only the first time there is an event.
+    /// Records that entities were recalled in a project other than their own. Only the first recall becomes an event.
     pub async fn recalled(&self, project: &str, entities: Vec<(Uuid, Label)>) {
         let around = &self.around;
         for (entity, label) in entities {
@@ -37,7 +37,8 @@ impl Scribe {
     }
 }
 
-/// The groups of each project's folder: entities are told apart by them, and sessions may have one of their own.
+/// The groups of each project folder, which are part of an entity's id: the project's directory, and groups of its
+/// sessions.
 fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String>> {
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (directory, folder) in open.register.folders() {
@@ -53,8 +54,8 @@ fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String
     groups
 }
 
-/// Writes the notes of what was recalled often enough; `is_news`: notes were written since, maybe of such an entity. Blocks for
-/// the disk.
+/// Writes the shared notes of entities that were recalled often enough. `is_news` is true if notes were written since
+/// the last call, possibly of such entities. Blocks for the disk.
 pub(super) fn promote(
     desk: &mut Desk,
     around: &Surroundings,
@@ -114,7 +115,7 @@ pub(super) fn promote(
     Ok(())
 }
 
-/// The entities that projects are to share: their folders, what they are, and what their notes are called.
+/// Returns the entities to be shared, each with its project folder and the name of its note.
 fn meant(
     index: &Index,
     groups: &BTreeMap<String, BTreeSet<String>>,
@@ -127,8 +128,8 @@ fn meant(
     };
     let meant: BTreeSet<(&str, &str)> =
         index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
-    // Packages, commands and topics of one name are the same in every project; a file is one of its project. What is shared
-    // stays so: of recalls only the latest are remembered.
+    // Packages, commands and topics of one name are the same in every project, but a file belongs to one. A shared
+    // entity stays shared, because only the latest recalls are remembered.
     let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
         true => is_wanted(known),
         false => meant.contains(&(known.1, known.2)) || index.shared(known.1, known.2).is_some(),

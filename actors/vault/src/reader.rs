@@ -1,4 +1,4 @@
-//! Notes read: one for an agent, all of them to be checked.
+//! Reading notes: one for an agent, or all to check them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,31 +18,31 @@ use super::vault_fs::{Error, Place, Refused};
 use super::{Scribe, TURN};
 use baton_config::settings;
 
-/// Most text of a note that an answer has.
+/// Longest text of a note in an answer, in bytes.
 const READ_BYTES: usize = 48 * 1024;
-/// Findings that are told one by one.
+/// Most findings in an answer.
 const FINDINGS: usize = 200;
-/// Notes between two looks whether anybody still waits.
+/// Number of notes between two updates of the progress.
 const STEP: usize = 50;
 
-/// Why a note is not read.
+/// Why a note could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unread {
     /// There is no such note.
     #[error("there is no note {0:?} below {1}; paths are like `projects/web/entities/Cache.md`")]
     Unknown(String, String),
-    /// It is none of Baton's folder.
+    /// The path is outside the folder of notes.
     #[error("{0}: only notes below {1} are read")]
     Outside(String, String),
-    /// It cannot be.
+    /// The file is unreadable.
     #[error("{0}")]
     Left(String),
-    /// The vault is out of reach.
+    /// The vault is unreachable.
     #[error("{what}; {fix}")]
     Refused {
-        /// What.
+        /// The problem.
         what: String,
-        /// What to do.
+        /// The remedy.
         fix: String,
     },
 }
@@ -54,7 +54,7 @@ impl From<Refused> for Unread {
 }
 
 impl Scribe {
-    /// One note, by its path below the vault or below the folder of notes.
+    /// Reads one note, given by its path relative to the vault or to the folder of notes.
     pub async fn read(&self, path: &str) -> Result<answer::VaultRead, Unread> {
         let around = &self.around;
         let (settings, home, path) = (around.settings.now(), around.home.clone(), path.to_owned());
@@ -67,15 +67,15 @@ impl Scribe {
         read.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
     }
 
-    /// Every note, read and checked.
+    /// Reads and checks every note.
     pub async fn verify(&self, progress: Arc<Progress>) -> Result<answer::VaultVerify, Unread> {
         let around = &self.around;
         let (settings, home) = (around.settings.now(), around.home.clone());
-        // Between two notes of one session links lead nowhere yet.
+        // Lock the vault: between writing two notes of a session, links lead nowhere yet.
         let mut desk = self.desk().await?;
         let reading = tokio::task::spawn_blocking(move || {
             let place = there(&settings.vault, &home)?;
-            // What nobody can read is told by `status` from then on.
+            // Unreadable heads are reported by `status` from then on.
             let mut open = if settings.vault.enabled { desk.at(&settings.vault).ok() } else { None };
             let told = all(&place, &progress, &mut |path, text| {
                 if let Some((open, _)) = &mut open {
@@ -88,7 +88,7 @@ impl Scribe {
     }
 }
 
-/// The vault, which is not made to be read.
+/// Opens the vault without creating it.
 fn there(settings: &settings::Vault, home: &Path) -> Result<Place, Unread> {
     let mut place = Place::of(settings, home);
     if !place.vault().is_dir() {

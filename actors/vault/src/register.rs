@@ -1,7 +1,7 @@
-//! What was brought into a vault: a line for each session and project, of which the last one counts.
+//! What was written into a vault: one line for each session and project; the last line of each counts.
 //!
-//! The register is a convenience, not the truth: without it every session is brought into its note once more, which changes
-//! nothing, and notes are found by what stands in their heads.
+//! The register is a cache and not the truth. Without it every session is written again, which changes nothing, and
+//! notes are found by their heads.
 
 mod entry;
 
@@ -23,42 +23,43 @@ use baton_config::settings;
 use entry::Line;
 pub(super) use entry::{Entry, name_print};
 
-/// The folder of a home with a register for each vault that it ever had.
+/// The folder in the home, with a register for each vault that it ever had.
 pub(super) const FOLDER: &str = "vault-register";
-/// Version of the lines.
+/// Version of the line format.
 const FORMAT: u32 = 1;
-/// Lines beyond twice of what counts, from which it is written anew.
+/// Number of lines beyond twice the live ones at which the file is rewritten.
 const SLACK: usize = 200;
-/// Largest register that is read: a million sessions.
+/// Largest register that is read: about a million sessions.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// See the module.
+/// The register of one vault; see the module documentation.
 #[derive(Debug)]
 pub(super) struct Register {
     file: PathBuf,
-    /// The vault: `None` for the home's own.
+    /// The vault's path; `None` for the home's own.
     pub(super) path: Option<PathBuf>,
     pub(super) root: String,
-    /// What the folder of notes is known by, see [`super::vault_fs::Place::id`].
+    /// Id of the folder of notes; see [`super::vault_fs::Place::id`].
     id: Option<String>,
     entries: BTreeMap<SessionId, Entry>,
-    /// By directory, redacted: one may be called like a key. Two that are told alike have one folder.
+    /// Project folders by redacted directory, since a directory's name may contain a secret. Directories that look the
+    /// same once redacted share a folder.
     projects: BTreeMap<String, String>,
     swept: Option<i64>,
-    /// Lines in the file.
+    /// Number of lines in the file.
     lines: usize,
-    /// Lines that are not in the file yet.
+    /// Lines not in the file yet.
     unwritten: Vec<String>,
     /// Sessions whose entries have changed since [`Register::take_touched`].
     touched: BTreeSet<SessionId>,
-    /// Sessions of which something is left alone.
+    /// Sessions with notes that were left alone.
     left: BTreeSet<SessionId>,
     /// Entities without a note, with the sessions that have them.
     without_note: BTreeMap<Uuid, BTreeSet<SessionId>>,
 }
 
 impl Register {
-    /// The register of the vault of some settings. Blocks for a read.
+    /// Opens the register of the configured vault. Blocks for a read.
     pub(super) fn open(home: &Path, settings: &settings::Vault) -> io::Result<Self> {
         let mut hash = Sha256::new();
         hash.update(settings.path.as_ref().map(|path| path.as_os_str().as_encoded_bytes()).unwrap_or_default());
@@ -69,7 +70,7 @@ impl Register {
         Self::read(file, settings.path.clone(), settings.root.clone())
     }
 
-    /// Every register of a home: of each vault that it ever had; and, apart, why some cannot be read.
+    /// Returns the registers of all vaults that a home ever had, and why others are unreadable.
     pub(super) fn all(home: &Path) -> (Vec<Self>, Vec<String>) {
         let entries = fs::read_dir(home.join(FOLDER)).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
@@ -84,7 +85,7 @@ impl Register {
         (registers, unread)
     }
 
-    /// The register of a file, of whichever vault it says it is.
+    /// Opens a register by its file; the first line names its vault.
     fn of_file(file: PathBuf) -> io::Result<Self> {
         let bytes = transcript_file::read(&file, MAX_BYTES)?;
         let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -113,9 +114,9 @@ impl Register {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             read => read?,
         };
-        // Earlier versions wrote directories as they are called.
+        // Earlier versions did not redact directories.
         let mut is_raw = false;
-        // A line that a crash has torn says nothing: its session is brought in once more.
+        // A line torn by a crash is ignored: its session is written again.
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             register.lines += 1;
             match serde_json::from_slice(line) {
@@ -144,7 +145,7 @@ impl Register {
                 register.without_note.entry(*entity).or_default().insert(id.clone());
             }
         }
-        // A torn line must not swallow the next one.
+        // Keep the next line apart from a torn one.
         if bytes.last().is_some_and(|byte| *byte != b'\n') {
             register.unwritten.push(String::new());
         }
@@ -162,7 +163,8 @@ impl Register {
         self.entries.iter()
     }
 
-    /// Whether the note of another session was called so, by the [`name::key`] of its name: what leads to it may still do so.
+    /// True if the note of another session than `than` had this name at some time, as [`name::key`]: links may still
+    /// use it.
     pub(super) fn is_named(&self, key: &str, than: &SessionId) -> bool {
         const DAY: usize = 10;
         let is_it = |name: &str| name.as_bytes().get(..DAY) == key.as_bytes().get(..DAY) && name::key(name) == key;
@@ -170,22 +172,22 @@ impl Register {
         others.any(|note| stem(note).is_some_and(is_it))
     }
 
-    /// Sessions of which something is left alone.
+    /// Sessions with notes that were left alone.
     pub(super) fn left(&self) -> impl Iterator<Item = &SessionId> {
         self.left.iter()
     }
 
-    /// What the folder of notes is known by.
+    /// Id of the folder of notes.
     pub(super) fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The file of it.
+    /// The register's file.
     pub(super) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Remembers what the folder of notes is known by.
+    /// Stores the id of the folder of notes.
     pub(super) fn identify(&mut self, id: &str) -> io::Result<()> {
         if self.id.as_deref() == Some(id) {
             return Ok(());
@@ -194,18 +196,19 @@ impl Register {
         self.rewrite()
     }
 
-    /// Whether anything was ever written in the vault, as far as is known.
+    /// True if anything is known to have been written in the vault.
     pub(super) fn had_notes(&self) -> bool {
         self.entries.values().any(|entry| entry.named().is_some() || entry.is_sealed())
     }
 
-    /// Whether forgotten sessions are remembered until the place is back.
+    /// True if forgotten sessions are remembered until their folder returns.
     pub(super) fn has_sealed(&self) -> bool {
         self.entries.values().any(Entry::is_sealed)
     }
 
-    /// Keeps of forgotten sessions only what it takes to find their notes once the place is back: no line of the file names them
-    /// or their notes when this returns. `lost`: nobody knows where it is; see [`Register::found`].
+    /// Reduces the entries of forgotten sessions to what finds their notes once the folder of notes returns; no line of
+    /// the file names the sessions or their notes when this returns. `lost` is true if nobody knows where the folder
+    /// is; see [`Register::found`].
     pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
@@ -231,7 +234,7 @@ impl Register {
         if is_any { self.rewrite() } else { Ok(()) }
     }
 
-    /// Remembers that forgotten sessions were removed where their folder of notes lies, by its id.
+    /// Records that forgotten sessions were removed from the folder of notes with this id.
     pub(super) fn found(&mut self, sessions: &[SessionId], id: &str) -> io::Result<()> {
         let mut is_any = false;
         for session in sessions {
@@ -251,13 +254,13 @@ impl Register {
         }
     }
 
-    /// Notes that were written, so far as nobody has removed them.
+    /// True if notes were written that nobody has removed.
     pub(super) fn has_notes(&self) -> bool {
         self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
     }
 
-    /// Remembers which note a session is to have, before any line names it. It outlives whoever is killed; what was put before
-    /// is not written yet, for that may not have survived a power cut itself.
+    /// Records which note a session will have, before any line links to it. This survives a kill of the process.
+    /// Earlier unsaved lines are not written, because what they describe may not have survived a power cut.
     pub(super) fn begin(&mut self, id: &SessionId, note: &str) -> io::Result<()> {
         let known = self.entries.get(id).cloned().unwrap_or_default();
         if known.named() == Some(note) {
@@ -308,7 +311,7 @@ impl Register {
         }
     }
 
-    /// Other sessions that have an entity which has no note: the paths of their notes, and the lines that they would have in it.
+    /// Other sessions that have an entity without a note: the path of each one's note, and its line for the entity.
     pub(super) fn others_with(&self, entity: &Uuid, id: &SessionId) -> Vec<(&str, &str)> {
         let sessions = self.without_note.get(entity).into_iter().flatten().filter(|other| *other != id);
         let line = |other: &SessionId| {
@@ -318,17 +321,17 @@ impl Register {
         sessions.filter_map(line).collect()
     }
 
-    /// The sessions whose entries have changed since this was last asked.
+    /// Returns the sessions whose entries have changed since the last call.
     pub(super) fn take_touched(&mut self) -> BTreeSet<SessionId> {
         std::mem::take(&mut self.touched)
     }
 
-    /// The folder of a project, where it has one.
+    /// The folder of a project, if it has one.
     pub(super) fn folder(&self, project: &str) -> Option<&str> {
         self.projects.get(&*redact(project)).map(String::as_str)
     }
 
-    /// The folders of all projects, with their directories redacted.
+    /// Redacted directories of projects and their folders.
     pub(super) fn folders(&self) -> impl Iterator<Item = (&str, &str)> {
         self.projects.iter().map(|(path, folder)| (path.as_str(), folder.as_str()))
     }
@@ -339,7 +342,7 @@ impl Register {
         self.projects.insert(path, folder.to_owned());
     }
 
-    /// When all notes were last looked at, in milliseconds since 1970.
+    /// Time of the last sweep over all notes, in milliseconds since 1970.
     pub(super) fn swept(&self) -> Option<i64> {
         self.swept
     }
@@ -350,11 +353,11 @@ impl Register {
     }
 
     fn note(&mut self, line: &Line) {
-        // Of these shapes none fails to be written.
+        // Serialising these types cannot fail.
         self.unwritten.extend(serde_json::to_string(line).ok());
     }
 
-    /// Writes what has changed, durably.
+    /// Writes changes durably.
     pub(super) fn save(&mut self) -> io::Result<()> {
         if self.unwritten.is_empty() {
             return Ok(());
@@ -373,7 +376,7 @@ impl Register {
         Ok(())
     }
 
-    /// Takes sessions out: no line of the file names them or their notes when this returns.
+    /// Removes sessions: no line of the file names them or their notes when this returns.
     pub(super) fn forget<'a>(&mut self, sessions: impl IntoIterator<Item = &'a SessionId>) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
@@ -387,7 +390,7 @@ impl Register {
         if is_any { self.rewrite() } else { self.save() }
     }
 
-    /// Writes it anew with what counts.
+    /// Rewrites the file with live lines only.
     pub(super) fn rewrite(&mut self) -> io::Result<()> {
         let (path, root, id) = (self.path.clone(), self.root.clone(), self.id.clone());
         let head = Line::Vault { format: FORMAT, path, root, id };

@@ -1,15 +1,14 @@
-//! The places that a home wrote notes to: where they are, and which were moved.
+//! The places that a home wrote notes to, and which of them were moved.
 //!
-//! Where a folder of notes is not any more, and the same one lies elsewhere (it is known by its id), it was moved; or somebody
-//! has copied it, and the disk of the original is not there just now. Nobody can tell. So what is forgotten meanwhile is
-//! remembered for such a place, without a word of it, and is removed there should it come back.
+//! If a folder of notes is missing and the same folder, by its id, is elsewhere, it was either moved, or copied from a
+//! disk that is away; the two cannot be told apart. So sessions forgotten meanwhile are remembered for the missing
+//! folder, as hashes only, and are removed there if it returns.
 //!
 //! # Hazards
 //!
-//! - A folder of notes is known by the `.baton.id` in it, which the register keeps. Where a folder is gone from
-//!   a vault that is there, what is forgotten then is `lost` until some configured vault has that id; another
-//!   folder made in its place is not the one. Hashes kept for a place that is away are sealed by
-//!   `Register::seal`.
+//! - A folder of notes is known by the `.baton.id` in it, which the register keeps. If a folder is missing from a vault
+//!   that is there, what is forgotten then is `lost` until some configured vault has that id; another folder created in
+//!   its place is not the same. Hashes kept for a place that is away are sealed by `Register::seal`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,14 +24,14 @@ use super::register::{Entry, Register};
 use super::vault_fs::{Place, has_visible};
 use baton_config::settings;
 
-/// Between two looks whether a place is back for which something is remembered.
+/// Interval between looks for places that may have returned.
 const LOOK: Duration = Duration::from_secs(60);
 
 /// Runs at most one look at a time, so that a disk that hangs takes one thread.
 #[derive(Clone, Default)]
 pub(super) struct SingleLook(Arc<AtomicBool>);
 
-/// A look under way.
+/// A look in progress.
 struct Looking(SingleLook);
 
 impl Drop for Looking {
@@ -42,7 +41,7 @@ impl Drop for Looking {
 }
 
 impl SingleLook {
-    /// Returns `None` while another look is under way, also one that nobody waits for any more.
+    /// Returns `None` while another look is in progress, even if its caller has gone.
     async fn run(&self, look: impl FnOnce() -> bool + Send + 'static) -> Option<bool> {
         if self.0.swap(true, Ordering::Relaxed) {
             return None;
@@ -56,23 +55,23 @@ impl SingleLook {
     }
 }
 
-/// The places of a home, by their registers.
+/// The places of a home, as their registers.
 pub(super) struct Places {
-    /// Where notes are, or may be when the place can be reached again.
+    /// Places where notes are, or may be once reachable again.
     pub(super) there: Vec<Register>,
-    /// From where the folder of notes was moved, as far as is known.
+    /// Places whose folder of notes was moved, as far as is known.
     pub(super) moved: Vec<Register>,
-    /// Where no note was ever written: somebody has mistyped one.
+    /// Places where no note was ever written, such as a mistyped path.
     pub(super) never: Vec<Register>,
-    /// Why registers cannot be read.
+    /// Why other registers are unreadable.
     pub(super) unread: Vec<String>,
 }
 
 impl Places {
-    /// Of a home, with the vault that is set. Blocks for reads.
+    /// Finds the places of a home; `current` is the configured vault. Blocks for reads.
     pub(super) fn of(home: &Path, current: &settings::Vault) -> Self {
         let (registers, unread) = Register::all(home);
-        // Who is killed while he writes has noted nothing yet.
+        // A process killed while writing has recorded nothing yet.
         let counts = |register: &Register| {
             is_of(register, current) || register.had_notes() || place_of(register, home).is_filled()
         };
@@ -93,13 +92,13 @@ impl Places {
         Self { there, moved, never, unread }
     }
 
-    /// What the folders of notes are known by that can be reached, and that which is set.
+    /// Ids of the reachable folders of notes, including the configured one.
     pub(super) fn ids(&self, home: &Path, current: &settings::Vault) -> BTreeSet<String> {
         let places = self.there.iter().map(|register| place_of(register, home)).chain([Place::of(current, home)]);
         places.filter_map(|place| place.known_id()).collect()
     }
 
-    /// What is known of sessions for folders of notes that lie elsewhere now, by what these are known by.
+    /// Returns entries of sessions for folders of notes that lie elsewhere now, with these folders' ids.
     pub(super) fn elsewhere(&self, sessions: &[SessionId]) -> Vec<(String, SessionId, Entry)> {
         let of = |register: &Register, session: &SessionId, is_moved: bool| {
             let entry = register.get(session)?;
@@ -115,7 +114,7 @@ impl Places {
         all.flat_map(|(register, is_moved)| sessions.iter().filter_map(move |id| of(register, id, is_moved))).collect()
     }
 
-    /// Folders of notes for which forgotten sessions are remembered should they come back.
+    /// Missing folders of notes for which forgotten sessions are remembered.
     pub(super) fn awaited(&self, home: &Path) -> Vec<PathBuf> {
         let awaited = self.moved.iter().chain(&self.there).filter(|register| register.has_sealed());
         let places = awaited.map(|register| place_of(register, home));
@@ -123,7 +122,7 @@ impl Places {
     }
 }
 
-/// Whether a register is that of some settings.
+/// True if the register belongs to the vault of these settings.
 pub(super) fn is_of(register: &Register, settings: &settings::Vault) -> bool {
     register.path == settings.path && register.root == settings.root
 }
@@ -135,17 +134,17 @@ pub(super) fn place_of(register: &Register, home: &Path) -> Place {
 }
 
 impl Scribe {
-    /// Looks now and then whether a place is back for which something is remembered, as long as there is one. Never ends.
+    /// Looks for missing folders of notes now and then, as long as there are any. Never returns.
     pub(super) async fn watch_away(&self) {
         let mut away = self.away.subscribe();
-        // The sender lives as long as this.
+        // The sender lives as long as `self`.
         while away.wait_for(|away| !away.is_empty()).await.is_ok() {
             sleep(LOOK).await;
             self.look_for_away().await;
         }
     }
 
-    /// Has what is remembered for places that are back removed there.
+    /// If a missing folder has returned, has forgotten sessions removed from it.
     pub(super) async fn look_for_away(&self) {
         let away = self.away.borrow().clone();
         if away.is_empty() {
@@ -180,7 +179,7 @@ mod tests {
         });
         has_begun.recv().unwrap();
         assert_eq!(looks.run(|| panic!("one thread more")).await, None);
-        // Whoever waited for it has gone; the thread has not.
+        // The caller is gone, its thread is not.
         hangs.abort();
         assert_eq!(looks.run(|| panic!("one thread more")).await, None);
         drop(end);

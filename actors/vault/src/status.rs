@@ -1,4 +1,4 @@
-//! How the notes are, as `status` says it.
+//! The state of the vault, as `status` reports it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::vault_fs::{Place, Refused};
 use super::{forgetting, owed_sessions};
 use baton_config::settings::Settings;
 
-/// Notes that are named of each kind.
+/// Most notes named of each kind.
 const NAMED: usize = 8;
 
 /// `1 note`, `2 notes`.
@@ -27,7 +27,7 @@ pub fn waiting(sessions: u64) -> String {
     format!("{} {}", several(sessions, "session"), if sessions == 1 { "waits" } else { "wait" })
 }
 
-/// How far something is that takes long.
+/// The progress of a long operation.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: AtomicU64,
@@ -44,27 +44,27 @@ impl Progress {
         self.done.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// Done, and in all.
+    /// Returns the finished and the total count.
     pub fn now(&self) -> (u64, u64) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed).min(total), total)
     }
 }
 
-/// What is known without working at the desk.
+/// The last known state, available while the vault is locked.
 #[derive(Debug, Default)]
 pub(super) struct Shown {
     pub(super) counted: Vault,
-    /// Sessions that the round that goes on has still to bring in.
+    /// Sessions that the running round has still to write.
     pub(super) owed: u64,
     pub(super) last_end_ms: Option<u64>,
     problem: Option<Refused>,
-    /// Why the daily round comes to no end although the vault takes notes.
+    /// Why the daily sweep fails although the vault accepts notes.
     stuck: Option<Refused>,
 }
 
 impl Shown {
-    /// Why the vault takes nothing, or that it does.
+    /// Records why the vault refuses, or that it accepts notes.
     pub(super) fn refused(&mut self, refused: Option<Refused>) {
         match (&self.problem, &refused) {
             (None, Some(refused)) => {
@@ -76,7 +76,7 @@ impl Shown {
         self.problem = refused;
     }
 
-    /// Why the daily round comes to no end, or that it does.
+    /// Records why the daily sweep fails, or that it does not.
     pub(super) fn stuck(&mut self, stuck: Option<Refused>) {
         if let Some(problem) = stuck.as_ref().filter(|problem| self.stuck.as_ref() != Some(problem)) {
             tracing::error!(%problem, "not all notes could be looked at; trying again every hour");
@@ -84,7 +84,7 @@ impl Shown {
         self.stuck = stuck;
     }
 
-    /// Whether the vault took nothing when it was last tried.
+    /// True if the vault refused the last attempt.
     pub(super) fn is_refused(&self) -> bool {
         self.problem.is_some()
     }
@@ -114,9 +114,8 @@ impl Shown {
     }
 }
 
-/// Counts what there is. Blocks for short reads.
-///
-/// And, apart, why the vault is away. `removal_owed`: vaults of before may still have notes of forgotten sessions.
+/// Counts notes and owed sessions, and returns why the vault is unreachable, if it is. With `removal_owed`, earlier
+/// vaults may still have notes of forgotten sessions. Blocks for short reads.
 pub(super) fn counted(
     desk: &mut Desk,
     settings: &Arc<Settings>,
@@ -151,7 +150,7 @@ pub(super) fn counted(
             counted.left_alone.extend(entry.left.as_ref().map(failure));
         }
     }
-    // For a folder that is gone they are remembered: nothing is to be done.
+    // For a folder that is gone they are only remembered, and nothing can be done now.
     let is_owed = |id: &SessionId| register.get(id).is_some_and(|entry| !entry.is_sealed());
     counted.to_remove =
         former.max(owed_sessions::to_remove(table, register).iter().filter(|id| is_owed(id)).count() as u64);

@@ -1,9 +1,9 @@
-//! Rounds: what is owed is brought in, and once a day every note is looked at.
+//! Rounds: owed notes are written at once, and once a day every note is checked.
 //!
 //! # Hazards
 //!
-//! - A disk of notes that hangs keeps the thread and the desk that touched it until it answers. Callers wait at
-//!   most `ANSWER`; the background gets its room back after `ROOM`.
+//! - A disk of notes that hangs keeps the thread and the vault's lock until it answers. Callers wait at most `ANSWER`;
+//!   the permit for background work is returned after `ROOM`.
 
 mod compact;
 pub(crate) mod sweep;
@@ -31,27 +31,27 @@ use baton_base::throttle::Permit;
 
 pub(super) use sweep::Unswept;
 
-/// Sessions that are brought in together: whoever forgets one waits for them.
+/// Number of sessions written at a time; forgetting waits for one group.
 const GROUP: usize = 32;
-/// How long a round stands back while questions are answered.
+/// Longest time that a round yields to queries.
 const STAND_BACK: Duration = Duration::from_secs(5);
-/// Refusals of a vault after which what waits already is not tried in the same round.
+/// Consecutive refusals after which sessions already in the outbox are not tried again in the same round.
 const REFUSALS: u32 = 3;
-/// Sessions that an answer names.
+/// Most sessions named in an answer.
 const NAMED: usize = 8;
 
-/// What somebody wants of a round.
+/// What a round is to do.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
-    /// Whether somebody wants it: then notes that were removed are written again.
+    /// True if a person asked for it: then removed notes are written again.
     pub by_somebody: bool,
     /// Only sessions of this project.
     pub project: Option<String>,
-    /// Told how far it is.
+    /// Receives the progress.
     pub progress: Arc<Progress>,
 }
 
-/// What a round came to.
+/// The result of a round.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     pub(super) sessions: u64,
@@ -62,22 +62,22 @@ pub(super) struct Round {
     pub(super) compacted: u64,
     pub(super) failed: Vec<String>,
     pub(super) refused: Option<Refused>,
-    /// Why something was refused that is still owed, also where others were taken since.
+    /// Why something that is still owed was refused, even if later sessions were accepted.
     unserved: Option<Refused>,
-    /// How often the vault has refused something since it last took something.
+    /// Number of refusals since the vault last accepted something.
     refusals: u32,
-    /// Whether no more finished notes are kept.
+    /// True if the outbox is full.
     is_full: bool,
 }
 
 impl Scribe {
-    /// Brings in what is owed.
+    /// Writes what is owed.
     pub(super) async fn round(&self, asked: &Asked) -> Round {
         let around = &self.around;
         let mut round = Round::default();
         let owed = match self.owed(asked).await {
             Ok((owed, refused)) => {
-                // A vault that is away is not asked for each of them.
+                // Do not try an unreachable vault for each session.
                 round.refusals = if refused.is_some() { REFUSALS } else { 0 };
                 round.refused = refused;
                 owed
@@ -89,7 +89,7 @@ impl Scribe {
         };
         asked.progress.begin(owed.len());
         self.shown().owed = owed.len() as u64;
-        // A few are an end of a session: each is in its note as soon as can be.
+        // A few sessions are written one by one, so that a session that just ended is in its note soon.
         let size = if owed.len() > GROUP / 4 { GROUP } else { 1 };
         for group in owed.chunks(size) {
             if *around.stop.borrow() || !around.settings.now().vault.enabled {
@@ -107,14 +107,14 @@ impl Scribe {
             drop(shown);
             round.add(done);
             if round.refused.is_some() && round.is_full {
-                // No more is kept until the vault takes something.
+                // The outbox is full until the vault accepts something.
                 break;
             }
         }
         if round.refused.is_none() {
             round.refused = self.promote(round.files > 0).await.err();
         }
-        // What it took of others is no comfort to whom it refused: they are tried again.
+        // A refused session is tried again, even if others were accepted.
         round.refused = round.refused.or(round.unserved.take());
         self.shown().refused(round.refused.clone());
         if round.written > 0 {
@@ -140,7 +140,7 @@ impl Scribe {
         answered(promoting).await?
     }
 
-    /// Whether notes were left alone that may be written another time.
+    /// True if notes were left alone that may be written later.
     pub(super) async fn has_left(&self) -> bool {
         let around = &self.around;
         let Ok(mut desk) = self.desk().await else { return false };
@@ -148,7 +148,7 @@ impl Scribe {
         desk.at(&vault).is_ok_and(|(open, _)| open.register.left().next().is_some())
     }
 
-    /// Has them tried again by the next round.
+    /// Makes the next round try them again.
     pub(super) async fn retry_left(&self) {
         let around = &self.around;
         let Ok(mut desk) = self.desk().await else { return };
@@ -166,7 +166,7 @@ impl Scribe {
         }
     }
 
-    /// What is owed, and why the vault takes nothing, if that is known before it is tried.
+    /// Returns what is owed, and why the vault refuses if that is known without trying.
     async fn owed(&self, asked: &Asked) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
         let around = &self.around;
         let mut desk = self.desk().await?;
@@ -175,11 +175,11 @@ impl Scribe {
         let looking = tokio::task::spawn_blocking(move || {
             let (open, pending) = desk.at(&settings.vault)?;
             let is_idle = open.owed(&table, &settings).len() == 0 && pending.len() == 0;
-            // The vault was gone through, and nothing is to be done there: its disk is let be.
+            // The vault was walked before and nothing is to be done: leave its disk alone.
             if is_idle && !asked.by_somebody && !was_refused && open.known_names().is_some() {
                 return Ok((Vec::new(), None));
             }
-            // What is owed is kept in the meantime.
+            // Even then owed notes are put into the outbox.
             let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
             if asked.by_somebody {
                 if let Some(refused) = refused {
@@ -188,7 +188,7 @@ impl Scribe {
                 write_again(open)?;
             }
             let owed = open.owed(&table, &settings).sessions();
-            // What waited for another vault, and is in this one.
+            // Written already, while they waited for another vault.
             let delivered = pending.sessions().filter(|id| {
                 let stamp = table.get(id).and_then(|row| owed_sessions::stamp(&table, row));
                 refused.is_none()
@@ -204,14 +204,14 @@ impl Scribe {
         answered(looking).await?
     }
 
-    /// `before`: why the vault took nothing of the group before, and how often.
+    /// Writes one group. `before` is why the vault refused the previous group, and how often.
     async fn group(&self, asked: &Asked, group: &[SessionId], before: (Option<Refused>, u32)) -> Round {
         let around = &self.around;
         let mut desk = match self.desk().await {
             Ok(desk) => desk,
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
-        // After the desk: nobody else of the background waits for whoever has that.
+        // Taken after the vault's lock, so that background work does not wait for its holder.
         let room = if asked.by_somebody { None } else { Some(around.throttle.wait_for_background().await) };
         let (around, group, by_somebody) = (around.clone(), group.to_vec(), asked.by_somebody);
         let working = tokio::task::spawn_blocking(move || bring(&mut desk, &around, &group, by_somebody, before));
@@ -221,7 +221,7 @@ impl Scribe {
         }
     }
 
-    /// Everything that is owed, now.
+    /// Writes everything that is owed, now.
     pub async fn sync(&self, asked: &Asked) -> answer::VaultSync {
         let begun = Instant::now();
         let _ = timeout(STAND_BACK, self.look_for_away()).await;
@@ -270,8 +270,7 @@ impl Scribe {
     }
 }
 
-/// What somebody comes to who works at the disk of the vault, if that answers. A closure that hangs keeps the desk until it is
-/// back.
+/// Waits for work on the vault's disk, up to [`ANSWER`]. Work that hangs keeps the vault's lock until it returns.
 pub(super) async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
     match timeout(ANSWER, working).await {
         Ok(done) => done.map_err(|_| broken()),
@@ -279,7 +278,7 @@ pub(super) async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
     }
 }
 
-/// The same for who has a room of the background in the meantime: it is given back to the others when that takes long.
+/// The same with a permit for background work, which is returned to others after [`ROOM`].
 async fn answered_in<T>(room: Option<Permit>, mut working: JoinHandle<T>) -> Result<T, Refused> {
     if let Ok(done) = timeout(ROOM, &mut working).await {
         return done.map_err(|_| broken());
@@ -303,9 +302,9 @@ fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) 
     ids.into_iter().filter(is_in).collect()
 }
 
-/// Has notes that somebody has removed written again, and those that lead to one.
+/// Marks sessions as owed whose notes were removed, or have links to removed notes.
 fn write_again(open: &mut Open) -> Result<(), Refused> {
-    // What persons have renamed is elsewhere, and not gone.
+    // Notes that people have renamed are not removed.
     open.look_again()?;
     let turn = open.place.turn()?;
     open.follow_entities()?;
@@ -331,7 +330,7 @@ fn write_again(open: &mut Open) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Brings sessions in, one after another.
+/// Writes sessions one after another.
 pub(super) fn bring(
     desk: &mut Desk,
     around: &Surroundings,
@@ -352,11 +351,11 @@ pub(super) fn bring(
         }
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed_sessions::stamp(&table, &row) else { continue };
-        // Another round may have come first.
+        // Another round may have written it.
         if owed_sessions::is_in(&row, &stamp, open.register.get(id), &settings.filtering) {
             continue;
         }
-        // It is owed as it is; what is not kept is not made either.
+        // It stays owed; do not render what would not be kept.
         if round.refusals >= REFUSALS && (pending.is_full() || pending.has(id, &stamp)) {
             round.unserved.clone_from(&round.refused);
             continue;
@@ -388,20 +387,20 @@ pub(super) fn bring(
         }
     }
     round.is_full = pending.is_full();
-    // A vault that takes nothing is not touched: it may not even be there.
+    // Do not touch a vault that refuses; it may not be there.
     if let Some(pages) = open.held_back.take().filter(|pages| !pages.is_empty()) {
         let mut written = super::open_vault::Written::default();
         let put = open.place.turn().and_then(|_turn| open.put(&pages, &mut written));
         round.files += written.files;
         round.conflicts += written.conflicts;
         if let Err(refused) = put {
-            // What leads to their notes is missing: they are owed as they were.
+            // The links to their notes are missing, so they stay owed.
             owe_again(open, group);
             round.refused = Some(refused);
         }
     }
     if let Err(refused) = open.settle() {
-        // It may not be there after a power cut, or ever: it is owed as it was.
+        // The notes may not survive a power cut, so they stay owed.
         owe_again(open, group);
         round.refused.get_or_insert(refused);
     }
@@ -425,7 +424,7 @@ impl Round {
         self.conflicts += other.conflicts;
         self.compacted += other.compacted;
         self.failed.extend(other.failed);
-        // Whether the vault takes something is what was tried last.
+        // The last attempt decides whether the vault accepts notes.
         (self.refused, self.refusals) = (other.refused, other.refusals);
         self.unserved = other.unserved.or(self.unserved.take());
         self.is_full = other.is_full;

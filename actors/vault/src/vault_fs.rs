@@ -1,8 +1,7 @@
-//! The vault as files: whether it is there, reading notes, and writing them so that a reader sees a whole one or the one
-//! before.
+//! The vault as files: checks that it is there, reads notes, and replaces them atomically.
 //!
-//! Nothing outside of the vault is read or written: a link that leads out of it is left alone. A name that differs from one
-//! that is there only by capital letters means that one, so that the vault can be carried to any system.
+//! Nothing outside the vault is read or written: a link that leads out of it is left alone. A name that differs from an
+//! existing one only in letter case means the existing file, so that a vault can be moved to any system.
 
 mod error;
 mod lock;
@@ -28,75 +27,75 @@ pub(crate) use error::{Error, Refused, refused};
 pub(super) use notes_folder::has_visible;
 use walk::{NOTES_MAX, Walked, is_note};
 
-/// Largest file that is taken for a note.
+/// Largest file read as a note.
 const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// How often a vault is gone through in which something is being moved.
+/// Most walks over a vault in which files are being moved.
 const WALKS: u32 = 3;
-/// How long a file that is empty may be one that somebody is just saving.
+/// An empty file younger than this may be about to be saved by an editor.
 const SAVING: Duration = Duration::from_secs(2);
-/// How the names of files begin and end that are being written.
+/// Prefix and suffix of temporary files.
 const TEMPORARY: (&str, &str) = (".baton-", ".tmp");
-/// Written files of which each is made durable by itself; of more, the whole file system at once.
+/// Up to this number of written files, each is synced by itself; beyond it, the whole file system.
 const FEW: usize = 32;
-/// The folder of a home that is its own vault.
+/// The folder in the home that is its own vault.
 const OWN: &str = "vault";
 
-/// A vault, and the folder in it below which notes lie.
+/// A vault, and the folder of notes in it.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Without links, once it was there.
+    /// Its path; without links after [`Place::look`].
     pub vault: PathBuf,
-    /// As it was set.
+    /// Its path as configured.
     named: PathBuf,
     root: String,
-    /// Whether it is the home's own: made when it is missing, for its owner alone.
+    /// True if it is the home's own vault, which is created if it is missing, and private.
     is_own: bool,
-    /// What was written since [`Place::settle`].
+    /// Files written since [`Place::settle`].
     unsettled: RefCell<Vec<PathBuf>>,
-    /// Whether copies in the archive are read back otherwise than they were written.
+    /// Test fault: archive copies read back wrong.
     #[cfg(test)]
     pub(super) garbles: bool,
-    /// Whether the disk refuses to make anything durable.
+    /// Test fault: syncs fail.
     #[cfg(feature = "faults")]
     pub(super) refuses_to_settle: bool,
-    /// How many files may still be changed before whoever does it is stopped.
+    /// Test fault: number of files that may still be changed.
     #[cfg(feature = "faults")]
     pub(super) changes_left: std::cell::Cell<Option<u32>>,
 }
 
-/// A file of the vault as it was found.
+/// A file of the vault as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The file, inside of the vault and without links.
+    /// Its path inside the vault, without links.
     at: PathBuf,
-    /// What it says; `None`: it is not there.
+    /// Its text; `None` if there is no file.
     pub(super) text: Option<String>,
     pub(super) seen: Option<Stamp>,
 }
 
-/// What tells whether somebody has written a file.
+/// Identifies a file and its state, to notice writes of others.
 pub(super) type Stamp = (FileStat, FileIdentity);
 
-/// What a vault has besides the notes of the folder in which Baton writes; paths are below it.
+/// What a vault contains besides Baton's folder of notes.
 #[derive(Debug, Default)]
 pub(super) struct Outside {
-    /// Texts of people, and what programs keep of what was deleted or changed.
+    /// Texts of people, and copies of deleted or changed files that programs keep; relative to the vault.
     pub(super) texts: Vec<String>,
-    /// Folders that may not be looked into; the vault itself, where it has more than is looked at.
+    /// Unreadable folders; the vault itself if it has more files than are examined.
     pub(super) closed: Vec<PathBuf>,
-    /// Links that lead nowhere, each with what it names, also among the notes.
+    /// Dangling links, also among the notes, each with its target.
     pub(super) dangling: Vec<(String, PathBuf)>,
 }
 
 impl Place {
-    /// The vault of some settings. Nothing is looked at yet.
+    /// The vault of these settings. Does not access the disk.
     pub(super) fn of(settings: &settings::Vault, home: &Path) -> Self {
         let own = home.join(OWN);
         let vault = settings.path.clone().unwrap_or_else(|| own.clone());
         Self::at(vault.clone(), settings.root.clone(), vault == own)
     }
 
-    /// A vault that is known.
+    /// A vault given by its parts. Does not access the disk.
     pub(super) fn at(vault: PathBuf, root: String, is_own: bool) -> Self {
         Self {
             named: vault.clone(),
@@ -121,13 +120,13 @@ impl Place {
         &self.root
     }
 
-    /// The folder below which all notes lie.
+    /// The folder of notes.
     pub(super) fn notes(&self) -> PathBuf {
         self.vault.join(&self.root)
     }
 
-    /// Looks whether the vault is there; the home's own is made. With `has_notes` it must still have them: an empty folder
-    /// is where something is not mounted.
+    /// Checks that the vault is there; creates the home's own. With `has_notes` the folder of notes must not be empty,
+    /// since an empty folder may be an unmounted disk.
     pub(super) fn look(&mut self, has_notes: bool) -> Result<(), Refused> {
         if self.is_own {
             durable::create_private_folder(&self.vault).map_err(|error| refused(&self.vault, &error))?;
@@ -154,12 +153,12 @@ impl Place {
         Refused { what, fix: "name the folder of a vault in vault.path".to_owned() }
     }
 
-    /// Whether a path below the vault leads to anything.
+    /// True if there is anything at this path, relative to the vault.
     pub(super) fn has(&self, path: &str) -> bool {
         self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
     }
 
-    /// Reads a file, given by its path below the vault.
+    /// Reads a file, given by its path relative to the vault.
     pub(super) fn read(&self, path: &str) -> Result<Found, Error> {
         let at = self.locate(path)?;
         let metadata = match fs::symlink_metadata(&at) {
@@ -185,14 +184,14 @@ impl Place {
         Ok(Found { at, text: Some(text), seen: Some((FileStat::new(&metadata), identity(&metadata))) })
     }
 
-    /// A note as it lies there now, without reading it; given by its path below the vault, as [`Place::all`] has it.
+    /// Returns the state of a note without reading it. `path` is one that [`Place::all`] returned.
     pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
         let metadata = fs::metadata(self.vault.join(path)).ok()?;
         Some((FileStat::new(&metadata), identity(&metadata)))
     }
 
-    /// Writes a file that was read before, unless somebody has written it since. Durable after [`Place::settle`]. What it is
-    /// known by then.
+    /// Replaces a file unless it was changed since it was read. Durable after [`Place::settle`]. Returns the new file's
+    /// stamp.
     pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
         #[cfg(feature = "faults")]
         self.count_change()?;
@@ -200,12 +199,12 @@ impl Place {
         self.make_folder(folder).map_err(|error| self.judge(&error))?;
         let temporary = folder.join(temporary());
         let filled = self.fill(&temporary, &found.at, text).and_then(|()| {
-            // What a person wrote must not go with a power cut between the two files; what is Baton's is written again.
+            // Text of a person must survive a power cut during the rename; Baton's own text can be written again.
             let is_theirs = found.text.as_deref().is_some_and(|text| !forget::is_own(text));
             if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
         });
         let written = filled.map_err(|error| self.judge(&error));
-        // Before it has its name: from then on others write it.
+        // Taken before the rename: from then on others may write the file.
         let stamp = seen(&temporary);
         let written = written.and_then(|()| match seen(&found.at) == found.seen {
             true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&error)),
@@ -219,7 +218,7 @@ impl Place {
         Ok(stamp)
     }
 
-    /// Counts a changed file; fails when no more may be changed.
+    /// Counts a changed file; fails once no more may be changed.
     #[cfg(feature = "faults")]
     fn count_change(&self) -> Result<(), Error> {
         let left = self.changes_left.get();
@@ -239,13 +238,13 @@ impl Place {
         }
         let mut file = options.open(temporary)?;
         if let Ok(known) = fs::metadata(like) {
-            // Whoever may read it now goes on to.
+            // Whoever could read the old file can read the new one.
             let _ = file.set_permissions(known.permissions());
         }
         file.write_all(text.as_bytes())
     }
 
-    /// Removes a file that was read before, unless somebody has written it since. Whether it was there.
+    /// Removes a file unless it was changed since it was read. Returns true if it existed.
     pub(super) fn remove(&self, found: &Found) -> Result<bool, Error> {
         if found.seen.is_none() {
             return Ok(false);
@@ -260,7 +259,7 @@ impl Place {
         Ok(true)
     }
 
-    /// Has everything that was written since survive a power cut.
+    /// Makes all changes durable.
     pub(super) fn settle(&self) -> Result<(), Refused> {
         #[cfg(feature = "faults")]
         if self.refuses_to_settle {
@@ -270,7 +269,8 @@ impl Place {
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
             return Ok(());
         }
-        // What was removed or moved meanwhile is somebody's, and what we may not open is as durable as it gets.
+        // Files that others have removed or moved are not ours any more, and files that we cannot open cannot be
+        // synced.
         let is_passed = |error: &io::Error| is_missing(error) || error.kind() == io::ErrorKind::PermissionDenied;
         let mut problem = None;
         let mut unsettled = BTreeSet::new();
@@ -290,19 +290,19 @@ impl Place {
                 problem = Some(error);
             }
         }
-        // It is tried again with the next.
+        // The next call tries again.
         self.unsettled.borrow_mut().extend(unsettled);
         problem.map_or(Ok(()), |error| Err(refused(&self.vault, &error)))
     }
 
-    /// Every note there is, by its path below the vault, in order; and, apart, what writing has left behind. A folder that may
-    /// not be looked into is passed over.
+    /// Returns the paths of all notes relative to the vault, sorted, and leftover temporary files. Unreadable folders
+    /// are skipped.
     pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
         let walked = self.walk(&self.notes(), &self.root, false)?;
         Ok((walked.notes, walked.left))
     }
 
-    /// The same, for whom it must be all of them.
+    /// The same, but fails if any note may be missing from the list.
     pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
         let walked = self.walk(&self.notes(), &self.root, false)?;
         match walked.closed.into_iter().next() {
@@ -315,7 +315,7 @@ impl Place {
         }
     }
 
-    /// Goes through a folder, once more where something was moved meanwhile.
+    /// Walks a folder; starts again if files were moved meanwhile.
     fn walk(&self, top: &Path, below: &str, with_copies: bool) -> Result<Walked, Refused> {
         for again in (0..WALKS).rev() {
             let mut walked = Walked::begun(with_copies);
@@ -331,12 +331,12 @@ impl Place {
         Ok(Walked::default())
     }
 
-    /// Links among the notes that lead nowhere, by their paths below the vault, each with what it names.
+    /// Dangling links among the notes, relative to the vault, each with its target.
     pub(super) fn dangling(&self) -> Result<Vec<(String, PathBuf)>, Refused> {
         Ok(self.walk(&self.notes(), &self.root, false)?.dangling)
     }
 
-    /// Removes a link, and nothing else.
+    /// Removes a link; leaves any other file alone.
     pub(super) fn remove_link(&self, path: &str) -> Result<(), Error> {
         let link = self.vault.join(path);
         if is_link(&link) {
@@ -346,13 +346,13 @@ impl Place {
         Ok(())
     }
 
-    /// Whether a file that was found lies below the folder of notes, and not somewhere else in the vault.
+    /// True if the file is a note below the folder of notes, after resolving links.
     pub(super) fn is_note(&self, found: &Found) -> bool {
         let notes = fs::canonicalize(self.notes()).unwrap_or_else(|_| self.notes());
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
-    /// What there is in the vault besides the notes of the folder in which Baton writes.
+    /// Returns what the vault contains besides Baton's folder of notes.
     pub(super) fn outside(&self) -> Result<Outside, Refused> {
         let walked = self.walk(&self.vault, "", true)?;
         let (mut texts, own) = (walked.notes, format!("{}/", self.root));
@@ -362,20 +362,20 @@ impl Place {
         Ok(Outside { texts, closed, dangling: walked.dangling })
     }
 
-    /// Makes a folder of the vault and those above it.
+    /// Creates a folder of the vault and its parents.
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
         match self.is_own {
             true => durable::make_private_folder(folder).map(drop),
             false => match folder.is_dir() {
                 true => Ok(()),
-                // The vault itself is never made: it may not be mounted.
+                // Never create the vault itself: it may be unmounted.
                 false if self.vault.is_dir() => fs::create_dir_all(folder),
                 false => Err(io::ErrorKind::NotFound.into()),
             },
         }
     }
 
-    /// Where a path below the vault leads.
+    /// Resolves a path relative to the vault.
     fn locate(&self, path: &str) -> Result<PathBuf, Error> {
         let mut at = self.vault.clone();
         for part in Path::new(path).components() {
@@ -394,10 +394,10 @@ impl Place {
         Ok(at)
     }
 
-    /// Whether a failure concerns one file, or everything: then nothing can be written beside it either.
+    /// Tells whether an error concerns one file or the whole vault, by trying to write another file.
     fn judge(&self, error: &io::Error) -> Error {
         if Obstacle::from_error(error).is_of_the_disk() {
-            // The names of notes say what sessions were about, and this goes to the log.
+            // Do not name the note: names tell what sessions were about, and this message is logged.
             return Error::Vault(refused(&self.notes(), error));
         }
         let probe = self.notes().join(temporary());
@@ -414,7 +414,8 @@ fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// The entry of a folder with this name, however its letters are written, and whether it is a link; else the name as it is.
+/// Returns the path of the folder's entry with this name, ignoring case if there is no exact match, and whether it is a
+/// link. Without a match, the name is kept as it is.
 fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     let exact = folder.join(name);
     if let Ok(found) = fs::symlink_metadata(&exact) {
@@ -432,7 +433,7 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     }
 }
 
-/// A name that no other file has.
+/// Returns a unique name for a temporary file.
 fn temporary() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! A session brought into its notes: what it says is read, names are chosen once, and every note is merged into what lies
-//! there.
+//! Writes one session into its notes: reads the session's facts, chooses names once, and merges every note into the
+//! existing file.
 
 use baton_conversation::record::SessionId;
 use baton_episode::digest;
@@ -25,25 +25,25 @@ use super::vault_fs::{Error, Refused};
 use super::{index, owed_sessions, predecessors};
 use baton_config::settings;
 
-/// The folder of sessions of which nobody knows where they worked.
+/// The project folder of sessions whose directory is unknown.
 const NOWHERE: &str = "elsewhere";
 
-/// What became of a session.
+/// The result of writing a session.
 #[derive(Debug, Default)]
 pub(super) struct Brought {
     pub(super) written: Written,
-    /// Nobody typed anything in it, as the session counts it: words that are not to be shown were typed all the same.
+    /// True if nobody typed anything in it. Prompts that settings hide count as typed.
     pub(super) is_without_note: bool,
-    /// Its note was over a threshold.
+    /// Set if its note exceeded a threshold.
     pub(super) compacted: Option<Compacted>,
 }
 
-/// Why a session was not brought in.
+/// Why a session was not written.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// The vault takes nothing.
+    /// The vault refuses.
     Refused(Refused),
-    /// Its conversation cannot be read.
+    /// Its conversation is unreadable.
     Unreadable(String),
 }
 
@@ -53,21 +53,21 @@ impl From<Refused> for Failed {
     }
 }
 
-/// One session to be brought in.
+/// One session to be written.
 pub(super) struct Bringing<'a> {
     pub(super) around: &'a super::Surroundings,
     pub(super) id: &'a SessionId,
     pub(super) row: &'a Row,
     pub(super) stamp: String,
     pub(super) today: Day,
-    /// Whether a note that somebody has removed is written again.
+    /// True if a note that somebody has removed is written again.
     pub(super) is_asked: bool,
 }
 
 impl Bringing<'_> {
-    /// Writes the notes of the session. What the vault does not take is kept in `pending`.
+    /// Writes the notes of the session. Puts them into the outbox if the vault refuses.
     pub(super) fn carry_out(&self, open: &mut Open, pending: &mut Pending) -> Result<Brought, Failed> {
-        // The names in a vault that is out of reach are those that are known.
+        // While the vault is unreachable, the last known names are used.
         let looked = open.look(self.is_asked).and_then(|()| open.index().map(drop));
         let folder = self.folder(open, looked.is_ok());
         if looked.is_err() {
@@ -76,7 +76,7 @@ impl Bringing<'_> {
         let mut told = self.told(folder)?;
         let show = self.around.settings.now().filtering;
         if !told.is_worth_a_note() && !owed_sessions::is_unshown(self.row, &show) {
-            // Of what was begun lines may stand somewhere.
+            // Lines may already link to a note that was begun.
             let begun = open.register.get(self.id).and_then(|entry| entry.begun.clone());
             open.register.put(self.id, Entry { stamp: self.stamp.clone(), begun, ..Entry::default() });
             let _ = pending.remove(self.id);
@@ -94,7 +94,7 @@ impl Bringing<'_> {
                 Ok(brought)
             }
             Err(refused) => {
-                // It is owed again when the vault is back, whether or not there is room for this.
+                // The session stays owed, whether or not the outbox has room.
                 if let Err(error) = pending.put(self.id, &self.stamp, &self.finished(open, &mut told)) {
                     tracing::warn!(session = %self.id, %error, "finished notes not kept in vault-pending");
                 }
@@ -104,13 +104,13 @@ impl Bringing<'_> {
         }
     }
 
-    /// The folder of its project: the one that it has, or a new one; another home may have made one of that name since the names
-    /// were looked at. A name that is chosen without the vault is not kept.
+    /// Returns the session's project folder: the known one, or a new one, avoiding a folder that another home has
+    /// created since the last walk. A new one is recorded only if the vault is reachable.
     pub(super) fn folder(&self, open: &mut Open, is_there: bool) -> String {
         for _ in 0..TRIES {
             let (folder, is_new) = self.choose_folder(open);
             if is_there && is_new && open.place.has(&open.layout.project(&folder)) && open.look_again().is_ok() {
-                // What has no note of ours is nobody's folder.
+                // A folder without notes of Baton is free to use.
                 if open.names().is_project(&name::key(&folder)) {
                     continue;
                 }
@@ -126,12 +126,12 @@ impl Bringing<'_> {
         self.choose_folder(open).0
     }
 
-    /// Where it worked.
+    /// The session's directory.
     fn directory(&self) -> &str {
         self.row.state.place.as_ref().map_or(NOWHERE, |place| place.project.as_str())
     }
 
-    /// Its folder by the names that are known, and whether it is a new one.
+    /// Returns its folder by the known names, and true if the folder is new.
     fn choose_folder(&self, open: &mut Open) -> (String, bool) {
         let directory = self.directory();
         if let Some(known) = open.register.folder(directory) {
@@ -152,7 +152,8 @@ impl Bringing<'_> {
         }
     }
 
-    /// What the vault takes of the session, in a project's folder; its other names are not chosen yet. Blocks for reads.
+    /// Reads the session's facts for the notes; names are not chosen yet, except for the project folder. Blocks for
+    /// reads.
     pub(super) fn told(&self, folder: String) -> Result<SessionFacts, Failed> {
         let (around, state) = (self.around, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| Failed::Unreadable(error.to_string());
@@ -185,23 +186,23 @@ impl Bringing<'_> {
             project: folder,
             note: String::new(),
             started: state.first_at.unwrap_or(state.discovered_at),
-            // A timeout is noticed long after.
+            // A timeout is noticed long after the last activity.
             ended: state.end.map(|end| match end.reason {
                 CloseReason::InactivityTimeout => state.last_activity(),
                 _ => end.at,
             }),
         };
         let mut told = SessionFacts::new(about, project, &episode.marked(), &graph);
-        // The episode has the last of them only.
+        // The episode contains only the last prompts.
         told.log(&typed, is_whole);
         if !show.keep_user_messages {
-            // They are a person's words, and the graph has them whatever is to be shown.
+            // These are a person's words, and the graph contains them whatever the settings.
             told.preferences.clear();
         }
         Ok(told)
     }
 
-    /// Chooses names for what has none yet. `known`: the path of its note.
+    /// Chooses names where none are known. `known` is the path of its note.
     pub(super) fn name(&self, open: &mut Open, told: &mut SessionFacts, known: Option<&str>) {
         told.about.note = known.and_then(index::stem).unwrap_or_default().to_owned();
         if told.about.note.is_empty() {
@@ -220,8 +221,8 @@ impl Bringing<'_> {
         told.name_entities(|entity| names.entity(&project, entity), |key| names.is_entity(&project, key));
     }
 
-    /// Chooses another name while a note of somebody else is called so, in whichever project: links name it alone, and another
-    /// home may have written it since the names were looked at.
+    /// Chooses another name while another session's note has this one, in any project: links consist of the name alone,
+    /// and another home may have written a note since the last walk.
     fn make_way(&self, open: &mut Open, told: &mut SessionFacts) -> Result<(), Refused> {
         let mut closed = None;
         for _ in 0..TRIES {
@@ -238,7 +239,8 @@ impl Bringing<'_> {
                     }
                 }
                 Err(Error::Vault(refused)) => return Err(refused),
-                // Where a second name is no better it is the folder: writing says why.
+                // If a second name fails as well, the folder is the cause: keep the first name, and writing it reports
+                // the reason.
                 Err(Error::Left(_)) => match closed.take() {
                     Some(first) => {
                         told.about.note = first;
@@ -252,15 +254,15 @@ impl Bringing<'_> {
             open.names().name_session(&told.about.note);
             self.name(open, told, None);
         }
-        // Not over somebody else's.
+        // Never overwrite another session's note.
         Err(Refused {
             what: "another home writes notes of the same names".to_owned(),
             fix: "it is tried again".to_owned(),
         })
     }
 
-    /// Names entities anew while a note that is not known lies where one is to be made, another home's, or one is not where it is known
-    /// to be: a person has put it elsewhere.
+    /// Chooses names for entities again while an unknown note, such as another home's, is in the way of a new one, or a
+    /// known note was moved by a person.
     pub(super) fn make_way_for_entities(&self, open: &mut Open, told: &mut SessionFacts) -> Result<(), Refused> {
         for _ in 0..TRIES {
             let project = told.about.project.clone();
@@ -283,7 +285,8 @@ impl Bringing<'_> {
         Ok(())
     }
 
-    /// Everything that is wanted of it, what others link to first.
+    /// Returns the notes of entities, the session's own, and the pages, in the order of writing: what others link to
+    /// comes first.
     fn wanted(&self, open: &Open, told: &SessionFacts, path: Option<&str>) -> (Vec<Wanted>, Wanted, Vec<Wanted>) {
         let directory = self.row.state.place.as_ref().map(|place| place.project.as_str());
         let mut own = session::wanted(told, &open.layout, self.today);
@@ -302,7 +305,7 @@ impl Bringing<'_> {
         }
         let known = match &note {
             Note::There(path) | Note::Removed(path) => Some(path.clone()),
-            // What names it already goes on to do so.
+            // Existing links keep their target.
             Note::None => open.register.get(self.id).and_then(|entry| entry.begun.clone()),
         };
         self.name(open, told, known.as_deref());
@@ -316,7 +319,7 @@ impl Bringing<'_> {
             Note::None | Note::Removed(_) => None,
         };
         let (entities, own, pages) = self.wanted(open, told, path);
-        // Bringing it in calls the note active.
+        // Merging resets the note's status to active.
         let was_failed = open.text(&own.path).ok().flatten().is_some_and(|text| has_failed(&text));
         open.register.begin(self.id, &own.path).map_err(|error| not_remembered(&error))?;
         let mut brought = Brought::default();
@@ -351,15 +354,15 @@ impl Bringing<'_> {
         if open.held_back.is_none()
             && let Err(refused) = open.settle()
         {
-            // It may not be there after a power cut, or ever.
+            // The notes may not survive a power cut.
             open.register.put(self.id, Entry { stamp: String::new(), ..entry });
             return Err(refused);
         }
         Ok(brought)
     }
 
-    /// Whether the note is to be compacted now, and what came of it; `entry` says then how the note stands. `was_failed`: that did
-    /// not come about before.
+    /// Compacts the note if it is due, and updates `entry` to match the note. `was_failed` is true if an earlier
+    /// compaction failed.
     pub(super) fn finish(
         &self,
         open: &mut Open,
@@ -384,10 +387,10 @@ impl Bringing<'_> {
         let reason = compaction::reason(&measure);
         let compact = |open: &mut Open| compaction::carry_out(open, told, path, &measure, reason, self.today);
         let compacted = match status {
-            // What failed is tried again, also where only a person wanted it.
+            // Retry a failed compaction, even one that a person asked for.
             Some(Status::CompactionFailed) => Some(compact(open)?),
             Some(Status::Active) if was_failed || measure.is_over() => Some(compact(open)?),
-            // Whatever went wrong, nothing is to be done any more.
+            // Nothing is due: drop the record of earlier failures.
             Some(Status::Active) => {
                 compaction::clear(open, path)?;
                 None
@@ -402,7 +405,7 @@ impl Bringing<'_> {
         Ok(compacted)
     }
 
-    /// Takes over what a note says of itself.
+    /// Copies what the note's head says into the entry.
     pub(super) fn note_status(&self, open: &Open, path: &str, entry: &mut Entry) {
         let text = open.text(path).ok().flatten().unwrap_or_default();
         let identity = session::identity(&text);
@@ -412,7 +415,7 @@ impl Bringing<'_> {
         entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));
     }
 
-    /// The notes as they would be in an empty vault.
+    /// Renders the notes as they would be in an empty vault.
     fn finished(&self, open: &mut Open, told: &mut SessionFacts) -> Vec<(String, String)> {
         let known = open.register.get(self.id).and_then(|entry| entry.named().map(str::to_owned));
         self.name(open, told, known.as_deref());
@@ -422,12 +425,12 @@ impl Bringing<'_> {
     }
 }
 
-/// Whether a note says of itself that it could not be compacted.
+/// True if the note's head says that compaction failed.
 fn has_failed(text: &str) -> bool {
     session::identity(text).is_some_and(|identity| identity.status == Status::CompactionFailed)
 }
 
-/// A status as notes say it.
+/// The status as notes spell it.
 fn written(status: &Status) -> String {
     match status {
         Status::Active => "active".to_owned(),
@@ -437,12 +440,12 @@ fn written(status: &Status) -> String {
     }
 }
 
-/// The thresholds of some settings.
+/// The compaction thresholds of these settings.
 pub(super) fn limits(settings: &settings::Vault) -> Limits {
     Limits { lines: settings.compact_lines, days: settings.compact_days }
 }
 
-/// Adds what is wanted of a page to what is already wanted of it.
+/// Adds a page's changes to those already held back.
 fn join(held_back: &mut Vec<Wanted>, page: Wanted) {
     let Some(known) = held_back.iter_mut().find(|known| known.path == page.path) else {
         return held_back.push(page);
@@ -457,7 +460,7 @@ fn join(held_back: &mut Vec<Wanted>, page: Wanted) {
                     }
                 }
             }
-            // The title and the like: the first one counts.
+            // Titles and the like: the first one counts.
             (Some(_), _) => {}
             (None, body) => {
                 let section = baton_notes::note::Section { body, ..section };

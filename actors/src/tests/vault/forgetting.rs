@@ -1,4 +1,4 @@
-//! Forgetting that is stopped at any one of its steps.
+//! Forgetting interrupted at each of its steps.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{House, id};
 /// The folder of a home that holds its registers.
 const REGISTERS: &str = "vault-register";
 
-/// The files below a folder, with what they say.
+/// Returns all files below a folder, with their texts.
 fn files(folder: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -47,7 +47,7 @@ async fn whatever_forgetting_was_stopped_at_it_goes_on_until_nothing_leads_to_th
     let (table, vault, home) =
         (house.services.table.now(), house.services.settings.now().vault.clone(), house.home.clone());
     house.system.stop().await;
-    // A person has given the note another name, which the register does not know.
+    // A person has renamed the note, which the register does not know.
     let folder = home.join("vault/claude/projects/web/sessions");
     let named = |name: &str| files(&folder).into_iter().find(|(path, _)| path.contains(name)).unwrap().0;
     fs::rename(named("zebra"), folder.join("About giraffes.md")).unwrap();

@@ -1,4 +1,4 @@
-//! What comes between two groups of a round.
+//! Events between two groups of a round.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{DEADLINE, House, id};
 async fn names_are_looked_at_again_after_something_was_forgotten_between_two_groups() {
     let house = House::new().await;
     let (services, clock, home) = (house.services.clone(), house.clock.clone(), house.home.clone());
-    // Two entities whose notes would be called alike.
+    // Two entities whose notes would get the same name.
     for (number, file) in [(1, "src/cache.rs"), (2, "src-cache.rs")] {
         house.work(number, file);
         house.close(number).await;
@@ -18,7 +18,7 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
     clock.advance(Duration::from_secs(4 * 24 * 3600));
     let checked = tokio::task::block_in_place(|| {
         let first = held.sweep(&[id(1)]).unwrap();
-        // As forgetting leaves it.
+        // As forgetting does.
         held.forget_names();
         first + held.sweep(&[id(2)]).unwrap()
     });
@@ -31,7 +31,7 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
         assert!(decision.contains(&format!("of-part-{part}")), "{name}: {decision}");
     }
 
-    // Whoever forgets while somebody works here is not forgotten himself.
+    // A removal that has to wait for the vault is owed meanwhile.
     services.scribe.owe_no_removal();
     let forgetting = tokio::spawn({
         let services = services.clone();

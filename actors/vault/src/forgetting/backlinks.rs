@@ -1,8 +1,8 @@
-//! What leads to notes that go: lines in other notes, in which a note may have nothing else, so that it goes too, and then what
-//! leads to that.
+//! Links to notes that are removed: lines in other notes. A note that has nothing else is removed as well, and so are
+//! the links to it.
 //!
-//! A note that goes is removed after what leads to it is changed, also where the power fails: whoever was killed in between
-//! finds by it what is left to do.
+//! Links to a note are removed before the note itself, also across a power cut: after a kill, the note tells which
+//! links are left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use super::scan::Scan;
 use crate::open_vault::Open;
 use crate::vault_fs::Refused;
 
-/// How often it is looked for what leads to notes that go: a line leads to an entity, its project's page to that, the page
-/// of all to that.
+/// Most steps along chains of links: lines link to an entity, its project's page to the entity, the start page to the
+/// project.
 const ROUNDS: u32 = 6;
 
-/// Notes of which nothing is left, by their paths, each with the targets without which that is so.
+/// Notes that become empty, by path, each with the targets whose removal empties it.
 type Emptied = BTreeMap<String, Vec<String>>;
 
-/// Takes the lines out that lead to notes of some names. `own`: notes that are dealt with otherwise.
+/// Removes the lines that link to notes of these names. Notes in `own` are left to the caller.
 pub(super) fn out(
     open: &mut Open,
     names: &BTreeMap<String, Scope>,
@@ -39,7 +39,7 @@ pub(super) fn out(
         let is_left_out = |path: &String| own.contains_key(path) || going.iter().any(|notes| notes.contains_key(path));
         let emptied = lines_to(open, &targets, scan, &is_left_out)?;
         done.extend(targets.into_keys());
-        // As links name them.
+        // The form in which links name them.
         let gone = emptied.keys().filter_map(|path| path.strip_suffix(".md"));
         targets = gone.map(|target| (target.to_owned(), Scope::default())).collect();
         going.push(emptied);
@@ -53,7 +53,7 @@ pub(super) fn out(
     Ok(())
 }
 
-/// Takes the lines out that lead to some notes. Notes of which nothing is left are not removed yet.
+/// Removes the lines that link to `targets`. Returns notes that become empty, which are not removed yet.
 fn lines_to(
     open: &mut Open,
     targets: &BTreeMap<String, Scope>,
@@ -76,7 +76,7 @@ fn lines_to(
     Ok(emptied)
 }
 
-/// A text without the lines that lead to any of these.
+/// Removes the lines that link to any of the targets from a text.
 fn without(text: &str, targets: &[String]) -> Remainder {
     let mut left = Remainder::Unchanged;
     for target in targets {

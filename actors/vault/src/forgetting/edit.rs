@@ -1,4 +1,4 @@
-//! Changing, renaming and reading one note, tried again while somebody writes it.
+//! Changes, renames and reads single notes; retries while somebody else writes them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::index::stem;
 use crate::open_vault::{Open, TRIES};
 use crate::vault_fs::{Error, Refused};
 
-/// What became of a note.
+/// The result of changing a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changed {
     No,
@@ -17,7 +17,7 @@ pub(super) enum Changed {
     Gone,
 }
 
-/// Changes a note, or removes it where nothing is left.
+/// Changes a note; removes it if nothing is left. An unreadable note counts as unchanged.
 pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
     for _ in 0..TRIES {
         let found = match open.place.read(path) {
@@ -45,7 +45,7 @@ pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remaind
     Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
 }
 
-/// What a note says; `None` for what is none, or cannot be read.
+/// Returns the text of a note; `None` if it is missing or unreadable.
 pub(super) fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
     for _ in 0..TRIES {
         match open.text(path) {
@@ -58,12 +58,13 @@ pub(super) fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused
     Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
 }
 
-/// Whether a name begins with a day, as those of sessions do.
+/// True if the name begins with a date, as names of session notes do.
 pub(super) fn is_dated(name: &str) -> bool {
     name.get(..10).is_some_and(|day| Day::parse(day).is_some())
 }
 
-/// Gives what a person wrote in a note another name: the one that it has was made of what the session was about. Where it is.
+/// Renames a note of which only a person's text is left, because the old name tells what the session was about. Returns
+/// the new path.
 pub(super) fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
     let day = if is_dated(name) { name.get(..10).unwrap_or_default() } else { "undated" };
@@ -73,14 +74,14 @@ pub(super) fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     let Some(text) = text_of(open, path)? else { return Ok(to) };
     let write = || -> Result<(), Error> {
         open.place.write(&open.place.read(&to)?, &text)?;
-        // A power cut between the two must not take what a person wrote.
+        // A power cut between the two steps must not lose what a person wrote.
         open.place.settle()?;
         let old = open.place.read(path)?;
         let removed = match old.text.as_deref() == Some(text.as_str()) {
             true => open.place.remove(&old).map(drop),
             false => Err(Error::Changed),
         };
-        // Somebody has saved it meanwhile: asked again, it goes on with what is there by then.
+        // Somebody has saved the old file meanwhile: the next attempt starts with the new content.
         if let Err(Error::Changed) = removed {
             open.place.remove(&open.place.read(&to)?)?;
         }

@@ -1,5 +1,5 @@
-//! What stays in a vault of sessions that were forgotten: texts of people that name them, which are told, and links that lead
-//! nowhere any more.
+//! What remains in a vault of forgotten sessions: texts of people that mention them, which are reported, and dangling
+//! links.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::index::stem;
 use crate::open_vault::Open;
 use crate::vault_fs::{Error, Outside, Place, Refused};
 
-/// Sessions of which no note is left. Which texts of people in the vault still name them.
+/// Handles sessions in a vault without any notes. Returns texts of people in the vault that still mention them.
 pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<String>, Refused> {
     if open.place.vault().is_dir() {
-        // Where it lies without links: what they lead to is told by that.
+        // Resolves the vault's path, which paths of links are compared with.
         open.look(true)?;
     }
     let scan = sought(open, known, &BTreeSet::new());
@@ -29,7 +29,7 @@ pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<S
     let mut theirs = untold(open, &outside, &|name| scan.has(name));
     theirs.extend(telling(open, outside.texts, &|_, text| scan.has(text))?);
     open.forget_names();
-    // A folder that is known by an id may be in another vault, of which nobody has told yet.
+    // A note folder that has an id may lie in another vault that is not known yet.
     match open.register.id().is_some() {
         true => open.register.seal(known, true),
         false => open.register.forget(known),
@@ -38,7 +38,7 @@ pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<S
     Ok(shown(open, theirs))
 }
 
-/// The register takes nothing.
+/// The register cannot be written.
 pub(super) fn not_forgotten(error: &std::io::Error) -> Refused {
     Refused {
         what: format!("the register of the vault still names them: {error}"),
@@ -46,10 +46,10 @@ pub(super) fn not_forgotten(error: &std::io::Error) -> Refused {
     }
 }
 
-/// Where in the vault somebody has put the folder of notes: it is known by its id.
+/// Finds the folder inside the vault to which somebody has moved the notes, by its id.
 fn moved_inside(open: &Open, outside: &[String]) -> Option<String> {
     let id = open.register.id()?;
-    // What lies in a hidden folder was thrown away, or is kept by a program.
+    // Hidden folders hold deleted files, or are kept by a program.
     let seen = outside.iter().filter(|path| !path.split('/').any(|part| part.starts_with('.')));
     let folders: BTreeSet<&Path> = seen.flat_map(|path| Path::new(path).ancestors().skip(1)).collect();
     let roots = folders.into_iter().filter_map(Path::to_str).filter(|folder| !folder.is_empty());
@@ -60,8 +60,8 @@ fn moved_inside(open: &Open, outside: &[String]) -> Option<String> {
     roots.into_iter().find(is_it).map(str::to_owned)
 }
 
-/// What tells of it as far as anybody knows, without being read: folders that may not be looked into, and links that lead
-/// nowhere and are called so, or name something that was.
+/// Returns what may mention them without being readable: closed folders, and dangling links whose name or target
+/// matches `is_it`.
 pub(super) fn untold(open: &Open, outside: &Outside, is_it: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let below = |folder: &Path| folder.strip_prefix(open.place.vault()).unwrap_or(folder).display().to_string();
     let folders = outside.closed.iter().map(|folder| below(folder));
@@ -69,12 +69,12 @@ pub(super) fn untold(open: &Open, outside: &Outside, is_it: &dyn Fn(&str) -> boo
     folders.chain(links.map(|(path, _)| path.clone())).collect()
 }
 
-/// The names by which a link tells: its own, and that of what it leads to.
+/// The names in a link: its own and its target's.
 fn names_of<'a>(path: &'a str, to: &'a Path) -> impl Iterator<Item = &'a str> {
     stem(path).into_iter().chain(to.to_str().and_then(stem))
 }
 
-/// Removes links among the notes whose note is gone, or is called otherwise now: their names would go on to tell of it.
+/// Removes links among the notes whose note is gone or renamed, because their names still mention it.
 pub(super) fn links_to_nothing(open: &Open, names: &BTreeMap<String, Scope>) -> Result<(), Refused> {
     for (path, to) in open.place.dangling()? {
         let is_it = |name: &str| names.get(name).is_some_and(|scope| scope.means(&path, open));
@@ -90,7 +90,7 @@ pub(super) fn links_to_nothing(open: &Open, names: &BTreeMap<String, Scope>) -> 
     Ok(())
 }
 
-/// Which of some texts tell of it, and which may: they cannot be read, or are being written.
+/// Returns the texts that mention them, or may: those that are unreadable or being written.
 pub(super) fn telling(
     open: &Open,
     texts: impl IntoIterator<Item = String>,
@@ -110,13 +110,13 @@ pub(super) fn telling(
     Ok(theirs)
 }
 
-/// Texts of a vault as a person finds them.
+/// Formats paths in the vault as absolute paths.
 pub(super) fn shown(open: &Open, theirs: impl IntoIterator<Item = String>) -> Vec<String> {
     theirs.into_iter().map(|path| open.place.vault().join(path).display().to_string()).collect()
 }
 
-/// What of sessions is sought in texts that nobody has gone through, by the names of their notes: where a name means another
-/// session's as well, only where it may be the one that was forgotten.
+/// What is sought in texts that were not scanned, by the names of notes: a name that another session's note also has
+/// counts only where it may mean the forgotten one.
 pub(super) struct Sought<'a> {
     plain: Words,
     scoped: Vec<(Words, &'a Scope)>,
@@ -130,7 +130,7 @@ impl<'a> Sought<'a> {
         Self { plain: Words::of(plain), scoped: scoped.collect() }
     }
 
-    /// Whether a text tells of one of them.
+    /// True if the text mentions one of them.
     pub(super) fn is_in(&self, open: &Open, path: &str, text: &str) -> bool {
         let tells = |(words, scope): &(Words, &Scope)| scope.may_mean(open, path) && words.are_in(text);
         self.plain.are_in(text) || self.scoped.iter().any(tells)

@@ -1,4 +1,4 @@
-//! The notes that forgotten sessions have of their own, and what their names mean elsewhere.
+//! The notes that belong to forgotten sessions, and where their names mean these notes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,24 +13,25 @@ use crate::open_vault::Open;
 use crate::register::Entry;
 use crate::vault_fs::Refused;
 
-/// Where a name means the note of a session that is forgotten: everywhere, unless another session's note is called so too.
+/// Where a name means the note of a forgotten session: everywhere, unless another session's note has the same name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scope {
-    /// The folders of projects in which it does, below the vault and with a slash; `None`: all.
+    /// Project folders in which it does, relative to the vault and with a trailing slash; `None` for all.
     pub(super) folders: Option<BTreeSet<String>>,
-    /// Whether it does in what is of no project, too: the others are brought in once more, and put back what is theirs.
+    /// True if it does in notes of no single project too: the other sessions are then written again, which restores
+    /// their lines.
     is_put_back: bool,
 }
 
 impl Scope {
-    /// Whether it means that note in what lies at a path.
+    /// True if the name means that note in the file at `path`.
     pub(super) fn means(&self, path: &str, open: &Open) -> bool {
         let is_in = |folders: &BTreeSet<String>| folders.iter().any(|folder| path.starts_with(folder));
         let is_of_all = || matches!(open.layout.place(path), Some(Lies::Start | Lies::Preferences | Lies::Shared(_)));
         self.folders.as_ref().is_none_or(is_in) || (self.is_put_back && is_of_all())
     }
 
-    /// Whether it may mean it there: what is of no project may be of any.
+    /// True if it may mean that note there: a file that belongs to no project may be about any.
     pub(super) fn may_mean(&self, open: &Open, path: &str) -> bool {
         let is_of_a_project = open.layout.place(path).is_some_and(|place| {
             matches!(
@@ -42,24 +43,24 @@ impl Scope {
     }
 }
 
-/// Names of notes that go, each with where it means such a note.
+/// Names of removed notes, each with where it means such a note.
 pub(super) type Names = BTreeMap<String, Scope>;
 
-/// Whether lines name a session so.
+/// True if links use this name for the session.
 pub(super) fn is_called_so(entry: &Entry, name: &str) -> bool {
     entry.named().and_then(stem) == Some(name)
 }
 
-/// A note that a session has of its own.
+/// A note that belongs to a session.
 pub(super) struct Own {
-    /// Whether what is left of it gets another name: unless that is what a person has called a note of their own.
+    /// True if the remainder is renamed. A name that a person chose for a note of their own is kept.
     is_renamed: bool,
-    /// Whether it also does where nothing in it is Baton's any more but its name: somebody was killed before he changed that, or
-    /// a person has written it all anew.
+    /// True if it is renamed even though nothing but the name is Baton's: a killed process had not renamed it yet, or a
+    /// person has rewritten it all.
     is_left: bool,
 }
 
-/// The notes that sessions have of their own, by their paths; and what leads to these, and where it means them.
+/// Returns the names that link to the sessions' own notes, with their scopes, and these notes by path.
 pub(super) fn own_notes(
     open: &mut Open,
     sessions: &[SessionId],
@@ -84,12 +85,12 @@ pub(super) fn own_notes(
     let of_them: BTreeSet<String> = entries.filter_map(|entry| entry.note.clone()).collect();
     let is_of_them = |path: &str, text: &str| match session::identity(text) {
         Some(identity) if identity.is_sure => identity.own.iter().any(|id| is_one(id)),
-        // Whose head was changed, that is the note of the session that it is known for; and nobody's of which another one named
-        // there may be.
+        // With an edited head it is the note of the session that the register has it for. Below, a note that also names
+        // other sessions is nobody's.
         Some(identity) if of_them.contains(path) => identity.session_ids.iter().any(|id| is_one(id)),
         Some(identity) if is_called(path) => identity.own.iter().any(|id| is_one(id)),
         Some(identity) => identity.session_ids.iter().all(|id| is_one(id)),
-        // A person has taken its head away: its name tells.
+        // Without a head, which a person has removed, the name decides.
         None => is_called(path),
     };
     let candidates = |scan: &Scan| -> Vec<String> {
@@ -115,13 +116,13 @@ pub(super) fn own_notes(
             folder_of(path, &text);
         }
     }
-    // What nobody has noted was not looked for.
+    // Prints that no register had were not searched for.
     if !prints.iter().all(|print| scan.covers(print)) {
         *scan = gone_through(open, sessions, &prints)?;
         notes = candidates(scan);
     }
     let is_in = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
-    // Nobody's by its head: what Baton wrote in it tells.
+    // Without a head, the blocks that Baton wrote decide.
     let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
     for path in notes {
         let Some(text) = text_of(open, &path)? else { continue };
@@ -132,7 +133,7 @@ pub(super) fn own_notes(
             own.insert(path.clone(), Own { is_renamed, is_left: is_in(&path) && is_called_so });
         }
     }
-    // Names that notes of other sessions have; and whether all of these are known here.
+    // Names that notes of other sessions have as well, and whether the register knows all of these notes.
     let mut others: BTreeMap<String, bool> = BTreeMap::new();
     for path in &scan.paths {
         let Some(name) = stem(path).filter(|name| targets.contains(*name)) else { continue };
@@ -150,7 +151,7 @@ pub(super) fn own_notes(
     Ok((targets.into_iter().map(scoped).collect(), own))
 }
 
-/// Takes what is Baton's out of the notes that sessions have of their own. Those of which something stays that a person wrote.
+/// Removes what is Baton's from the sessions' own notes. Returns the paths of notes in which a person's text is left.
 pub(super) fn take_out(open: &mut Open, own: BTreeMap<String, Own>) -> Result<BTreeSet<String>, Refused> {
     open.place.settle()?;
     let mut theirs = BTreeSet::new();

@@ -1,11 +1,11 @@
-//! Notes gone through for some sessions, each read once: which may tell of them, and what leads where.
+//! One pass over all notes, reading each once: which may mention given sessions, and which link where.
 //!
 //! # Hazards
 //!
-//! - Forgetting is owed until it is done (`Removal`), in every place that the registers know, except those in
-//!   which nothing was ever written. Notes without a head are known by hashes of blocks in the register, which
-//!   names a session's note before any line does, so that a write cut off half-way is forgotten too. What waits
-//!   in `vault-pending/` and names the session is dropped and made anew without it.
+//! - Forgetting is owed until it is done (`Removal`), in every place that the registers know, except those in which
+//!   nothing was ever written. Notes without a head are recognised by hashes of blocks in the register, which names a
+//!   session's note before any line does, so that an interrupted write is forgotten too. Notes in `vault-pending/` that
+//!   name the session are dropped and rendered again without it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,12 +19,12 @@ use crate::open_vault::{Open, Seen};
 use crate::register::name_print;
 use crate::vault_fs::Refused;
 
-/// What is looked for in notes: words as they stand there.
+/// Words to look for in notes, matched whole.
 #[derive(Debug, Default)]
 pub(super) struct Words {
-    /// Those that are found by taking a text apart.
+    /// Words of name characters only, found by splitting a text.
     plain: BTreeSet<String>,
-    /// Others, which are sought one by one.
+    /// Other words, searched one by one.
     odd: Vec<String>,
 }
 
@@ -40,7 +40,8 @@ impl Words {
         all
     }
 
-    /// Whether a text has one that is no part of a longer one: another session's may begin with it.
+    /// True if the text contains one of the words, and not only as part of a longer word, which may be another
+    /// session's.
     pub(super) fn are_in(&self, text: &str) -> bool {
         let has = |word: &String| {
             text.match_indices(word.as_str())
@@ -50,23 +51,23 @@ impl Words {
     }
 }
 
-/// What was found.
+/// The result of a pass.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     words: Words,
-    /// The prints of names that are not known any more.
+    /// Prints of names that are no longer known themselves.
     sealed: BTreeSet<String>,
-    /// What notes were called that have one of these.
+    /// Names found that have one of these prints.
     pub(super) names: BTreeSet<String>,
-    /// Every note.
+    /// All notes.
     pub(super) paths: Vec<String>,
-    /// Those that have one of the words, or were being written.
+    /// Notes that contain one of the words, or were being written.
     pub(super) mentions: BTreeSet<String>,
-    /// Those that cannot be read.
+    /// Notes that cannot be read.
     pub(super) unread: BTreeSet<String>,
-    /// In which of all notes a link stands, by what it names.
+    /// Indices into `paths` of the notes that link to a target.
     links: HashMap<String, Vec<usize>>,
-    /// Which of all notes remember what they told of something, by its tag: they may not lead there any more.
+    /// Indices into `paths` of the notes that remember a line about a target, by its tag. The link itself may be gone.
     tags: HashMap<String, Vec<usize>>,
 }
 
@@ -75,7 +76,7 @@ impl Scan {
         Self { words, sealed, ..Self::default() }
     }
 
-    /// Takes in a note.
+    /// Adds a note.
     pub(super) fn take(&mut self, path: &str, seen: &Seen<'_>) {
         let at = self.paths.len();
         self.paths.push(path.to_owned());
@@ -113,24 +114,24 @@ impl Scan {
         }
     }
 
-    /// Whether notes that have a name or a hash are among those that have one of the words.
+    /// True if the words of this pass include this name or hash.
     pub(super) fn covers(&self, word: &str) -> bool {
         self.words.are_in(word)
     }
 
-    /// Whether a text has one of the words.
+    /// True if the text contains one of the words.
     pub(super) fn has(&self, text: &str) -> bool {
         self.words.are_in(text)
     }
 
-    /// What Baton's lines lead to, by how it begins, and what no note is called.
+    /// Targets of Baton's links that begin with `beginning` and lead to no note.
     pub(super) fn leading_nowhere(&self, beginning: &str) -> impl Iterator<Item = &str> {
         let is_there = |target: &str| self.paths.iter().any(|path| stem(path) == Some(target));
         let targets = self.links.keys().map(String::as_str).filter(move |target| target.starts_with(beginning));
         targets.filter(move |target| self.tags.contains_key(&forget::tag(target)) && !is_there(target))
     }
 
-    /// Notes in which a link stands to one of these, or that told of it.
+    /// Returns the notes that link to one of the targets, or remember a line about one.
     pub(super) fn leading_to<'a>(&self, targets: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
         let of = |target: &'a String| [self.links.get(target), self.tags.get(&forget::tag(target))];
         let notes = targets.into_iter().flat_map(of).flatten().flatten();
@@ -138,7 +139,7 @@ impl Scan {
     }
 }
 
-/// What links name wherever they stand, as [`baton_notes::forget::forget_target`] finds them.
+/// Returns link targets wherever they stand, as [`baton_notes::forget::forget_target`] finds them.
 fn linked(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("[[").filter_map(|(at, _)| {
         let rest = head(&text[at + 2..], LINK_BYTES).trim_start_matches('[');
@@ -148,12 +149,13 @@ fn linked(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a letter is part of a name.
+/// True if the character can be part of a name.
 fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '_'
 }
 
-/// What is looked for in notes of some sessions, and of the hashes of more that Baton wrote in them.
+/// Prepares a pass that looks for sessions: their ids, the names of their notes, and hashes of blocks, including
+/// `prints`.
 pub(super) fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<String>) -> Scan {
     let entries = || sessions.iter().filter_map(|id| open.register.get(id));
     let names = entries().filter_map(|entry| entry.named().and_then(stem));
@@ -162,7 +164,7 @@ pub(super) fn sought(open: &Open, sessions: &[SessionId], prints: &BTreeSet<Stri
     Scan::of(words, entries().filter_map(|entry| entry.called.clone()).collect())
 }
 
-/// The vault gone through for some sessions.
+/// Rebuilds the vault's index and looks for sessions in the same pass.
 pub(super) fn gone_through(
     open: &mut Open,
     sessions: &[SessionId],

@@ -1,15 +1,14 @@
-//! Names of sessions' notes that lines lead to although no note is called so and no register knows whose they were: a person
-//! has renamed or removed the note, and the register was lost, or is another home's.
+//! Names of session notes that lines still link to although no note has the name and no register knows whose it was: a
+//! person has renamed or removed the note, and the register was lost or belongs to another home.
 //!
-//! Such a name tells what its session was about. It begins with the day on which the session did; by that it goes with every
-//! session of that day that is forgotten. A line of another session that goes with it leads nowhere, too; where that one has a
-//! note, lines that lead there stand beside it, or come when it is brought in.
+//! Such a name tells what its session was about. It begins with the day on which the session began, and is removed with
+//! any forgotten session of that day. A line of another session that is removed with it led nowhere either; if that
+//! session has a note, correct links stand beside it, or appear when the session is next written.
 //!
 //! # Hazards
 //!
-//! - A name that another session's note has as well means its own in the project's folder alone; in notes of
-//!   all projects only where the register knows the other session, which puts back what is its own
-//!   (`Entry::lacks`).
+//! - A name that another session's note has as well means its own in the project's folder alone; in notes of all
+//!   projects only where the register knows the other session, which puts back what is its own (`Entry::lacks`).
 
 use std::collections::BTreeMap;
 
@@ -22,7 +21,7 @@ use crate::index::stem;
 use crate::open_vault::Open;
 use crate::register::Entry;
 
-/// The days on which sessions began, of those that may have notes.
+/// Returns the days on which sessions began, for sessions that may have notes.
 pub(super) fn days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<SessionId, Day> {
     let of = |id: &SessionId| {
         let state = &table.get(id).filter(|row| !row.state.is_subagent())?.state;
@@ -31,7 +30,7 @@ pub(super) fn days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<Ses
     sessions.iter().filter_map(of).collect()
 }
 
-/// Names of notes of one day that lead nowhere, and are not known for a session.
+/// Returns note names of one day that lead nowhere and belong to no known session.
 pub(super) fn names<'a>(open: &Open, scan: &'a Scan, day: Day) -> impl Iterator<Item = String> + use<'a> {
     let mut names: Vec<&str> = scan.leading_nowhere(&format!("{day}-")).collect();
     if !names.is_empty() {
@@ -42,7 +41,7 @@ pub(super) fn names<'a>(open: &Open, scan: &'a Scan, day: Day) -> impl Iterator<
     names.into_iter().map(str::to_owned)
 }
 
-/// Whether there is any.
+/// True if there are any.
 pub(super) fn has_any(open: &Open, scan: &Scan, day: Day) -> bool {
     names(open, scan, day).next().is_some()
 }

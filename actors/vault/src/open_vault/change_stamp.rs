@@ -1,23 +1,23 @@
-//! Whether the notes are as they were when they were last gone through, but for what was written here since: a sum over all of
-//! them, so that nothing is kept for each. What it misses is a file that is changed twice within one tick of its file system's
-//! clock and keeps its size, as [`Place::write`](super::super::vault_fs::Place::write) does, too.
+//! Tells whether the notes have changed since the last walk, apart from our own writes. One sum over all notes, so that
+//! nothing is kept for each. It misses a file that is changed twice within one tick of its file system's clock and
+//! keeps its size, and so does [`Place::write`](super::super::vault_fs::Place::write).
 //!
 //! # Hazards
 //!
-//! - Code that writes notes otherwise than by `Open::edit` or `Open::take_in` costs a reading of all; the daily
-//!   look reads them anyway.
+//! - Code that writes notes other than by `Open::edit` or `Open::take_in` causes a walk over all notes; the daily sweep
+//!   reads them anyway.
 
 use std::hash::{BuildHasher as _, RandomState};
 
 use crate::vault_fs::{Place, Stamp};
 
-/// See the module.
+/// A sum over the state of all notes; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     sum: u64,
-    /// Nobody can make two files cancel each other out.
+    /// Random, so that no two files can be made to cancel each other out.
     key: RandomState,
-    /// Notes that could not be read: who makes one readable does not change it.
+    /// Notes that were unreadable: making one readable does not change its stamp.
     unread: Vec<String>,
 }
 
@@ -27,23 +27,23 @@ impl Tally {
         stamp.map_or(0, |stamp| self.key.hash_one(fields(stamp)))
     }
 
-    /// Takes in a note as it lies there.
+    /// Adds a note.
     pub(super) fn add(&mut self, path: &str, stamp: Option<Stamp>) {
         self.sum = self.sum.wrapping_add(self.of_one(path, stamp));
     }
 
-    /// Takes in that a note could not be read.
+    /// Adds a note that is unreadable.
     pub(super) fn pass_over(&mut self, path: &str) {
         self.unread.push(path.to_owned());
     }
 
-    /// Takes in that a note was written.
+    /// Updates the stamp of a note that we have written.
     pub(super) fn replace(&mut self, path: &str, before: Option<Stamp>, after: Stamp) {
         self.sum = self.sum.wrapping_sub(self.of_one(path, before));
         self.add(path, Some(after));
     }
 
-    /// Whether these are all the notes, as they were taken in.
+    /// True if these are all notes, unchanged.
     pub(super) fn is_of(&self, place: &Place, notes: &[String]) -> bool {
         let sum = |sum: u64, path: &String| sum.wrapping_add(self.of_one(path, place.stamp(path)));
         notes.iter().fold(0, sum) == self.sum && self.unread.iter().all(|path| place.read(path).is_err())
@@ -80,7 +80,7 @@ mod tests {
                 open.look_again().unwrap();
                 assert_eq!(open.take_looks(), looks, "{what}");
             }
-            // What is written here goes on to be known.
+            // Our own writes are still recorded.
             write(open, 3, what);
             open.look_again().unwrap();
             assert_eq!(open.take_looks(), 0, "{what}");
@@ -94,7 +94,7 @@ mod tests {
         assert!(!open.index().unwrap().is_session("2026-03-14-2"));
         fs::remove_file(&first).unwrap();
         again(&mut open, "a note went");
-        // Of the same size, and at the same time: it is another file.
+        // Same size and time, but another file.
         let (kept, times) =
             (theirs.join("Other.md"), fs::metadata(theirs.join("Other.md")).unwrap().modified().unwrap());
         fs::write(theirs.join("kept"), "TWO\n").unwrap();
@@ -141,7 +141,7 @@ mod tests {
         open.index().unwrap();
         open.look_again().unwrap();
         assert_eq!(open.take_looks(), 1, "it is as it was");
-        // As by `chmod`: its size, its time and the file are the same.
+        // As by `chmod`: size, time and file are the same.
         let mut writing = fs::File::options().write(true).open(&file).unwrap();
         std::io::Write::write_all(&mut writing, b"x").unwrap();
         writing.set_modified(stat.modified().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The lines of a register.
+//! The stored lines of a register.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -7,77 +7,79 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-/// A session as a vault has it.
+/// What a vault has of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Entry {
-    /// Its note, below the vault; `None`: it has none, for nobody typed anything in it, or because it is not known any more.
+    /// Path of its note, relative to the vault; `None` if it has none, because it has no prompts or is no longer known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
-    /// The note that it is to have, since the first of its lines may stand somewhere: whoever writes may be killed, or find the
-    /// disk full, before the note itself is there.
+    /// Path of the note that it will have, since lines may already link to it: the process may be killed, or the disk
+    /// full, before the note is written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) begun: Option<String>,
-    /// What was brought in: [`crate::owed_sessions::stamp`].
+    /// What was written: see [`crate::owed_sessions::stamp`].
     pub(crate) stamp: String,
-    /// `active`, `archived`, `compaction_failed`, as the note says.
+    /// `active`, `archived` or `compaction_failed`, as in the note.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) status: String,
     /// Why it could not be compacted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
-    /// Why its note is left alone.
+    /// Why its note was left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<String>,
-    /// Whether somebody has removed its note: it is not written again unasked.
+    /// True if somebody has removed its note, which is then written again on request only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) removed: bool,
-    /// By what its note is known when its head is gone: [`baton_notes::forget::prints`].
+    /// Hashes of its blocks, which identify the note without its head: [`baton_notes::forget::prints`].
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) prints: BTreeSet<String>,
-    /// The [`name_print`] of what its note was called, where it was forgotten while the place was away.
+    /// The [`name_print`] of its note's name, if it was forgotten while the folder of notes was away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) called: Option<String>,
-    /// What the folder of notes was known by that it was forgotten for while that was not there: another one in its place is none.
+    /// Id of that folder of notes; another folder in its place does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<String>,
-    /// Whether it was forgotten while nobody knew where its folder of notes is.
+    /// True if it was forgotten while nobody knew where its folder of notes was.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) lost: bool,
-    /// Whether lines of it in notes of all projects may have gone with a session whose note was called the same.
+    /// True if lines of it in notes of all projects may have been removed together with a forgotten session whose note
+    /// had the same name.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) lacks: bool,
-    /// By what the copy of its note that was last put into the archive is known: in that one nobody has written.
+    /// Fingerprint of its latest archive copy, which is unedited as long as it matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) copy: Option<String>,
-    /// Entities of it that have no note, with the line that it would have there: another session makes one.
+    /// Its entities that have no note, each with the line that it would have there; the note is created once another
+    /// session has the entity.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) without_note: BTreeMap<Uuid, String>,
 }
 
 impl Entry {
-    /// The note by which lines name the session: the one that it has, or is to have.
+    /// The note that lines link to: the one that it has or will have.
     pub(crate) fn named(&self) -> Option<&str> {
         self.note.as_deref().or(self.begun.as_deref())
     }
 
-    /// Whether it says of a forgotten session only what it takes to find its notes once their place is back.
+    /// True if it is of a forgotten session and only serves to find its notes once their folder returns.
     pub(crate) fn is_sealed(&self) -> bool {
         self.called.is_some() && self.named().is_none()
     }
 
-    /// Whether it tells of a folder of notes that is known by an id: what is sealed is of one alone.
+    /// True if it applies to the folder of notes with this id: a sealed entry applies to one folder.
     pub(crate) fn is_for(&self, id: Option<&str>) -> bool {
         !self.is_sealed() || self.folder.is_none() || self.folder.as_deref() == id
     }
 
-    /// Whether it was forgotten while nobody knew where this folder of notes is.
+    /// True if it was forgotten while nobody knew where this folder of notes was.
     pub(crate) fn is_lost_from(&self, id: &str) -> bool {
         self.lost && self.folder.as_deref() == Some(id)
     }
 }
 
-/// What tells a name from others without saying it.
+/// A hash that identifies a name without revealing it.
 pub(crate) fn name_print(name: &str) -> String {
     Sha256::digest(name.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -83,7 +83,7 @@ fn what_was_begun_outlives_a_kill_and_nothing_else_does_before_it_is_saved() {
     assert!(killed.is_named(&name::key("two"), &id("a")), "nobody else is called so");
     register.save().unwrap();
     assert_eq!(open().get(&id("a")), Some(&entry("one.md", "1")));
-    // Behind a torn line, too, and not once more for what is known.
+    // Also after a torn line; and a known name is not written again.
     let torn = fs::read_to_string(&register.file).unwrap() + "{\"session\":";
     fs::write(&register.file, torn).unwrap();
     let mut register = open();

@@ -1,4 +1,4 @@
-//! Notes compacted because somebody wants it.
+//! Compaction on request.
 
 use baton_conversation::record::SessionId;
 use baton_notes::session;
@@ -17,8 +17,8 @@ use super::broken;
 use crate::Surroundings;
 
 impl Scribe {
-    /// Notes that are over a threshold, or one that is asked for. The error says why nothing is compacted: the vault takes
-    /// nothing, or the note that is asked for is none that can be.
+    /// Compacts the notes that exceed a threshold, or the note of one session. Fails if the vault refuses, or if the
+    /// note of that session cannot be compacted.
     pub async fn compact(
         &self,
         session: Option<SessionId>,
@@ -73,11 +73,11 @@ impl Scribe {
     }
 }
 
-/// What came of one note that may be compacted.
+/// The result for one note.
 enum One {
     Compacted(Compacted),
     Below,
-    /// It cannot be, and why.
+    /// It cannot be compacted, with the reason.
     Unfit(String),
 }
 

@@ -1,4 +1,4 @@
-//! Every note looked at: what has grown old is compacted, what has failed is tried again, what was moved is noticed.
+//! The daily sweep over every note: compacts old ones, retries what has failed, and notices what was moved.
 
 use std::time::Instant;
 
@@ -16,16 +16,16 @@ use super::super::{DAY_MS, Scribe};
 use super::{GROUP, answered, answered_in, broken};
 use crate::Surroundings;
 
-/// Why not all notes were looked at.
+/// Why a sweep did not finish.
 #[derive(Debug)]
 pub(crate) enum Unswept {
-    /// The vault is out of reach.
+    /// The vault is unreachable.
     Away(Refused),
-    /// It is not, and something in it is in the way.
+    /// The vault is reachable, but something in it is in the way.
     Stuck(Refused),
 }
 
-/// What looking at notes came to.
+/// The result of checking notes.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     pub(crate) compacted: u64,
@@ -42,18 +42,18 @@ impl Checked {
 }
 
 impl Scribe {
-    /// When every note is to be looked at next.
+    /// Returns when the next sweep is due.
     pub(crate) async fn sweep_due(&self) -> Option<Timestamp> {
         let around = &self.around;
         let mut desk = self.desk().await.ok()?;
         let (open, _) = desk.at(&around.settings.now().vault).ok()?;
-        // One that lies ahead was told by a clock that was wrong.
+        // A time in the future came from a wrong clock.
         let now = around.clock.now();
         let swept = open.register.swept().filter(|at| *at <= now.0);
         Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(DAY_MS))))
     }
 
-    /// Looks at every note: compacts what has grown old, tries again what has failed, and notices what was moved.
+    /// Checks every note: compacts old ones, retries what has failed, and notices what was moved.
     pub(crate) async fn sweep(&self) -> Result<(), Unswept> {
         let around = &self.around;
         let begun = Instant::now();
@@ -67,7 +67,7 @@ impl Scribe {
             let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
             match answered_in(Some(room), checking).await {
                 Ok(checked) => all.add(checked.map_err(Unswept::Stuck)?),
-                // What breaks on one note must not keep the others from being looked at.
+                // A panic on one note must not keep the others from being checked.
                 Err(problem) if problem == broken() => all.failed += group_len,
                 Err(problem) => return Err(Unswept::Stuck(problem)),
             }
@@ -94,7 +94,8 @@ impl Scribe {
         Ok(())
     }
 
-    /// The sessions that have entries. `anew`: the vault is gone through once more, and everything that is owed looked at.
+    /// Returns the sessions that have entries. With `anew`, the vault is walked again and all owed sessions are
+    /// determined again.
     pub(super) async fn known(&self, anew: bool) -> Result<Vec<SessionId>, Refused> {
         let around = &self.around;
         let mut desk = self.desk().await?;
@@ -116,7 +117,7 @@ impl Scribe {
     }
 }
 
-/// Looks at the notes of some sessions.
+/// Checks the notes of some sessions.
 pub(crate) fn check(desk: &mut Desk, around: &Surroundings, group: &[SessionId]) -> Result<Checked, Refused> {
     let mut checked = Checked::default();
     let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
@@ -138,7 +139,7 @@ pub(crate) fn check(desk: &mut Desk, around: &Surroundings, group: &[SessionId])
         if entry.note.is_none() {
             continue;
         }
-        // The vault was gone through when this began: once for all notes that were moved or removed.
+        // The walk at the start of the sweep has found all notes that were moved or removed.
         let Note::There(path) = open.note_as_known(id)? else {
             open.register.put(id, Entry { removed: true, ..entry });
             continue;

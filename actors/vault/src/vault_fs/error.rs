@@ -1,4 +1,4 @@
-//! Why notes cannot be read or written.
+//! Errors of the vault.
 
 use std::io;
 use std::path::Path;
@@ -10,22 +10,22 @@ use baton_base::io_remedy::Obstacle;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub(crate) struct Refused {
-    /// What, with the words of the system.
+    /// The problem, with the system's message.
     pub(crate) what: String,
-    /// What to do.
+    /// The remedy.
     pub(crate) fix: String,
 }
 
 /// Why a file was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// Nothing can be, for now.
+    /// No file can be, for now.
     #[error(transparent)]
     Vault(#[from] Refused),
-    /// This one cannot: it is left alone. Why, without its name.
+    /// This file cannot be; it is left alone. The reason does not name the file.
     #[error("{0}")]
     Left(String),
-    /// Somebody has written it since it was read.
+    /// Somebody has changed the file since it was read.
     #[error("somebody writes it just now")]
     Changed,
 }

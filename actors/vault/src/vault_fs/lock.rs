@@ -1,26 +1,26 @@
-//! One home writes notes in a vault at a time.
+//! The lock by which only one home at a time writes notes in a vault.
 
 use std::fs::{self, File, OpenOptions};
 use std::time::{Duration, Instant};
 
 use super::{Place, Refused, refused};
 
-/// Locked while notes are written: another home may have the same vault.
+/// The locked file; several homes may share a vault.
 pub(super) const LOCK: &str = ".baton.lock";
-/// How long another home may write while this one waits.
+/// Longest wait for another home.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// Between two looks at a lock that is held.
+/// Interval between attempts to lock.
 const LOCK_LOOK: Duration = Duration::from_millis(5);
 
-/// Nobody else writes notes while this lives, as far as the file system has locks.
+/// Advisory lock: excludes other writers while held, on file systems that support locks.
 pub(crate) struct Turn(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
 
 impl Place {
-    /// Waits until no other home writes here.
+    /// Locks the vault; waits while another home writes.
     pub(crate) fn turn(&self) -> Result<Turn, Refused> {
         let notes = self.notes();
         self.make_folder(&notes).map_err(|error| match fs::metadata(&self.vault) {
-            // It is the vault itself that is missing.
+            // The vault itself is missing.
             Err(error) => refused(&self.vault, &error),
             Ok(found) if !found.is_dir() => self.no_folder(),
             Ok(_) => refused(&notes, &error),
@@ -40,7 +40,7 @@ impl Place {
                         fix: "it is tried again; `baton status` of that home says more".to_owned(),
                     });
                 }
-                // Not every file system has locks.
+                // Not every file system supports locks.
                 Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
             }
         }

@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{Place, is_link, is_missing};
 use baton_base::durable;
 
-/// What a folder of notes is known by wherever it is moved.
+/// The file with the id of a folder of notes, which moves with it.
 const ID: &str = ".baton.id";
-/// Longest such that is read.
+/// Largest id that is read.
 const ID_BYTES: u64 = 64;
 
 impl Place {
-    /// What the folder of notes is known by, also where it is moved; made where it is missing, for who has its [`Turn`]. `None`: it
-    /// cannot be read or made.
+    /// Returns the id of the folder of notes; creates one if there is none. The caller holds the vault's lock. `None`
+    /// if the id can be neither read nor created.
     pub(crate) fn id(&self) -> Option<String> {
         let path = self.notes().join(ID);
         match fs::symlink_metadata(&path) {
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// The same where it is there and can be read.
+    /// Returns the id if there is one.
     pub(crate) fn known_id(&self) -> Option<String> {
         let path = self.notes().join(ID);
         fs::symlink_metadata(&path).ok().filter(|found| found.is_file() && found.len() <= ID_BYTES)?;
@@ -36,7 +36,7 @@ impl Place {
         (!id.is_empty() && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
     }
 
-    /// Whether there are no notes any more: the folder is not there, or has nothing but what is hidden.
+    /// True if there are no notes: the folder is missing or has only hidden files.
     pub(crate) fn is_gone(&self) -> bool {
         match fs::read_dir(self.notes()) {
             Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
@@ -44,8 +44,9 @@ impl Place {
         }
     }
 
-    /// Whether the vault itself is there beyond doubt, whatever has become of the notes: it is the home's own, or holds something
-    /// else that can be seen. A link may lead to a disk that is away, and hidden files lie below mounts, too.
+    /// True if the vault itself is certainly there, whether or not it has notes: it is the home's own, or contains
+    /// something else that is visible. A link may lead to a disk that is away, and a mount point may contain hidden
+    /// files.
     pub(crate) fn is_there(&self) -> bool {
         if self.is_own && !is_link(&self.named) {
             return true;
@@ -56,13 +57,13 @@ impl Place {
         !top.is_empty() && fs::read_dir(&self.vault).is_ok_and(|entries| entries.flatten().any(is_other))
     }
 
-    /// Whether anything is there that can be seen.
+    /// True if the folder of notes contains anything.
     pub(crate) fn is_filled(&self) -> bool {
         fs::read_dir(self.notes()).is_ok_and(|mut entries| entries.next().is_some())
     }
 }
 
-/// Whether there is anything in a folder that is not hidden.
+/// True if the folder contains anything that is not hidden.
 pub(crate) fn has_visible(folder: &Path) -> bool {
     fs::read_dir(folder).is_ok_and(|entries| entries.flatten().any(|entry| is_visible(&entry)))
 }
@@ -71,12 +72,12 @@ fn is_visible(entry: &fs::DirEntry) -> bool {
     !entry.file_name().to_string_lossy().starts_with('.')
 }
 
-/// An id that no other folder has.
+/// Returns a unique id.
 fn fresh_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    // Seeded by the system.
+    // The system seeds this.
     let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), (std::process::id(), count));
     format!("{random:016x}{:024x}", now.as_nanos() & (u128::MAX >> 32))
 }

@@ -123,7 +123,7 @@ fn links_are_followed_inside_and_never_out_of_the_vault() {
     }
     assert!(left(place.read("claude/nothing.md")).contains("link to nothing"));
     assert_eq!(place.all().unwrap().0, ["claude/inside/note.md"], "what is written is found");
-    // Each folder once, under its own name where it has one here; and a link in a circle is none.
+    // Each folder once, under its own name if it has one here; a circular link is skipped.
     fs::create_dir(vault.join("claude/real")).unwrap();
     fs::write(vault.join("claude/real/one.md"), "x").unwrap();
     symlink(vault.join("claude/real"), vault.join("claude/again")).unwrap();
@@ -197,7 +197,7 @@ fn what_the_disk_refuses_to_keep_is_tried_again_with_the_next() {
     let (one, two) = (temp.path().join("claude/one.md"), temp.path().join("claude/two.md"));
     place.write(&place.read("claude/one.md").unwrap(), "first").unwrap();
     place.write(&place.read("claude/two.md").unwrap(), "second").unwrap();
-    // What cannot be opened to be written cannot be made durable.
+    // A file that cannot be opened for writing cannot be synced.
     fs::rename(&one, temp.path().join("kept")).unwrap();
     fs::create_dir(&one).unwrap();
     let refused = place.settle().unwrap_err();

@@ -1,4 +1,4 @@
-//! What there is in a vault: folders gone through, and the links in it that stay in it.
+//! Walks the folders of a vault, and follows links that stay inside it.
 //!
 //! # Hazards
 //!
@@ -12,42 +12,42 @@ use std::path::{Path, PathBuf};
 use super::{TEMPORARY, is_missing};
 use baton_base::io_remedy::Obstacle;
 
-/// Most files of a vault that are looked at; fewer where that is tried.
+/// Most files of a vault that are examined; fewer in tests.
 pub(super) const NOTES_MAX: usize = if cfg!(test) { 300 } else { 200_000 };
-/// Deepest folder of notes that is looked into.
+/// Deepest folder of notes that is examined.
 const DEPTH_MAX: usize = 64;
-/// Folders of a vault into which programs put what a person deletes or changes: Obsidian, Syncthing.
+/// Folders into which Obsidian and Syncthing put what a person deletes or changes.
 const KEPT_BY_OTHERS: [&str; 2] = [".trash", ".stversions"];
 
-/// What there is below a folder.
+/// What a walk has found.
 #[derive(Default)]
 pub(super) struct Walked {
     pub(super) notes: Vec<String>,
-    /// What writing has left behind.
+    /// Leftover temporary files.
     pub(super) left: Vec<PathBuf>,
-    /// Folders that may not be looked into, with why.
+    /// Folders that cannot be read, with the error.
     pub(super) closed: Vec<(PathBuf, io::Error)>,
-    /// Whether every text is taken, also what programs keep of what was deleted or changed.
+    /// True if all texts count, including copies of deleted or changed files that programs keep.
     with_copies: bool,
-    /// Folders that were gone through, without links.
+    /// Folders walked so far, without links.
     folders: BTreeSet<PathBuf>,
-    /// Links that are still to be followed, with their paths.
+    /// Links still to be followed: file, path relative to the vault, and depth.
     links: Vec<(PathBuf, String, usize)>,
-    /// Something went while it was looked at: it may be elsewhere.
+    /// True if something disappeared during the walk; it may have been moved.
     pub(super) is_moving: bool,
-    /// Links that lead nowhere, with what they name.
+    /// Dangling links, with their targets.
     pub(super) dangling: Vec<(String, PathBuf)>,
-    /// Whether there is more than is taken: [`NOTES_MAX`].
+    /// True if there are more files than [`NOTES_MAX`].
     pub(super) is_cut: bool,
 }
 
 impl Walked {
-    /// Nothing yet. `with_copies`: every text is to be taken.
+    /// Creates an empty walk. With `with_copies` all texts count.
     pub(super) fn begun(with_copies: bool) -> Self {
         Self { with_copies, ..Self::default() }
     }
 
-    /// Goes on behind links that stay in the vault, as writing does: each folder once.
+    /// Continues through links that stay in the vault, as writing does; visits each folder once.
     pub(super) fn follow_links(&mut self, vault: &Path) -> io::Result<()> {
         while let Some((link, path, depth)) = self.links.pop() {
             let to = match fs::canonicalize(&link) {
@@ -63,7 +63,7 @@ impl Walked {
             }
             match fs::metadata(&to) {
                 Ok(found) if found.is_dir() => self.enter(&link, &path, depth)?,
-                // Else it is found there.
+                // Otherwise the walk finds it in its own folder.
                 Ok(found) if found.is_file() && self.takes(&path) && !self.was_entered(to.parent()) => {
                     self.note(path);
                 }
@@ -88,7 +88,7 @@ impl Walked {
         is_note(path) || (self.with_copies && is_text(path))
     }
 
-    /// Gathers what there is in a folder below another one.
+    /// Walks a folder inside another one.
     fn enter(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
         if depth >= DEPTH_MAX {
             let why = format!("it lies deeper than {DEPTH_MAX} folders");
@@ -98,7 +98,7 @@ impl Walked {
         match self.gather(folder, path, depth + 1) {
             Ok(()) => {}
             Err(error) if is_missing(&error) => self.is_moving = true,
-            // Of a disk that fails nothing is believed.
+            // On a failing disk no result can be trusted.
             Err(error) if Obstacle::from_error(&error).is_of_the_disk() => return Err(error),
             Err(error) => self.closed.push((folder.to_owned(), error)),
         }
@@ -107,7 +107,7 @@ impl Walked {
 
     pub(super) fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
         if !fs::canonicalize(folder).is_ok_and(|real| self.folders.insert(real)) {
-            // Looked at already, or not there.
+            // Walked already, or missing.
             return fs::read_dir(folder).map(drop);
         }
         for entry in fs::read_dir(folder)? {
@@ -143,7 +143,7 @@ pub(super) fn is_note(path: &str) -> bool {
     path.to_lowercase().ends_with(".md")
 }
 
-/// Whether a file is a text that people or programs make of notes: `note.md~`, `note.md.bak`, `copy.txt`, a canvas.
+/// True for texts that people or programs make of notes: `note.md~`, `note.md.bak`, `copy.txt`, a canvas.
 fn is_text(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     name.contains(".md") || [".txt", ".canvas", ".org", ".html"].iter().any(|end| name.ends_with(end))
