@@ -228,7 +228,7 @@ pub(super) fn name_copies(open: &mut Open) -> Result<(), Refused> {
         match name_copy(open, &before) {
             Ok(()) => {}
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_) | Error::Changed) => tracing::debug!("a copy in the archive keeps its name"),
+            Err(Error::Left(_) | Error::Changed) => tracing::debug!("archive copy keeps its name"),
         }
     }
     drop(turn);
@@ -320,7 +320,7 @@ fn mark(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Merged) -> Result<()
     match marked {
         Err(Error::Vault(refused)) => Err(refused),
         Err(_) => {
-            tracing::warn!("the head of a note is not changed: somebody writes it, or it is no note any more");
+            tracing::warn!("head of a note not changed: somebody is writing it, or it is no longer a note");
             Ok(())
         }
         Ok(_) => Ok(()),

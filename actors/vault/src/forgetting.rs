@@ -78,7 +78,7 @@ pub(super) fn everywhere(
     let mut names = desk.pending.names(sessions);
     for id in sessions {
         if let Err(error) = desk.pending.remove(id) {
-            problems.push(format!("what waited in vault-pending of session {id} is still there: {error}"));
+            problems.push(format!("notes of session {id} in vault-pending were not removed: {error}"));
         }
     }
     let home = desk.home().to_owned();
@@ -94,12 +94,12 @@ pub(super) fn everywhere(
         words.are_in(text) || tags.iter().any(|tag| remembered.contains(tag))
     };
     if let Err(error) = desk.pending.remove_naming(&names_it) {
-        problems.push(format!("what waits in vault-pending may still name it: {error}"));
+        problems.push(format!("notes in vault-pending may still mention it: {error}"));
     }
-    problems.extend(places.unread.drain(..).map(|why| format!("notes may still tell of it: {why}")));
+    problems.extend(places.unread.drain(..).map(|why| format!("notes may still mention it: {why}")));
     for register in places.never.drain(..) {
         if let Err(error) = register.remove() {
-            tracing::debug!(%error, "the register of a vault without notes stays");
+            tracing::debug!(%error, "register of a vault without notes not removed");
         }
     }
     // Even with notes disabled, a folder that was moved to the configured path is searched.
@@ -111,7 +111,7 @@ pub(super) fn everywhere(
     if (current.enabled || is_moved_here) && !places.there.iter().any(|known| relocated::is_of(known, current)) {
         match Register::open(&home, current) {
             Ok(register) => places.there.push(register),
-            Err(error) => problems.push(format!("notes may still tell of it: {}: {error}", super::register::FOLDER)),
+            Err(error) => problems.push(format!("notes may still mention it: {}: {error}", super::register::FOLDER)),
         }
     }
     let (mut undone, mut done, mut awaited) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
@@ -150,14 +150,15 @@ pub(super) fn everywhere(
                     true => format!("; if that folder is gone for good, remove {}", file.display()),
                     false => String::new(),
                 };
-                problems
-                    .push(format!("{refused}, so notes there still tell of it; {fix}, and it is done by itself{gone}"));
+                problems.push(format!(
+                    "{refused}, so notes there still mention it; {fix}, and it is removed by itself{gone}"
+                ));
             }
         }
     }
     for register in places.moved.iter_mut().filter(|register| register.id().is_none_or(|id| !undone.contains(id))) {
         if let Err(error) = register.seal(sessions, false) {
-            problems.push(format!("{} still names it: {error}", register.file().display()));
+            problems.push(format!("{} still mentions it: {error}", register.file().display()));
         }
     }
     done.retain(|id| elsewhere.iter().any(|(folder, ..)| folder == id));
@@ -170,7 +171,7 @@ pub(super) fn everywhere(
                 None => register.found(sessions, id),
             };
             if let Err(error) = found {
-                problems.push(format!("{} still names it: {error}", register.file().display()));
+                problems.push(format!("{} still mentions it: {error}", register.file().display()));
             }
         }
     }
@@ -230,7 +231,7 @@ fn out_of(
         open.register.put(id, Entry { stamp: String::new(), without_note: BTreeMap::new(), ..entry });
     }
     open.register.save().map_err(|error| Refused {
-        what: format!("what is to be removed cannot be remembered: {error}"),
+        what: format!("the removal cannot be recorded: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     if open.place.is_gone() && open.place.is_there() {

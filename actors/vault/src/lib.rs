@@ -299,8 +299,8 @@ impl Scribe {
     /// Locks the vault; fails after [`TURN`].
     async fn desk(&self) -> Result<OwnedMutexGuard<Desk>, Refused> {
         timeout(TURN, self.desk.clone().lock_owned()).await.map_err(|_| Refused {
-            what: "notes are being written, and that does not end".to_owned(),
-            fix: "look whether the disk of the vault answers".to_owned(),
+            what: "notes have been written for a long time".to_owned(),
+            fix: "check that the disk of the vault responds".to_owned(),
         })
     }
 
@@ -321,8 +321,9 @@ impl Scribe {
 
     async fn forget_now(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
         let around = &self.around;
-        let owed =
-            |refused: Refused| format!("notes still tell of it: {refused}; {}, and it is done by itself", refused.fix);
+        let owed = |refused: Refused| {
+            format!("notes still mention it: {refused}; {}, and it is removed by itself", refused.fix)
+        };
         let mut desk = self.desk().await.map_err(owed)?;
         let removal = Removal::begun(&self.removal_owed);
         let (vault, table) = (around.settings.now().vault.clone(), around.table.now());

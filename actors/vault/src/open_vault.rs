@@ -101,8 +101,8 @@ impl Desk {
         if !self.open.as_ref().is_some_and(is_same) {
             self.open = None;
             let register = Register::open(&self.home, settings).map_err(|error| Refused {
-                what: format!("what was written cannot be told: {}: {error}", super::register::FOLDER),
-                fix: "make it readable for you, or remove it: then every session is brought into its note once more"
+                what: format!("what was written before is unknown: {}: {error}", super::register::FOLDER),
+                fix: "make it readable for you, or remove it: then every session is written into its note again"
                     .to_owned(),
             })?;
             self.open = Some(Open::new(settings.clone(), &self.home, register)?);
@@ -126,8 +126,8 @@ impl Open {
     /// Creates a vault with its register.
     pub(super) fn new(settings: settings::Vault, home: &Path, register: Register) -> Result<Self, Refused> {
         let layout = Layout::below(&settings.root).ok_or_else(|| Refused {
-            what: format!("{} is no folder's name", settings.root),
-            fix: "name another one in vault.root".to_owned(),
+            what: format!("{} is not the name of a folder", settings.root),
+            fix: "set vault.root to another one".to_owned(),
         })?;
         let place = Place::of(&settings, home);
         Ok(Self {
@@ -182,7 +182,7 @@ impl Open {
                 if let Some(id) = self.place.id()
                     && let Err(error) = self.register.identify(&id)
                 {
-                    tracing::debug!(%error, "what the folder of notes is known by is not remembered");
+                    tracing::debug!(%error, "id of the folder of notes not recorded");
                 }
                 for file in self.place.all()?.1 {
                     let _ = std::fs::remove_file(file);
@@ -489,8 +489,8 @@ pub(super) enum Note {
 /// The register cannot be written.
 pub(super) fn not_remembered(error: &std::io::Error) -> Refused {
     Refused {
-        what: format!("what was written cannot be remembered: {}: {error}", super::register::FOLDER),
-        fix: "free space on the disk of BATON_HOME; until then notes are looked at once more after a start".to_owned(),
+        what: format!("what was written cannot be recorded: {}: {error}", super::register::FOLDER),
+        fix: "free space on the disk of BATON_HOME; until then notes are checked again after a start".to_owned(),
     }
 }
 

@@ -64,7 +64,7 @@ impl Scribe {
             one(&there(&settings.vault, &home)?, &path)
         });
         let read = timeout(TURN, reading).await.map_err(|_| silent())?;
-        read.map_err(|_| Unread::Left("reading the note broke; `daemon.log` tells where".to_owned()))?
+        read.map_err(|_| Unread::Left("reading the note panicked; see `daemon.log`".to_owned()))?
     }
 
     /// Reads and checks every note.
@@ -84,7 +84,7 @@ impl Scribe {
             });
             Ok::<_, Unread>(told?)
         });
-        reading.await.map_err(|_| Unread::Left("reading notes broke; `daemon.log` tells where".to_owned()))?
+        reading.await.map_err(|_| Unread::Left("reading notes panicked; see `daemon.log`".to_owned()))?
     }
 }
 
@@ -93,7 +93,7 @@ fn there(settings: &settings::Vault, home: &Path) -> Result<Place, Unread> {
     let mut place = Place::of(settings, home);
     if !place.vault().is_dir() {
         let what = format!("{} is not there", place.vault().display());
-        return Err(Unread::Refused { what, fix: "`baton vault status` says more".to_owned() });
+        return Err(Unread::Refused { what, fix: "see `baton vault status`".to_owned() });
     }
     place.look(false)?;
     Ok(place)
@@ -164,7 +164,7 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
     findings.extend(left.iter().map(|file| Finding {
         path: file.display().to_string(),
         line: 0,
-        what: "a daemon that was killed was writing it; the next one removes it".to_owned(),
+        what: "left behind by a killed daemon; the next one removes it".to_owned(),
     }));
     told.found = findings.len() as u64;
     told.clean = findings.is_empty();
@@ -174,13 +174,13 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
         what: redact(&finding.what).into_owned(),
         fix: match &finding.what {
             what if what.contains("leads nowhere") => {
-                "`baton vault sync` writes notes again that were removed; else take the link out"
+                "`baton vault sync` writes removed notes again; otherwise remove the link"
             }
             what if what.contains("of the same session") => {
-                "only one of both is kept up: take the other one away, or the session_ids out of its head"
+                "only one of the two is kept up to date: remove the other, or the session_ids from its head"
             }
-            what if what.contains("may mean") => "give one of the notes of that name another one",
-            _ => "mend it there; Baton changes nothing that a person may have written",
+            what if what.contains("may mean") => "rename one of the notes with that name",
+            _ => "fix it there; Baton changes nothing that a person may have written",
         }
         .to_owned(),
     });

@@ -79,7 +79,7 @@ impl Shown {
     /// Records why the daily sweep fails, or that it does not.
     pub(super) fn stuck(&mut self, stuck: Option<Refused>) {
         if let Some(problem) = stuck.as_ref().filter(|problem| self.stuck.as_ref() != Some(problem)) {
-            tracing::error!(%problem, "not all notes could be looked at; trying again every hour");
+            tracing::error!(%problem, "not all notes could be checked; trying again every hour");
         }
         self.stuck = stuck;
     }

@@ -232,7 +232,7 @@ impl Scribe {
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
-                "the vault takes {} now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
+                "the vault accepts {} now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
                 if round.written > 0 { "not everything" } else { "nothing" },
                 waiting(pending),
             ),
@@ -289,11 +289,11 @@ async fn answered_in<T>(room: Option<Permit>, mut working: JoinHandle<T>) -> Res
 
 pub(super) fn silent() -> Refused {
     let what = "the disk of the vault does not answer".to_owned();
-    Refused { what, fix: "look whether it is still connected; what was begun goes on when it is".to_owned() }
+    Refused { what, fix: "check that it is still connected; what was begun continues when it is".to_owned() }
 }
 
 fn broken() -> Refused {
-    Refused { what: "writing notes broke".to_owned(), fix: "`daemon.log` tells where; it is tried again".to_owned() }
+    Refused { what: "writing notes panicked".to_owned(), fix: "see `daemon.log`; it is tried again".to_owned() }
 }
 
 fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) -> Vec<SessionId> {
@@ -379,7 +379,7 @@ pub(super) fn bring(
                 (round.refused, round.refusals) = (Some(refused), round.refusals.saturating_add(1));
             }
             Err(Failed::Unreadable(why)) => {
-                tracing::warn!(session = %id, %why, "session not brought into its note");
+                tracing::warn!(session = %id, %why, "session not written into its note");
                 let before = open.register.get(id).cloned().unwrap_or_default();
                 open.register.put(id, Entry { stamp, left: Some(why), ..before });
                 round.failed.push(id.to_string());

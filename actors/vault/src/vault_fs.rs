@@ -138,19 +138,19 @@ impl Place {
         }
         if fs::canonicalize(self.notes()).is_ok_and(|notes| !notes.starts_with(&self.vault)) {
             let what = format!("{} is a link that leads out of the vault", self.notes().display());
-            return Err(Refused { what, fix: "name what it leads to in vault.path, or put a folder there".to_owned() });
+            return Err(Refused { what, fix: "set vault.path to its target, or put a folder there".to_owned() });
         }
         if has_notes && !has_visible(&self.notes()) {
             let what = format!("{} is empty, and notes were written there", self.notes().display());
-            let fix = "mount or put back what belongs there; if it is to begin anew, run `baton vault sync`".to_owned();
+            let fix = "mount or put back what belongs there; to start anew, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
         }
         Ok(())
     }
 
     fn no_folder(&self) -> Refused {
-        let what = format!("the vault {} is no folder", self.vault.display());
-        Refused { what, fix: "name the folder of a vault in vault.path".to_owned() }
+        let what = format!("the vault {} is not a folder", self.vault.display());
+        Refused { what, fix: "set vault.path to the folder of a vault".to_owned() }
     }
 
     /// True if there is anything at this path, relative to the vault.
@@ -309,7 +309,7 @@ impl Place {
             Some((folder, error)) => Err(refused(&folder, &error)),
             None if walked.is_cut => Err(Refused {
                 what: format!("{} has more than {NOTES_MAX} notes", self.notes().display()),
-                fix: "put some of them elsewhere".to_owned(),
+                fix: "move some of them elsewhere".to_owned(),
             }),
             None => Ok((walked.notes, walked.left)),
         }

@@ -256,7 +256,7 @@ impl Bringing<'_> {
         }
         // Never overwrite another session's note.
         Err(Refused {
-            what: "another home writes notes of the same names".to_owned(),
+            what: "another home writes notes with the same names".to_owned(),
             fix: "it is tried again".to_owned(),
         })
     }

@@ -111,7 +111,7 @@ fn what_cannot_be_reached_is_owed_and_removed_when_it_is_back() {
     fs::rename(&vault, &away).unwrap();
     let done = world.run(&["forget", &id(1), "--yes", "--json"]);
     assert_eq!(done.code, 1, "{}{}", done.out, done.err);
-    assert!(text(&done.json()["message"]).contains("notes there still tell of it"), "{}", done.out);
+    assert!(text(&done.json()["message"]).contains("notes there still mention it"), "{}", done.out);
     fs::rename(&away, &vault).unwrap();
     // Also if notes are disabled by then.
     fs::write(world.home().join("config.json"), "{}").unwrap();
@@ -316,7 +316,7 @@ fn two_who_forget_at_once_are_each_told_what_came_of_it() {
     fs::rename(&vault, &away).unwrap();
     for done in both(3, 3) {
         assert_eq!((done.code, text(&done.json()["status"]).as_str()), (1, "error"), "{}{}", done.out, done.err);
-        assert!(text(&done.json()["message"]).contains("notes there still tell of it"), "{}", done.out);
+        assert!(text(&done.json()["message"]).contains("notes there still mention it"), "{}", done.out);
     }
     fs::rename(&away, &vault).unwrap();
     for done in both(3, 4) {

@@ -115,7 +115,7 @@ fn a_vault_that_is_not_there_or_no_folder_is_called_so() {
     let (missing, file) = (world.path("missing"), world.path("file"));
     fs::write(&file, "").unwrap();
     worked(&world, "-work-one", 1, "wombat cache");
-    for (path, what) in [(&missing, "is not there"), (&file, "is no folder")] {
+    for (path, what) in [(&missing, "is not there"), (&file, "is not a folder")] {
         configure(&world, &json!({"path": path}));
         world.close(&id(1));
         // The status may check the vault before anything was to be written.
@@ -211,7 +211,7 @@ fn a_vault_that_may_not_be_written_is_said() {
     worked(&world, "-work-one", 1, "wombat cache");
     world.close(&id(1));
     let told = waits(&world, 1);
-    assert!(text(&told["problem"]["fix"]).contains("yours to read and write"), "{told}");
+    assert!(text(&told["problem"]["fix"]).contains("readable and writable for you"), "{told}");
     mode(0o755);
     ready(&world, 1);
 }

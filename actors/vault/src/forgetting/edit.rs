@@ -38,11 +38,11 @@ pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remaind
             Err(Error::Vault(refused)) => return Err(refused),
             Err(Error::Left(why)) => {
                 let what = format!("{path}: {why}");
-                return Err(Refused { what, fix: "make the note yours to write".to_owned() });
+                return Err(Refused { what, fix: "make the note writable for you".to_owned() });
             }
         }
     }
-    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close the program that writes it".to_owned() })
 }
 
 /// Returns the text of a note; `None` if it is missing or unreadable.
@@ -55,7 +55,7 @@ pub(super) fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused
             Err(Error::Changed) => {}
         }
     }
-    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close whatever writes it".to_owned() })
+    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close the program that writes it".to_owned() })
 }
 
 /// True if the name begins with a date, as names of session notes do.
@@ -90,6 +90,8 @@ pub(super) fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
     match write() {
         Ok(()) => Ok(to),
         Err(Error::Vault(refused)) => Err(refused),
-        Err(error) => Err(Refused { what: format!("{path}: {error}"), fix: "close whatever writes it".to_owned() }),
+        Err(error) => {
+            Err(Refused { what: format!("{path}: {error}"), fix: "close the program that writes it".to_owned() })
+        }
     }
 }

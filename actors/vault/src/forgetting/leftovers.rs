@@ -22,8 +22,8 @@ pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<S
     let outside = open.place.outside()?;
     if let Some(folder) = moved_inside(open, &outside.texts) {
         return Err(Refused {
-            what: format!("the folder of notes lies in {} now", open.place.vault().join(folder).display()),
-            fix: "name it in vault.root".to_owned(),
+            what: format!("the folder of notes is {} now", open.place.vault().join(folder).display()),
+            fix: "set vault.root to it".to_owned(),
         });
     }
     let mut theirs = untold(open, &outside, &|name| scan.has(name));
@@ -41,7 +41,7 @@ pub(super) fn nothing_left(open: &mut Open, known: &[SessionId]) -> Result<Vec<S
 /// The register cannot be written.
 pub(super) fn not_forgotten(error: &std::io::Error) -> Refused {
     Refused {
-        what: format!("the register of the vault still names them: {error}"),
+        what: format!("the register of the vault still mentions them: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     }
 }

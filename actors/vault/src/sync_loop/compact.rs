@@ -26,7 +26,7 @@ impl Scribe {
         progress: &Progress,
     ) -> Result<answer::VaultCompact, String> {
         let around = &self.around;
-        let refused = |Refused { what, fix }: Refused| format!("the vault takes nothing now: {what}; {fix}");
+        let refused = |Refused { what, fix }: Refused| format!("the vault accepts nothing now: {what}; {fix}");
         let known = self.known(false).await.map_err(refused)?;
         let ids = match &session {
             Some(session) => vec![session.clone()],
@@ -65,7 +65,7 @@ impl Scribe {
             0 => format!("{count} {} compacted{below}.", if is_one { "was" } else { "were" }),
             1 if is_one => "The note was not compacted: its head says why. It is tried again every day.".to_owned(),
             failed => format!(
-                "{failed} of {count} {} not compacted: the heads say why. It is tried again every day.",
+                "{failed} of {count} {} not compacted: their heads say why. It is tried again every day.",
                 if failed == 1 { "was" } else { "were" }
             ),
         };
@@ -93,7 +93,7 @@ fn compact_one(
     open.index()?;
     let unfit = |why: &str| Ok(One::Unfit(format!("session {id} is not compacted: {why}")));
     let Some(entry) = open.register.get(id).cloned() else {
-        return unfit("it has no note yet; `baton vault sync` writes those of sessions that are over");
+        return unfit("it has no note yet; `baton vault sync` writes the notes of ended sessions");
     };
     let path = match open.note_of(id)? {
         Note::There(path) => path,
@@ -108,9 +108,9 @@ fn compact_one(
         Some(Status::Active) if is_named || measure.is_over() => {}
         Some(Status::Active) => return Ok(One::Below),
         Some(Status::Archived) => return unfit("it is archived already"),
-        Some(Status::Other(_)) | None => return unfit("its status is a person's"),
+        Some(Status::Other(_)) | None => return unfit("a person has changed its status"),
     }
-    let Some(row) = table.get(id).cloned() else { return unfit("it is not known any more") };
+    let Some(row) = table.get(id).cloned() else { return unfit("it is no longer known") };
     let bringing = Bringing { around, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: true };
     let folder = bringing.folder(open, true);
     let mut told = match bringing.told(folder) {

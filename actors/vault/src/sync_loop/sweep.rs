@@ -78,7 +78,7 @@ impl Scribe {
         {
             open.register.put_swept(now.0);
             if let Err(refused) = open.settle() {
-                tracing::warn!(problem = %refused, "what was written to the vault is not remembered");
+                tracing::warn!(problem = %refused, "time of the sweep not recorded");
             }
         }
         let looks = self.desk().await.ok().and_then(|mut desk| Some(desk.known()?.take_looks()));
@@ -89,7 +89,7 @@ impl Scribe {
             failed = all.failed,
             again = all.again,
             ms = begun.elapsed().as_millis() as u64,
-            "notes looked at"
+            "notes checked"
         );
         Ok(())
     }

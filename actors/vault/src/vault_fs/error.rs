@@ -35,10 +35,10 @@ pub(crate) fn refused(path: &Path, error: &io::Error) -> Refused {
     let fix = match Obstacle::from_error(error) {
         Obstacle::Full => "free space on the disk of the vault",
         Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
-        Obstacle::Forbidden => "make the vault yours to read and write (`chown`, `chmod u+rwX`)",
-        Obstacle::Failing => "the disk of the vault fails: save what is on it",
-        Obstacle::Other if is_missing(error) => "mount or put back the vault, or name another one in vault.path",
-        Obstacle::Other => "`baton logs` tells more",
+        Obstacle::Forbidden => "make the vault readable and writable for you (`chown`, `chmod u+rwX`)",
+        Obstacle::Failing => "the disk of the vault is failing: save what is on it",
+        Obstacle::Other if is_missing(error) => "mount or put back the vault, or set vault.path to another one",
+        Obstacle::Other => "see `baton logs`",
     };
     let what = if is_missing(error) { format!("{shown} is not there") } else { format!("{shown}: {error}") };
     Refused { what, fix: fix.to_owned() }

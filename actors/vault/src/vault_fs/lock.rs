@@ -34,7 +34,7 @@ impl Place {
                 Ok(()) => return Ok(Turn(Some(file))),
                 Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
                 Err(fs::TryLockError::WouldBlock) => {
-                    let what = "another home has been writing notes there for long".to_owned();
+                    let what = "another home has been writing notes there for a long time".to_owned();
                     return Err(Refused {
                         what,
                         fix: "it is tried again; `baton status` of that home says more".to_owned(),
