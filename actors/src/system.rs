@@ -56,7 +56,7 @@ use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
 use baton_store::forgotten::ForgottenSessions;
 use baton_tracking::watcher;
-use baton_vault::Scribe;
+use baton_vault::NoteWriter;
 
 /// What a daemon is started with.
 pub struct Options {
@@ -218,7 +218,7 @@ impl System {
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
         let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
-        let scribe = Arc::new(Scribe::new(baton_vault::Surroundings {
+        let scribe = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
             settings: settings.clone(),
             table: table.clone(),

@@ -56,7 +56,7 @@ use baton_tracking::supervisor;
 use baton_tracking::supervisor::{Degraded, Progress};
 use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher;
-use baton_vault::Scribe;
+use baton_vault::NoteWriter;
 use baton_views::conversation::Conversations;
 
 /// Most sessions that one answer names.
@@ -124,7 +124,7 @@ pub struct Services {
     /// Handoffs that were prepared in advance.
     pub handoffs: Arc<handoff::Handoffs>,
     /// Writes notes to the vault.
-    pub scribe: Arc<Scribe>,
+    pub scribe: Arc<NoteWriter>,
     /// Tells whether the daemon can continue.
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.

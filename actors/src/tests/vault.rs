@@ -10,7 +10,7 @@ use std::time::Duration;
 use baton_conversation::record::{CommandId, SessionId, Timestamp};
 use baton_events::session::CloseReason;
 use baton_protocol::answer;
-use baton_vault::Asked;
+use baton_vault::SyncRequest;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -112,29 +112,29 @@ impl House {
 
     /// Returns the state of the vault once it satisfies `is_so`.
     pub(super) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
-        let told = async {
+        let status = async {
             loop {
-                let told = self.services.scribe.told().await;
-                if is_so(&told) {
-                    return told;
+                let status = self.services.scribe.status().await;
+                if is_so(&status) {
+                    return status;
                 }
                 tokio::time::sleep(LOOK).await;
             }
         };
-        tokio::time::timeout(DEADLINE, told).await.expect("it comes about")
+        tokio::time::timeout(DEADLINE, status).await.expect("it comes about")
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
+async fn notes_that_were_not_synced_stay_owed_singly_and_in_a_group() {
     let house = House::new().await;
     let services = house.services.clone();
     house.work(1, "src/one.rs");
     house.close(1).await;
-    house.until(|told| told.notes == 1 && told.state == "ready").await;
+    house.until(|status| status.notes == 1 && status.state == "ready").await;
     // Two sessions of one group.
     let mut held = services.scribe.hold().await;
-    held.refuse_to_settle(true);
+    held.fail_syncs(true);
     for number in [2, 3] {
         house.work(number, &format!("src/part-{number}.rs"));
         house.close(number).await;
@@ -146,40 +146,40 @@ async fn what_a_disk_does_not_keep_is_owed_again_one_by_one_and_in_a_group() {
     drop(held);
 
     // The background task does the same: the notes are in the outbox, and the vault is reported to refuse.
-    let told = house.until(|told| told.state == "waiting" && told.pending == 2).await;
-    assert_eq!(told.behind, 2, "{told:?}");
-    assert!(told.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
-    services.scribe.hold().await.refuse_to_settle(false);
-    let synced = services.scribe.sync(&Asked::default()).await;
+    let status = house.until(|status| status.state == "waiting" && status.pending == 2).await;
+    assert_eq!(status.behind, 2, "{status:?}");
+    assert!(status.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
+    services.scribe.hold().await.fail_syncs(false);
+    let synced = services.scribe.sync(&SyncRequest::default()).await;
     assert_eq!(synced.status, "success", "{synced:?}");
-    let told = house.until(|told| told.state == "ready").await;
-    assert_eq!((told.notes, told.behind, told.pending), (3, 0, 0));
+    let status = house.until(|status| status.state == "ready").await;
+    assert_eq!((status.notes, status.behind, status.pending), (3, 0, 0));
     house.system.stop().await;
 }
 
 /// The lock is replaced by a FIFO: opening it for writing blocks until there is a reader.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_disk_that_hangs_is_said_and_goes_on_when_it_is_back() {
+async fn a_hanging_disk_is_reported_and_work_continues_when_it_returns() {
     let house = House::new().await;
     house.work(1, "src/one.rs");
     house.close(1).await;
-    house.until(|told| told.notes == 1 && told.state == "ready").await;
+    house.until(|status| status.notes == 1 && status.state == "ready").await;
     let lock = house.home.join("vault/claude/.baton.lock");
     std::fs::remove_file(&lock).unwrap();
     let made = std::process::Command::new("mkfifo").arg(&lock).status().unwrap();
     assert!(made.success());
     house.work(2, "src/two.rs");
     house.close(2).await;
-    let told = house.until(|told| told.state == "waiting").await;
-    let problem = told.problem.unwrap();
+    let status = house.until(|status| status.state == "waiting").await;
+    let problem = status.problem.unwrap();
     assert!(problem.what.contains("the disk of the vault does not answer"), "{problem:?}");
     // Closing a session does not wait for it.
     house.work(3, "src/three.rs");
     house.close(3).await;
     let reader = tokio::task::spawn_blocking(move || std::fs::File::open(lock));
-    let told = house.until(|told| told.state == "ready" && told.notes == 3).await;
-    assert_eq!((told.behind, told.pending), (0, 0));
+    let status = house.until(|status| status.state == "ready" && status.notes == 3).await;
+    assert_eq!((status.behind, status.pending), (0, 0));
     drop(reader.await);
     house.system.stop().await;
 }

@@ -9,20 +9,20 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::open_vault::Desk;
-use crate::sync_loop::{bring, sweep};
-use crate::{Scribe, Surroundings, forgetting};
+use crate::open_vault::Vaults;
+use crate::sync_loop::{sweep, write_group};
+use crate::{NoteWriter, Options, forgetting};
 
 /// The vault with its lock held, so that nothing else writes notes.
 pub struct Held {
-    desk: OwnedMutexGuard<Desk>,
-    around: Arc<Surroundings>,
+    vaults: OwnedMutexGuard<Vaults>,
+    options: Arc<Options>,
 }
 
-impl Scribe {
+impl NoteWriter {
     /// Takes the vault's lock, which keeps everything else from writing notes.
     pub async fn hold(&self) -> Held {
-        Held { desk: self.desk.clone().lock_owned().await, around: self.around.clone() }
+        Held { vaults: self.vaults.clone().lock_owned().await, options: self.options.clone() }
     }
 
     /// True while notes of forgotten sessions may still be somewhere.
@@ -30,44 +30,44 @@ impl Scribe {
         self.removal_owed.load(Ordering::Relaxed)
     }
 
-    /// Clears what [`Scribe::owes_removal`] returns.
-    pub fn owe_no_removal(&self) {
+    /// Clears what [`NoteWriter::owes_removal`] returns.
+    pub fn clear_owed_removal(&self) {
         self.removal_owed.store(false, Ordering::Relaxed);
     }
 }
 
 impl Held {
     /// Makes syncs of the vault fail, or succeed again.
-    pub fn refuse_to_settle(&mut self, refuses: bool) {
-        let vault = self.around.settings.now().vault.clone();
-        self.desk.at(&vault).map_or_else(
+    pub fn fail_syncs(&mut self, fails: bool) {
+        let vault = self.options.settings.now().vault.clone();
+        self.vaults.open(&vault).map_or_else(
             |_| panic!("the vault can be opened"),
             |(open, _)| {
-                open.place.refuses_to_settle = refuses;
+                open.vault_fs.fails_syncs = fails;
             },
         );
     }
 
     /// Writes the notes of sessions. Returns how many were written, and the remedy if the vault refused.
     pub fn write(&mut self, sessions: &[SessionId]) -> (u64, Option<String>) {
-        let round = bring(&mut self.desk, &self.around, sessions, false, (None, 0));
+        let round = write_group(&mut self.vaults, &self.options, sessions, false, (None, 0));
         (round.written, round.refused.map(|refused| refused.fix))
     }
 
     /// Returns the sessions whose notes are owed.
     pub fn owed(&mut self) -> Vec<SessionId> {
-        let (table, settings) = (self.around.table.now(), self.around.settings.now());
-        self.desk.at(&settings.vault).map(|(open, _)| open.owed(&table, &settings).sessions()).unwrap_or_default()
+        let (table, settings) = (self.options.table.now(), self.options.settings.now());
+        self.vaults.open(&settings.vault).map(|(open, _)| open.owed(&table, &settings).sessions()).unwrap_or_default()
     }
 
     /// Checks the notes of sessions as the daily sweep does. Returns how many were compacted.
     pub fn sweep(&mut self, sessions: &[SessionId]) -> Option<u64> {
-        sweep::check(&mut self.desk, &self.around, sessions).ok().map(|checked| checked.compacted)
+        sweep::check_notes(&mut self.vaults, &self.options, sessions).ok().map(|checked| checked.compacted)
     }
 
     /// Drops the index of names, as forgetting a session does.
-    pub fn forget_names(&mut self) {
-        self.desk.known().into_iter().for_each(|open| open.forget_names());
+    pub fn drop_index(&mut self) {
+        self.vaults.opened().into_iter().for_each(|open| open.drop_index());
     }
 }
 
@@ -83,9 +83,9 @@ pub fn forget_stopped_after(
     table: &SessionTable,
     sessions: &[SessionId],
 ) -> Result<Vec<String>, String> {
-    let mut desk = Desk::open(home);
-    if let Ok((open, _)) = desk.at(vault) {
-        open.place.changes_left.set(changes);
+    let mut vaults = Vaults::new(home);
+    if let Ok((open, _)) = vaults.open(vault) {
+        open.vault_fs.changes_left.set(changes);
     }
-    forgetting::everywhere(&mut desk, vault, table, sessions, &mut Vec::new())
+    forgetting::remove_everywhere(&mut vaults, vault, table, sessions, &mut Vec::new())
 }

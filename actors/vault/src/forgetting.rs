@@ -17,19 +17,19 @@ use baton_notes::Day;
 use baton_notes::forget;
 
 use super::index::stem;
-use super::open_vault::{Desk, Note, Open};
-use super::owed_sessions::to_remove;
+use super::open_vault::{Note, OpenVault, Vaults};
+use super::owed_sessions::forgotten_in_vault;
 use super::register::{Entry, Register};
 use super::relocated::{self, Places};
-use super::vault_fs::{Place, Refused};
+use super::vault_fs::{Refused, VaultFs};
 use baton_config::settings;
 use edit::change;
-use leftovers::Sought;
-use own_notes::{Names, Scope, own_notes, take_out};
-use scan::{Words, gone_through, sought};
+use leftovers::Mentions;
+use own_notes::{Names, Scope, clear_own_notes, own_notes};
+use scan::{Words, prepare_scan, scan_vault};
 
 /// Removals that are still to be done.
-pub(super) struct Owed {
+pub(super) struct OwedRemovals {
     /// Forgotten sessions that are still in some known vault.
     pub(super) sessions: Vec<SessionId>,
     /// Note folders that were moved away, as far as is known, and contain forgotten sessions if they return.
@@ -37,78 +37,79 @@ pub(super) struct Owed {
 }
 
 /// Returns the removals owed in all vaults of a home. Blocks for reads.
-pub(super) fn owed(desk: &Desk, table: &SessionTable, current: &settings::Vault) -> Owed {
-    let places = Places::of(desk.home(), current);
-    let waiting = desk
-        .pending
+pub(super) fn owed_removals(vaults: &Vaults, table: &SessionTable, current: &settings::Vault) -> OwedRemovals {
+    let places = Places::find(vaults.home(), current);
+    let waiting = vaults
+        .outbox
         .sessions()
         .filter(|id| table.get(id).is_some_and(|row| row.state.phase == baton_events::session::Phase::Forgotten));
     let of = |register: &Register, is_owed: &dyn Fn(&Entry) -> bool| {
-        let mut sessions = to_remove(table, register);
+        let mut sessions = forgotten_in_vault(table, register);
         sessions.retain(|id| register.get(id).is_some_and(is_owed));
         sessions
     };
     // For a folder that is gone, sessions are only remembered, unless the folder is now found elsewhere.
-    let ids = places.ids(desk.home(), current);
+    let ids = places.ids(vaults.home(), current);
     let is_found = |entry: &Entry| ids.iter().any(|id| entry.is_lost_from(id));
     let there = places.there.iter().flat_map(|register| {
-        let place = relocated::place_of(register, desk.home());
-        let (is_gone, id) = (place.is_gone(), place.known_id());
-        let is_back = |entry: &Entry| !is_gone && entry.is_for(id.as_deref());
+        let vault_fs = relocated::vault_fs_of(register, vaults.home());
+        let (is_gone, id) = (vault_fs.is_gone(), vault_fs.id());
+        let is_back = |entry: &Entry| !is_gone && entry.applies_to(id.as_deref());
         of(register, &|entry| !entry.is_sealed() || is_back(entry) || is_found(entry))
     });
     let moved = places.moved.iter().flat_map(|register| of(register, &|entry| !entry.is_sealed() || is_found(entry)));
     let all: BTreeSet<SessionId> = there.chain(moved).chain(waiting.cloned()).collect();
-    Owed { sessions: all.into_iter().collect(), away: places.awaited(desk.home()) }
+    OwedRemovals { sessions: all.into_iter().collect(), away: places.awaited(vaults.home()) }
 }
 
-/// Removes sessions from every vault that a home ever wrote to. Returns the files that still contain text of people. On
-/// an error, which says what is still there, call again to continue. `away` receives [`Owed::away`]. Blocks for the
-/// disk.
-pub(super) fn everywhere(
-    desk: &mut Desk,
+/// Removes sessions from every vault that a home ever wrote to. Returns the files in which text of people is left, or
+/// which may still mention the sessions. On an error, which says what is still there, call again to continue. `away`
+/// receives [`OwedRemovals::away`]. Blocks for the disk.
+pub(super) fn remove_everywhere(
+    vaults: &mut Vaults,
     current: &settings::Vault,
     table: &SessionTable,
     sessions: &[SessionId],
     away: &mut Vec<PathBuf>,
 ) -> Result<Vec<String>, String> {
-    let days = stray_names::days(table, sessions);
+    let days = stray_names::start_days(table, sessions);
     let (mut problems, mut left) = (Vec::new(), Vec::new());
-    let waited: BTreeSet<SessionId> = desk.pending.sessions().cloned().collect();
-    let mut names = desk.pending.names(sessions);
+    let in_outbox: BTreeSet<SessionId> = vaults.outbox.sessions().cloned().collect();
+    let mut names = vaults.outbox.note_names(sessions);
     for id in sessions {
-        if let Err(error) = desk.pending.remove(id) {
+        if let Err(error) = vaults.outbox.remove(id) {
             problems.push(format!("notes of session {id} in vault-pending were not removed: {error}"));
         }
     }
-    let home = desk.home().to_owned();
-    let mut places = Places::of(&home, current);
+    let home = vaults.home().to_owned();
+    let mut places = Places::find(&home, current);
     // Notes of other sessions in the outbox may mention these; they are dropped and rendered again.
     let registers = || places.there.iter().chain(&places.moved);
     let entries = sessions.iter().flat_map(|id| registers().filter_map(move |register| register.get(id)));
-    names.extend(entries.filter_map(Entry::named).filter_map(stem).map(str::to_owned));
-    let words = Words::of(names.iter().map(String::as_str).chain(sessions.iter().map(|id| id.as_str())));
+    names.extend(entries.filter_map(Entry::linked_note).filter_map(stem).map(str::to_owned));
+    let words = Words::new(names.iter().map(String::as_str).chain(sessions.iter().map(|id| id.as_str())));
     let tags: Vec<String> = names.iter().map(|name| forget::tag(name)).collect();
-    let names_it = |text: &str| {
+    let is_mentioned = |text: &str| {
         let remembered = forget::remembered(text);
-        words.are_in(text) || tags.iter().any(|tag| remembered.contains(tag))
+        words.match_in(text) || tags.iter().any(|tag| remembered.contains(tag))
     };
-    if let Err(error) = desk.pending.remove_naming(&names_it) {
+    if let Err(error) = vaults.outbox.remove_matching(&is_mentioned) {
         problems.push(format!("notes in vault-pending may still mention it: {error}"));
     }
     problems.extend(places.unread.drain(..).map(|why| format!("notes may still mention it: {why}")));
-    for register in places.never.drain(..) {
+    for register in places.unused.drain(..) {
         if let Err(error) = register.remove() {
             tracing::debug!(%error, "register of a vault without notes not removed");
         }
     }
     // Even with notes disabled, a folder that was moved to the configured path is searched.
-    let id = Place::of(current, &home).known_id();
+    let id = VaultFs::from_settings(current, &home).id();
     let elsewhere = places.elsewhere(sessions);
     let is_moved_here = id.is_some()
         && (places.moved.iter().any(|register| register.id() == id.as_deref())
             || elsewhere.iter().any(|(folder, ..)| Some(folder) == id.as_ref()));
-    if (current.enabled || is_moved_here) && !places.there.iter().any(|known| relocated::is_of(known, current)) {
+    if (current.enabled || is_moved_here) && !places.there.iter().any(|known| relocated::is_register_of(known, current))
+    {
         match Register::open(&home, current) {
             Ok(register) => places.there.push(register),
             Err(error) => problems.push(format!("notes may still mention it: {}: {error}", super::register::FOLDER)),
@@ -117,36 +118,36 @@ pub(super) fn everywhere(
     let (mut undone, mut done, mut awaited) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for register in std::mem::take(&mut places.there) {
         let settings = settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-        let is_current = relocated::is_of(&register, current);
-        let known = desk.known().is_some_and(|open| relocated::is_of(&open.register, &settings));
-        let (place, file) = (relocated::place_of(&register, &home), register.file().to_owned());
-        let mut out = |open: &mut Open| {
-            let id = open.place.known_id();
+        let is_current = relocated::is_register_of(&register, current);
+        let known = vaults.opened().is_some_and(|open| relocated::is_register_of(&open.register, &settings));
+        let (vault_fs, file) = (relocated::vault_fs_of(&register, &home), register.file().to_owned());
+        let mut out = |open: &mut OpenVault| {
+            let id = open.vault_fs.id();
             for (_, session, entry) in elsewhere.iter().filter(|(folder, ..)| Some(folder) == id.as_ref()) {
                 if open.register.get(session).is_none() {
                     open.register.put(session, entry.clone());
                 }
             }
-            let left = out_of(open, sessions, &waited, &days);
-            if open.register.has_sealed() && open.place.is_gone() {
-                awaited.push(open.place.notes());
+            let left = remove_from_vault(open, sessions, &in_outbox, &days);
+            if open.register.has_sealed() && open.vault_fs.is_gone() {
+                awaited.push(open.vault_fs.notes_folder());
             }
             left
         };
         let removed = if is_current || known {
-            desk.at(&settings).and_then(|(open, _)| out(open))
+            vaults.open(&settings).and_then(|(open, _)| out(open))
         } else {
-            Open::new(settings, &home, register).and_then(|mut open| out(&mut open))
+            OpenVault::new(settings, &home, register).and_then(|mut open| out(&mut open))
         };
         match removed {
             Ok(theirs) => {
-                done.extend(place.known_id());
+                done.extend(vault_fs.id());
                 left.extend(theirs);
             }
             Err(refused) => {
-                undone.extend(place.known_id());
+                undone.extend(vault_fs.id());
                 let fix = refused.fix.clone();
-                let gone = match !is_current && place.is_gone() {
+                let gone = match !is_current && vault_fs.is_gone() {
                     true => format!("; if that folder is gone for good, remove {}", file.display()),
                     false => String::new(),
                 };
@@ -163,12 +164,12 @@ pub(super) fn everywhere(
     }
     done.retain(|id| elsewhere.iter().any(|(folder, ..)| folder == id));
     for id in done.difference(&undone) {
-        for mut register in Register::all(&home).0 {
+        for mut register in Register::open_all(&home).0 {
             let settings =
                 settings::Vault { path: register.path.clone(), root: register.root.clone(), ..current.clone() };
-            let found = match desk.known().filter(|open| relocated::is_of(&open.register, &settings)) {
-                Some(open) => open.register.found(sessions, id),
-                None => register.found(sessions, id),
+            let found = match vaults.opened().filter(|open| relocated::is_register_of(&open.register, &settings)) {
+                Some(open) => open.register.mark_removed(sessions, id),
+                None => register.mark_removed(sessions, id),
             };
             if let Err(error) = found {
                 problems.push(format!("{} still mentions it: {error}", register.file().display()));
@@ -179,44 +180,46 @@ pub(super) fn everywhere(
     if problems.is_empty() { Ok(left) } else { Err(problems.join("; ")) }
 }
 
-/// Removes sessions from one vault. Sessions in `waited` are in the outbox and may never have been in the vault; `days`
+/// Removes sessions from one vault. Sessions in `in_outbox` are in the outbox and may never have been in the vault; `days`
 /// are the days on which sessions began. Returns notes that still contain text of people.
-fn out_of(
-    open: &mut Open,
+fn remove_from_vault(
+    open: &mut OpenVault,
     sessions: &[SessionId],
-    waited: &BTreeSet<SessionId>,
+    in_outbox: &BTreeSet<SessionId>,
     days: &BTreeMap<SessionId, Day>,
 ) -> Result<Vec<String>, Refused> {
     // What is remembered for a folder that used to be here is not looked for in another folder.
-    let id = open.place.known_id();
-    let is_for = |session: &&SessionId| open.register.get(session).is_none_or(|entry| entry.is_for(id.as_deref()));
+    let id = open.vault_fs.id();
+    let applies_to =
+        |session: &&SessionId| open.register.get(session).is_none_or(|entry| entry.applies_to(id.as_deref()));
     let (mut known, others): (Vec<SessionId>, Vec<SessionId>) =
-        sessions.iter().filter(is_for).cloned().partition(|id| open.register.get(id).is_some());
+        sessions.iter().filter(applies_to).cloned().partition(|id| open.register.get(id).is_some());
     let mut scan = None;
     // Without a register entry, the heads of notes tell, if they can be read.
     if !others.is_empty() {
-        match open.look(false) {
+        match open.check(false) {
             Ok(()) => {
-                if open.known_names().is_none() {
-                    let mut found = sought(open, sessions, &BTreeSet::new());
-                    open.index_seeing(&mut |path, seen| found.take(path, seen))?;
+                if open.known_index().is_none() {
+                    let mut found = prepare_scan(open, sessions, &BTreeSet::new());
+                    open.index_reporting(&mut |path, seen| found.add(path, seen))?;
                     scan = Some(found);
                 }
                 let found = match scan.take() {
                     Some(found) => found,
-                    None => gone_through(open, sessions, &BTreeSet::new())?,
+                    None => scan_vault(open, sessions, &BTreeSet::new())?,
                 };
                 // A session without a note may still be linked to, if a person has removed the note.
                 let has_strays =
                     |id: &SessionId| days.get(id).is_some_and(|day| stray_names::has_any(open, &found, *day));
-                let is_told =
-                    |id: &SessionId| open.known_names().is_some_and(|index| index.note(id).is_some()) || has_strays(id);
-                known.extend(others.into_iter().filter(is_told));
+                let is_in_vault = |id: &SessionId| {
+                    open.known_index().is_some_and(|index| index.session_note(id).is_some()) || has_strays(id)
+                };
+                known.extend(others.into_iter().filter(is_in_vault));
                 scan = Some(found);
             }
             // The vault cannot tell, so assume that they are in it.
             Err(_) if !open.register.has_notes() => {
-                known.extend(others.into_iter().filter(|id| !waited.contains(id)));
+                known.extend(others.into_iter().filter(|id| !in_outbox.contains(id)));
             }
             Err(_) => {}
         }
@@ -234,30 +237,30 @@ fn out_of(
         what: format!("the removal cannot be recorded: {error}"),
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
-    if open.place.is_gone() && open.place.is_there() {
+    if open.vault_fs.is_gone() && open.vault_fs.vault_exists() {
         // Somebody has removed all notes from a vault that is there.
-        return leftovers::nothing_left(open, &known);
+        return leftovers::handle_empty_vault(open, &known);
     }
-    open.look(false)?;
+    open.check(false)?;
     // Use current names: a person may have renamed notes.
     let mut scan = match scan {
         Some(scan) => scan,
-        None => gone_through(open, &known, &BTreeSet::new())?,
+        None => scan_vault(open, &known, &BTreeSet::new())?,
     };
-    let _turn = open.place.turn()?;
+    let _lock = open.vault_fs.lock()?;
     // Temporary files of a killed daemon may contain text of these sessions. And fail if part of the vault is
     // unreadable.
-    let (_, left) = open.place.whole()?;
+    let (_, left) = open.vault_fs.list_all_notes()?;
     // Links that followed a renamed note are Baton's lines, whichever program has rewritten them.
-    let mut has_followed = false;
+    let mut has_relinked = false;
     for id in &known {
-        if let Note::There(path) = open.note_as_known(id)? {
-            has_followed |= open.follow(id, &path)?;
+        if let Note::At(path) = open.known_note(id)? {
+            has_relinked |= open.relink_session_note(id, &path)?;
         }
     }
-    has_followed |= open.follow_entities()?;
-    if has_followed {
-        scan = gone_through(open, &known, &BTreeSet::new())?;
+    has_relinked |= open.relink_entity_notes()?;
+    if has_relinked {
+        scan = scan_vault(open, &known, &BTreeSet::new())?;
     }
     let (mut names, own) = own_notes(open, &known, &mut scan)?;
     let ids: Vec<&str> = known.iter().map(SessionId::as_str).collect();
@@ -268,39 +271,39 @@ fn out_of(
     for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
         names.extend(stray_names::names(open, &scan, *day).map(|name| (name, Scope::default())));
     }
-    backlinks::out(open, &names, &scan, &own)?;
+    backlinks::remove(open, &names, &scan, &own)?;
     // Last, because the sessions' own notes tell what else is to be removed: a run after a kill finds the rest by them.
-    let mut theirs = take_out(open, own)?;
-    owe_namesakes(open, &names)?;
+    let mut theirs = clear_own_notes(open, own)?;
+    mark_namesakes_owed(open, &names)?;
     for file in left {
         std::fs::remove_file(&file)
             .map_err(|error| Refused { what: format!("{}: {error}", file.display()), fix: "remove it".to_owned() })?;
     }
-    leftovers::links_to_nothing(open, &names)?;
-    open.forget_names();
-    open.place.settle()?;
-    open.register.forget(&known).map_err(|error| leftovers::not_forgotten(&error))?;
+    leftovers::remove_dangling_links(open, &names)?;
+    open.drop_index();
+    open.vault_fs.sync()?;
+    open.register.forget(&known).map_err(|error| leftovers::cannot_record(&error))?;
     // Blocks that a person has taken over or reordered, and copies elsewhere in the vault, may still mention them.
-    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.covers(name)) {
-        true => scan.mentions.union(&scan.leading_to(names.keys())).cloned().collect(),
-        false => open.place.whole()?.0.into_iter().collect(),
+    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.includes(name)) {
+        true => scan.mentions.union(&scan.notes_linking_to(names.keys())).cloned().collect(),
+        false => open.vault_fs.list_all_notes()?.0.into_iter().collect(),
     };
     // An unreadable note may mention them as well.
     theirs.extend(scan.unread.iter().cloned());
-    let outside = open.place.outside()?;
-    theirs.extend(leftovers::untold(open, &outside, &|name| names.contains_key(name)));
+    let outside = open.vault_fs.other_files()?;
+    theirs.extend(leftovers::unreadable_mentions(open, &outside, &|name| names.contains_key(name)));
     all.extend(outside.texts);
-    let sought = Sought::of(&names, &known);
-    theirs.extend(leftovers::telling(open, all, &|path, text| sought.is_in(open, path, text))?);
+    let mentions = Mentions::new(&names, &known);
+    theirs.extend(leftovers::find_mentions(open, all, &|path, text| mentions.is_in(open, path, text))?);
     tracing::info!(sessions = known.len(), edited = theirs.len(), reason = "forgotten", "notes removed");
-    Ok(leftovers::shown(open, theirs))
+    Ok(leftovers::full_paths(open, theirs))
 }
 
 /// Marks sessions as owed whose notes have the same name as a forgotten one: lines of theirs may have been removed with
 /// it.
-fn owe_namesakes(open: &mut Open, names: &Names) -> Result<(), Refused> {
+fn mark_namesakes_owed(open: &mut OpenVault, names: &Names) -> Result<(), Refused> {
     let is_namesake = |entry: &Entry| {
-        let name = entry.named().and_then(stem);
+        let name = entry.linked_note().and_then(stem);
         name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
     };
     let namesakes: Vec<(SessionId, Entry)> = open
@@ -311,7 +314,7 @@ fn owe_namesakes(open: &mut Open, names: &Names) -> Result<(), Refused> {
         .collect();
     for (id, entry) in namesakes {
         // A note that a person has deleted is not written again for this.
-        if !matches!(open.note_as_known(&id)?, Note::There(_)) {
+        if !matches!(open.known_note(&id)?, Note::At(_)) {
             continue;
         }
         open.register.put(&id, Entry { stamp: String::new(), lacks: true, ..entry });

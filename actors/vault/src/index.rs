@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::SessionId;
 use baton_notes::facts::Entity;
-use baton_notes::layout::{Layout, Place as Lies};
+use baton_notes::layout::{Layout, Place};
 use baton_notes::{EntityNote, EntityNotes, knowledge, markdown, name, session, start, verify};
 
 /// Longest name that is compared, in characters; the heads of notes cut names at the same length.
@@ -19,11 +19,11 @@ pub(super) struct Index {
     /// The note of each session, relative to the vault; archive copies do not count.
     sessions: BTreeMap<String, String>,
     /// Names of session notes, as [`name::key`]: links consist of the name alone.
-    names: BTreeSet<String>,
+    session_names: BTreeSet<String>,
     /// The note of each entity, by project folder, kind and name.
     entities: BTreeMap<(String, String, String), String>,
     /// Names of entity notes, by project folder and key.
-    taken: BTreeSet<(String, String)>,
+    entity_names: BTreeSet<(String, String)>,
     /// Project folders by key, each with the directory that the project's page names.
     projects: BTreeMap<String, (String, Option<String>)>,
     /// Names of the shared notes of entities.
@@ -31,71 +31,71 @@ pub(super) struct Index {
     /// Number of blocks that people have taken over, by note.
     conflicts: BTreeMap<String, u64>,
     /// Archive copies that have the same name as their note, as earlier versions named them.
-    copies_before: BTreeSet<String>,
+    ambiguous_copies: BTreeSet<String>,
     /// Notes whose heads are unreadable, with the reason.
-    odd: BTreeMap<String, String>,
+    unreadable_heads: BTreeMap<String, String>,
 }
 
 impl Index {
     /// Adds or updates a note.
-    pub(super) fn take(&mut self, path: &str, text: &str, layout: &Layout) {
+    pub(super) fn add(&mut self, path: &str, text: &str, layout: &Layout) {
         match baton_notes::conflicts(text) as u64 {
             0 => drop(self.conflicts.remove(path)),
             count => drop(self.conflicts.insert(path.to_owned(), count)),
         }
-        self.note_head(path, text);
+        self.record_head(path, text);
         match layout.place(path) {
-            Some(Lies::Archived(project, name)) => {
-                self.project(&project);
-                self.names.insert(name::key(&name));
+            Some(Place::Archived(project, name)) => {
+                self.add_project(&project);
+                self.session_names.insert(name::key(&name));
                 if layout.archived_before(&project, &name) == path {
-                    self.copies_before.insert(path.to_owned());
+                    self.ambiguous_copies.insert(path.to_owned());
                 }
             }
-            Some(Lies::Entity(project, file)) => {
-                self.project(&project);
-                self.taken.insert((project.clone(), name::key(&file)));
+            Some(Place::Entity(project, file)) => {
+                self.add_project(&project);
+                self.entity_names.insert((project.clone(), name::key(&file)));
                 if let Some(entity) = knowledge::entity(text) {
                     let plain = name::safe(&entity.name);
-                    prefer(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
+                    insert_preferred(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
                 }
             }
-            Some(Lies::Shared(file)) => {
+            Some(Place::Shared(file)) => {
                 if let Some(entity) = knowledge::entity(text) {
                     let plain = name::safe(&entity.name);
-                    prefer(&mut self.shared, (entity.kind, entity.name), file, &plain);
+                    insert_preferred(&mut self.shared, (entity.kind, entity.name), file, &plain);
                 }
             }
-            Some(Lies::Project(folder)) => {
+            Some(Place::Project(folder)) => {
                 let directory = start::project_path(text);
                 self.projects.insert(name::key(&folder), (folder, directory));
             }
-            Some(Lies::Session(project, name)) => {
-                self.project(&project);
-                self.names.insert(name::key(&name));
-                self.session(path, text);
+            Some(Place::Session(project, name)) => {
+                self.add_project(&project);
+                self.session_names.insert(name::key(&name));
+                self.add_session(path, text);
             }
             // A person may have moved it to another folder.
             None => {
-                self.session(path, text);
-                self.elsewhere(path, text, layout);
+                self.add_session(path, text);
+                self.add_moved_entity(path, text, layout);
             }
-            Some(Lies::Topic(..)) => self.elsewhere(path, text, layout),
-            Some(Lies::Start | Lies::Preferences) => {}
+            Some(Place::Topic(..)) => self.add_moved_entity(path, text, layout),
+            Some(Place::Start | Place::Preferences) => {}
         }
     }
 
     /// Adds an entity's note that lies outside the folder for such notes.
-    fn elsewhere(&mut self, path: &str, text: &str, layout: &Layout) {
+    fn add_moved_entity(&mut self, path: &str, text: &str, layout: &Layout) {
         let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
         match entity.project.is_empty() {
-            true => prefer(&mut self.shared, (entity.kind, entity.name), file, ""),
-            false => prefer(&mut self.entities, (entity.project, entity.kind, entity.name), file, ""),
+            true => insert_preferred(&mut self.shared, (entity.kind, entity.name), file, ""),
+            false => insert_preferred(&mut self.entities, (entity.project, entity.kind, entity.name), file, ""),
         }
     }
 
     /// Returns the notes of entities, with the names that they had `before`.
-    pub(super) fn noted(&self, before: &Former) -> EntityNotes {
+    pub(super) fn entity_notes(&self, before: &FormerNames) -> EntityNotes {
         let of_projects = self.entities.iter().map(|(key, file)| EntityNote {
             project: Some(key.0.clone()),
             kind: key.1.clone(),
@@ -114,32 +114,36 @@ impl Index {
     }
 
     /// Keeps the names of entity notes for the next pass over the vault.
-    pub(super) fn into_former(self) -> Former {
-        Former { entities: self.entities, shared: self.shared }
+    pub(super) fn into_former(self) -> FormerNames {
+        FormerNames { entities: self.entities, shared: self.shared }
     }
 
     /// Notes in which people or programs have changed blocks.
-    pub(super) fn changed(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn notes_with_conflicts(&self) -> impl Iterator<Item = &str> {
         self.conflicts.keys().map(String::as_str)
     }
 
     /// Records whether the head of a note is readable.
-    pub(super) fn note_head(&mut self, path: &str, text: &str) {
+    pub(super) fn record_head(&mut self, path: &str, text: &str) {
         match verify::head(text) {
-            Some(finding) => drop(self.odd.insert(path.to_owned(), finding)),
-            None => drop(self.odd.remove(path)),
+            Some(finding) => drop(self.unreadable_heads.insert(path.to_owned(), finding)),
+            None => drop(self.unreadable_heads.remove(path)),
         }
     }
 
     /// Archive copies that have the same name as a note that still exists, so that a link is ambiguous.
-    pub(super) fn copies_before(&self) -> Vec<String> {
+    pub(super) fn ambiguous_copies(&self) -> Vec<String> {
         let there: BTreeSet<&str> = self.sessions.values().filter_map(|path| stem(path)).collect();
-        self.copies_before.iter().filter(|path| stem(path).is_some_and(|name| there.contains(name))).cloned().collect()
+        self.ambiguous_copies
+            .iter()
+            .filter(|path| stem(path).is_some_and(|name| there.contains(name)))
+            .cloned()
+            .collect()
     }
 
     /// Notes whose heads are unreadable, with the reason.
-    pub(super) fn odd(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.odd.iter().map(|(path, why)| (path.as_str(), why.as_str()))
+    pub(super) fn unreadable_heads(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.unreadable_heads.iter().map(|(path, why)| (path.as_str(), why.as_str()))
     }
 
     /// Number of blocks and keys that people have taken over.
@@ -152,57 +156,57 @@ impl Index {
         self.conflicts.get(path).copied().unwrap_or(0)
     }
 
-    fn project(&mut self, folder: &str) {
+    fn add_project(&mut self, folder: &str) {
         self.projects.entry(name::key(folder)).or_insert_with(|| (folder.to_owned(), None));
     }
 
-    fn session(&mut self, path: &str, text: &str) {
+    fn add_session(&mut self, path: &str, text: &str) {
         let Some(identity) = session::identity(text) else { return };
         if let Some(name) = stem(path) {
-            self.names.insert(name::key(name));
+            self.session_names.insert(name::key(name));
         }
         // A note with an edited list of sessions is found by the register alone: it may be of another session, which
         // has its own note.
         if let Some(id) = identity.own.filter(|_| identity.is_sure) {
-            prefer(&mut self.sessions, id, path.to_owned(), "");
+            insert_preferred(&mut self.sessions, id, path.to_owned(), "");
         }
     }
 
     /// Path of a session's note.
-    pub(super) fn note(&self, id: &SessionId) -> Option<&str> {
+    pub(super) fn session_note(&self, id: &SessionId) -> Option<&str> {
         self.sessions.get(id.as_str()).map(String::as_str)
     }
 
     /// True if a session's note has the name with this [`name::key`].
-    pub(super) fn is_session(&self, key: &str) -> bool {
-        self.names.contains(key)
+    pub(super) fn has_session_name(&self, key: &str) -> bool {
+        self.session_names.contains(key)
     }
 
     /// Reserves a name for a session's note.
-    pub(super) fn name_session(&mut self, name: &str) {
-        self.names.insert(name::key(name));
+    pub(super) fn reserve_session_name(&mut self, name: &str) {
+        self.session_names.insert(name::key(name));
     }
 
     /// Name of an entity's note in a project.
-    pub(super) fn entity(&self, project: &str, entity: &Entity) -> Option<String> {
+    pub(super) fn entity_note(&self, project: &str, entity: &Entity) -> Option<String> {
         let name = markdown::property(&entity.name, NAME_CHARS);
         self.entities.get(&(project.to_owned(), entity.label.as_str().to_owned(), name)).cloned()
     }
 
     /// True if an entity's note in the project has the name with this key.
-    pub(super) fn is_entity(&self, project: &str, key: &str) -> bool {
-        self.taken.contains(&(project.to_owned(), key.to_owned()))
+    pub(super) fn has_entity_name(&self, project: &str, key: &str) -> bool {
+        self.entity_names.contains(&(project.to_owned(), key.to_owned()))
     }
 
     /// The project folder whose page names this directory.
-    pub(super) fn folder_of(&self, directory: &str) -> Option<&str> {
+    pub(super) fn project_folder(&self, directory: &str) -> Option<&str> {
         let directory = markdown::property(directory, PATH_CHARS);
         let of_it = |(_, named): &&(String, Option<String>)| named.as_deref() == Some(&directory);
         self.projects.values().find(of_it).map(|(folder, _)| folder.as_str())
     }
 
     /// True if a project folder has this key.
-    pub(super) fn is_project(&self, key: &str) -> bool {
+    pub(super) fn has_project(&self, key: &str) -> bool {
         self.projects.contains_key(key)
     }
 
@@ -214,13 +218,13 @@ impl Index {
     }
 
     /// Name of the note of an entity that projects share.
-    pub(super) fn shared(&self, kind: &str, name: &str) -> Option<&str> {
+    pub(super) fn shared_note(&self, kind: &str, name: &str) -> Option<&str> {
         let name = markdown::property(name, NAME_CHARS);
         self.shared.get(&(kind.to_owned(), name)).map(String::as_str)
     }
 
     /// True if a shared note has the name with this key.
-    pub(super) fn is_shared(&self, key: &str) -> bool {
+    pub(super) fn has_shared_name(&self, key: &str) -> bool {
         self.shared.values().any(|file| name::key(file) == key)
     }
 
@@ -232,12 +236,12 @@ impl Index {
 
 /// Names that the notes of entities had before the last pass.
 #[derive(Debug, Default)]
-pub(super) struct Former {
+pub(super) struct FormerNames {
     entities: BTreeMap<(String, String, String), String>,
     shared: BTreeMap<(String, String), String>,
 }
 
-impl Former {
+impl FormerNames {
     /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.entities.is_empty()
@@ -247,7 +251,7 @@ impl Former {
 /// Records the name of a note. If two notes claim the same key, one in the regular folder wins over one elsewhere
 /// (whose name begins with `/`). Otherwise one is a copy, made by a person or by a program that synchronises notes and
 /// met a conflict: the note named `plain` wins, else the one with the shorter name.
-fn prefer<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: &str) {
+fn insert_preferred<K: Ord>(notes: &mut BTreeMap<K, String>, key: K, file: String, plain: &str) {
     let is_elsewhere = |file: &str| file.starts_with('/');
     match notes.get(&key) {
         Some(known) if is_elsewhere(known) && !is_elsewhere(&file) => drop(notes.insert(key, file)),
@@ -268,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_that_says_the_same_of_itself_is_not_the_note() {
+    fn copies_with_the_same_head_are_not_the_note() {
         let layout = Layout::below("claude").unwrap();
         let entity = "---\ntype: entity\nkind: File\nentity: Cache\nproject: web\n---\n";
         let session = "---\ntype: session\nsession_ids:\n  - s-1\n---\n";
@@ -283,8 +287,8 @@ mod tests {
             for order in [[0, 1], [1, 0]] {
                 let mut index = Index::default();
                 for at in order {
-                    index.take(&of_file(&files[at]), entity, &layout);
-                    index.take(&of_session(&files[at]), session, &layout);
+                    index.add(&of_file(&files[at]), entity, &layout);
+                    index.add(&of_session(&files[at]), session, &layout);
                 }
                 let named: Vec<&str> = index.entities().map(|(_, file)| file).collect();
                 assert_eq!(named, [expected], "{files:?} {order:?}");
@@ -292,8 +296,8 @@ mod tests {
         }
         let mut index = Index::default();
         for name in [format!("a.{conflict}"), "a".to_owned(), format!("a.{conflict}-2")] {
-            index.take(&of_session(&name), session, &layout);
+            index.add(&of_session(&name), session, &layout);
         }
-        assert_eq!(index.note(&SessionId::new("s-1").unwrap()), Some(of_session("a").as_str()));
+        assert_eq!(index.session_note(&SessionId::new("s-1").unwrap()), Some(of_session("a").as_str()));
     }
 }

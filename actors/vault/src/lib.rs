@@ -61,42 +61,42 @@ use tokio::sync::{Mutex as AsyncMutex, Notify, OwnedMutexGuard, Semaphore, watch
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use baton_base::limits;
-use forgetting::Owed;
-use open_vault::Desk;
+use forgetting::OwedRemovals;
+use open_vault::Vaults;
 use vault_fs::Refused;
 
-pub use reader::Unread;
-pub use status::{Progress, several, waiting};
-pub use sync_loop::Asked;
-use sync_loop::Unswept;
+pub use reader::ReadError;
+pub use status::{Progress, pluralize, sessions_waiting};
+use sync_loop::SweepError;
+pub use sync_loop::SyncRequest;
 
 /// How long changes of the table are gathered before the next look.
 const GATHER: Duration = Duration::from_millis(100);
 /// Interval between attempts at a vault that refuses.
 const RETRY: Duration = Duration::from_secs(10);
 /// Longest wait for the vault's lock, which is held for one group of sessions, or longer on a disk that hangs.
-const TURN: Duration = Duration::from_secs(60);
+const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Time limit for a group of sessions; beyond it the vault's disk counts as unresponsive.
-const ANSWER: Duration = Duration::from_secs(if cfg!(feature = "faults") { 5 } else { 120 });
+const DISK_WAIT: Duration = Duration::from_secs(if cfg!(feature = "faults") { 5 } else { 120 });
 /// How long a group of sessions keeps its permit for background work.
-const ROOM: Duration = Duration::from_secs(5);
+const PERMIT_TIME: Duration = Duration::from_secs(5);
 /// Interval between sweeps over all notes, in milliseconds.
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Interval between attempts at a sweep that fails although the vault accepts notes, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
-/// Delay before notes that could not be written are tried again; doubles up to [`LEFT_MOST`].
-const LEFT: Duration = Duration::from_secs(20);
+/// Delay before notes that could not be written are tried again; doubles up to [`RETRY_LEFT_ALONE_MOST`].
+const RETRY_LEFT_ALONE: Duration = Duration::from_secs(20);
 /// Longest delay before forgotten sessions are again removed from a vault that was unreachable: every attempt goes
 /// through the reachable vaults as well.
-const REMOVAL_MOST: Duration = Duration::from_secs(600);
-/// See [`LEFT`].
-const LEFT_MOST: Duration = Duration::from_secs(3_600);
+const RETRY_REMOVAL_MOST: Duration = Duration::from_secs(600);
+/// See [`RETRY_LEFT_ALONE`].
+const RETRY_LEFT_ALONE_MOST: Duration = Duration::from_secs(3_600);
 /// Number of single notes read at once.
 const READERS: usize = 2;
 
 /// What a vault needs from the rest of the daemon.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct Options {
     /// The home directory.
     pub home: PathBuf,
     /// The settings, with the vault's path.
@@ -120,9 +120,9 @@ pub struct Surroundings {
 }
 
 /// Writes the notes of a home. Shared by all parts that need them.
-pub struct Scribe {
-    around: Arc<Surroundings>,
-    desk: Arc<AsyncMutex<Desk>>,
+pub struct NoteWriter {
+    options: Arc<Options>,
+    vaults: Arc<AsyncMutex<Vaults>>,
     /// Notified when the background task has something to do.
     wake: Notify,
     /// True while notes of forgotten sessions may still exist.
@@ -133,7 +133,7 @@ pub struct Scribe {
     looks_away: relocated::SingleLook,
     /// Limits the threads that read single notes, should the disk hang.
     readers: Arc<Semaphore>,
-    shown: Mutex<status::Shown>,
+    last_known: Mutex<status::LastKnown>,
 }
 
 /// A removal in progress, which clears the flag `owed`. Unless it is marked done, dropping it sets the flag again. A
@@ -144,7 +144,7 @@ struct Removal<'a> {
 }
 
 impl<'a> Removal<'a> {
-    fn begun(owed: &'a AtomicBool) -> Self {
+    fn begin(owed: &'a AtomicBool) -> Self {
         owed.store(false, Ordering::Relaxed);
         Self { owed, is_done: false }
     }
@@ -162,32 +162,32 @@ impl Drop for Removal<'_> {
     }
 }
 
-impl Scribe {
-    /// Opens the vault of a home. Nothing is written before [`Scribe::start`]. Blocks for short reads.
-    pub fn new(around: Surroundings) -> Self {
-        let desk = Arc::new(AsyncMutex::new(Desk::open(&around.home)));
+impl NoteWriter {
+    /// Opens the vault of a home. Nothing is written before [`NoteWriter::start`]. Blocks for short reads.
+    pub fn new(options: Options) -> Self {
+        let vaults = Arc::new(AsyncMutex::new(Vaults::new(&options.home)));
         Self {
-            around: Arc::new(around),
-            desk,
+            options: Arc::new(options),
+            vaults,
             wake: Notify::new(),
             removal_owed: AtomicBool::new(true),
             away: watch::channel(Vec::new()).0,
             looks_away: relocated::SingleLook::default(),
             readers: Arc::new(Semaphore::new(READERS)),
-            shown: Mutex::default(),
+            last_known: Mutex::default(),
         }
     }
 
     /// Starts the background task, which writes notes as they become due until the daemon stops.
     pub fn start(self: &Arc<Self>) {
-        let scribe = self.clone();
-        self.around.tasks.spawn("vault", move || {
-            let (scribe, mut stop) = (scribe.clone(), scribe.around.stop.clone());
+        let writer = self.clone();
+        self.options.tasks.spawn("vault", move || {
+            let (writer, mut stop) = (writer.clone(), writer.options.stop.clone());
             async move {
                 tokio::select! {
                     _ = stop.wait_for(|stop| *stop) => {}
-                    () = scribe.work() => {}
-                    () = scribe.watch_away() => {}
+                    () = writer.work() => {}
+                    () = writer.watch_away() => {}
                 }
             }
         });
@@ -195,17 +195,17 @@ impl Scribe {
 
     /// Waits until no notes are being written, after the daemon was told to stop. Unwritten notes stay owed.
     pub async fn finish(&self) {
-        if timeout(limits::DRAIN, self.desk.lock()).await.is_err() {
+        if timeout(limits::DRAIN, self.vaults.lock()).await.is_err() {
             tracing::warn!("notes were still being written when the daemon stopped");
         }
     }
 
     /// The background task. Returns only when the session table has gone.
     async fn work(&self) {
-        let around = &self.around;
-        let (mut table, mut settings) = (around.table.clone(), around.settings.clone());
+        let options = &self.options;
+        let (mut table, mut settings) = (options.table.clone(), options.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
-        let (mut pause, mut left_at) = (LEFT, None);
+        let (mut pause, mut left_at) = (RETRY_LEFT_ALONE, None);
         let (mut removal_pause, mut removal_at) = (RETRY, None);
         let mut known = None;
         loop {
@@ -223,38 +223,38 @@ impl Scribe {
                 match self.removal_owed.load(Ordering::Relaxed) {
                     true => {
                         removal_at = Some(Instant::now() + removal_pause);
-                        removal_pause = (2 * removal_pause).min(REMOVAL_MOST);
+                        removal_pause = (2 * removal_pause).min(RETRY_REMOVAL_MOST);
                     }
                     false => (removal_pause, removal_at) = (RETRY, None),
                 }
             }
             let mut refused = match vault.enabled {
-                true => self.round(&Asked::default()).await.refused,
+                true => self.run_round(&SyncRequest::default()).await.refused,
                 false => None,
             };
-            let now = around.clock.now();
+            let now = options.clock.now();
             let mut due = if vault.enabled { self.sweep_due().await } else { None };
             due = due.map(|due| due.max(not_before));
             if due.is_some_and(|due| due <= now) && refused.is_none() {
                 match self.sweep().await {
                     Ok(()) => {
-                        self.shown().stuck(None);
+                        self.last_known().set_stuck(None);
                         continue;
                     }
-                    Err(Unswept::Away(problem)) => {
-                        self.shown().refused(Some(problem.clone()));
+                    Err(SweepError::Away(problem)) => {
+                        self.last_known().set_refusal(Some(problem.clone()));
                         refused = Some(problem);
                     }
-                    Err(Unswept::Stuck(problem)) => {
-                        self.shown().stuck(Some(problem));
+                    Err(SweepError::Stuck(problem)) => {
+                        self.last_known().set_stuck(Some(problem));
                         not_before = now.plus_ms(HOUR_MS);
                         due = Some(not_before);
                     }
                 }
             }
-            let is_left = vault.enabled && refused.is_none() && self.has_left().await;
+            let is_left = vault.enabled && refused.is_none() && self.has_left_alone().await;
             if !is_left {
-                (pause, left_at) = (LEFT, None);
+                (pause, left_at) = (RETRY_LEFT_ALONE, None);
             }
             // Other events do not postpone it.
             let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
@@ -273,7 +273,7 @@ impl Scribe {
             };
             let swept = async {
                 match due.filter(|due| *due > now) {
-                    Some(due) => around.clock.sleep_until(due).await,
+                    Some(due) => options.clock.sleep_until(due).await,
                     None => std::future::pending().await,
                 }
             };
@@ -288,24 +288,24 @@ impl Scribe {
                 () = self.wake.notified() => {}
                 () = again => {}
                 () = left => {
-                    (pause, left_at) = ((2 * pause).min(LEFT_MOST), None);
-                    self.retry_left().await;
+                    (pause, left_at) = ((2 * pause).min(RETRY_LEFT_ALONE_MOST), None);
+                    self.retry_left_alone().await;
                 }
                 () = swept => {}
             }
         }
     }
 
-    /// Locks the vault; fails after [`TURN`].
-    async fn desk(&self) -> Result<OwnedMutexGuard<Desk>, Refused> {
-        timeout(TURN, self.desk.clone().lock_owned()).await.map_err(|_| Refused {
+    /// Locks the vault; fails after [`LOCK_WAIT`].
+    async fn lock_vaults(&self) -> Result<OwnedMutexGuard<Vaults>, Refused> {
+        timeout(LOCK_WAIT, self.vaults.clone().lock_owned()).await.map_err(|_| Refused {
             what: "notes have been written for a long time".to_owned(),
             fix: "check that the disk of the vault responds".to_owned(),
         })
     }
 
-    fn shown(&self) -> MutexGuard<'_, status::Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_known(&self) -> MutexGuard<'_, status::LastKnown> {
+        self.last_known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Removes sessions from every note, in every vault that the home ever wrote to. On success no note, archive copy
@@ -320,22 +320,22 @@ impl Scribe {
     }
 
     async fn forget_now(&self, sessions: &[SessionId]) -> Result<Vec<String>, String> {
-        let around = &self.around;
+        let options = &self.options;
         let owed = |refused: Refused| {
             format!("notes still mention it: {refused}; {}, and it is removed by itself", refused.fix)
         };
-        let mut desk = self.desk().await.map_err(owed)?;
-        let removal = Removal::begun(&self.removal_owed);
-        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
+        let mut vaults = self.lock_vaults().await.map_err(owed)?;
+        let removal = Removal::begin(&self.removal_owed);
+        let (vault, table) = (options.settings.now().vault.clone(), options.table.now());
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
             // Includes what could not be reached before.
-            let before = forgetting::owed(&desk, &table, &vault).sessions;
+            let before = forgetting::owed_removals(&vaults, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             let mut away = Vec::new();
-            (forgetting::everywhere(&mut desk, &vault, &table, &all, &mut away), away)
+            (forgetting::remove_everywhere(&mut vaults, &vault, &table, &all, &mut away), away)
         });
-        let (forgotten, away) = sync_loop::answered(forgetting).await.map_err(owed)?;
+        let (forgotten, away) = sync_loop::wait_for_disk(forgetting).await.map_err(owed)?;
         self.away.send_replace(away);
         let forgotten = forgotten?;
         removal.done();
@@ -345,19 +345,21 @@ impl Scribe {
     /// Removes sessions from notes that could not be reached when they were forgotten, or that a killed daemon had not
     /// removed yet.
     async fn remove_forgotten(&self) {
-        let around = &self.around;
+        let options = &self.options;
         if !self.removal_owed.load(Ordering::Relaxed) {
             return;
         }
-        let Ok(mut desk) = self.desk().await else { return };
-        let removal = Removal::begun(&self.removal_owed);
-        let (vault, table) = (around.settings.now().vault.clone(), around.table.now());
+        let Ok(mut vaults) = self.lock_vaults().await else { return };
+        let removal = Removal::begin(&self.removal_owed);
+        let (vault, table) = (options.settings.now().vault.clone(), options.table.now());
         let removing = tokio::task::spawn_blocking(move || {
-            let Owed { sessions, mut away } = forgetting::owed(&desk, &table, &vault);
+            let OwedRemovals { sessions, mut away } = forgetting::owed_removals(&vaults, &table, &vault);
             match sessions.is_empty() {
                 true => (true, away),
                 // The error goes to callers of `forget` and to `status`, not to the log: it may name a note.
-                false => (forgetting::everywhere(&mut desk, &vault, &table, &sessions, &mut away).is_ok(), away),
+                false => {
+                    (forgetting::remove_everywhere(&mut vaults, &vault, &table, &sessions, &mut away).is_ok(), away)
+                }
             }
         });
         if let Ok((is_done, away)) = removing.await {
@@ -369,26 +371,26 @@ impl Scribe {
     }
 
     /// Returns the state of the vault. While notes are being written, it is the last known one.
-    pub async fn told(&self) -> answer::Vault {
-        let around = &self.around;
+    pub async fn status(&self) -> answer::Vault {
+        let options = &self.options;
         const PATIENCE: Duration = Duration::from_millis(200);
-        let desk = timeout(PATIENCE, self.desk.clone().lock_owned()).await;
-        if let Ok(mut desk) = desk {
-            let (settings, table) = (around.settings.now(), around.table.now());
+        let vaults = timeout(PATIENCE, self.vaults.clone().lock_owned()).await;
+        if let Ok(mut vaults) = vaults {
+            let (settings, table) = (options.settings.now(), options.table.now());
             let removal_owed = self.removal_owed.load(Ordering::Relaxed);
             let counting =
-                tokio::task::spawn_blocking(move || status::counted(&mut desk, &settings, &table, removal_owed));
+                tokio::task::spawn_blocking(move || status::count(&mut vaults, &settings, &table, removal_owed));
             if let Ok(Ok((counted, away))) = timeout(PATIENCE, counting).await {
-                let mut shown = self.shown();
-                shown.counted = counted;
+                let mut last_known = self.last_known();
+                last_known.counted = counted;
                 if away.is_some() {
                     // Nothing had to be written since; the next round notices when the vault is back.
-                    shown.refused(away);
+                    last_known.set_refusal(away);
                     self.wake.notify_one();
                 }
             }
         }
-        self.shown().answer(&around.settings.now(), &around.home)
+        self.last_known().answer(&options.settings.now(), &options.home)
     }
 }
 
@@ -397,15 +399,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_done_stays_owed_also_where_somebody_else_is_done() {
+    fn an_undone_removal_stays_owed_even_if_another_is_done() {
         let owed = AtomicBool::new(true);
-        Removal::begun(&owed).done();
+        Removal::begin(&owed).done();
         assert!(!owed.load(Ordering::Relaxed));
-        drop(Removal::begun(&owed));
+        drop(Removal::begin(&owed));
         assert!(owed.load(Ordering::Relaxed));
-        let removal = Removal::begun(&owed);
-        drop(Removal::begun(&owed));
+        let removal = Removal::begin(&owed);
+        drop(Removal::begin(&owed));
         removal.done();
-        assert!(owed.load(Ordering::Relaxed), "what the other could not do");
+        assert!(owed.load(Ordering::Relaxed), "the other removal is not done");
     }
 }

@@ -17,11 +17,11 @@ use baton_base::durable;
 /// The folder in the home.
 pub(super) const FOLDER: &str = "vault-pending";
 /// The file that tells which session a folder belongs to.
-const HEAD: &str = "session.json";
+const HEAD_FILE: &str = "session.json";
 /// Largest such file that is read.
 const HEAD_MAX_BYTES: u64 = 64 * 1024;
 /// Most sessions kept; further ones are owed all the same.
-const MOST: usize = if cfg!(test) { 3 } else { 1_000 };
+const MOST_SESSIONS: usize = if cfg!(test) { 3 } else { 1_000 };
 
 #[derive(Serialize, Deserialize)]
 struct Head {
@@ -41,13 +41,13 @@ struct Waiting {
 
 /// The outbox of a home; see the module documentation.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct Outbox {
     folder: PathBuf,
     /// Folders by number.
     waiting: BTreeMap<u64, Waiting>,
 }
 
-impl Pending {
+impl Outbox {
     /// Opens the outbox of a home; ignores folders that are not Baton's. Blocks for reads.
     pub(super) fn open(home: &Path) -> Self {
         let folder = home.join(FOLDER);
@@ -55,7 +55,7 @@ impl Pending {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let number = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
-            let head = durable::read_json::<Head>(&entry.path().join(HEAD), HEAD_MAX_BYTES).ok().flatten();
+            let head = durable::read_json::<Head>(&entry.path().join(HEAD_FILE), HEAD_MAX_BYTES).ok().flatten();
             let (Some(number), Some(head)) = (number, head) else { continue };
             if let Some(id) = SessionId::new(&head.session) {
                 waiting.insert(number, Waiting { id, stamp: head.stamp, folder: entry.path() });
@@ -76,7 +76,7 @@ impl Pending {
 
     /// True if the outbox accepts no more sessions.
     pub(super) fn is_full(&self) -> bool {
-        self.waiting.len() >= MOST
+        self.waiting.len() >= MOST_SESSIONS
     }
 
     pub(super) fn len(&self) -> usize {
@@ -112,7 +112,7 @@ impl Pending {
             durable::write_file(&file, text.as_bytes())?;
         }
         // Written last: without it the folder is unfinished.
-        durable::write_file(&folder.join(HEAD), &serde_json::to_vec(head)?)?;
+        durable::write_file(&folder.join(HEAD_FILE), &serde_json::to_vec(head)?)?;
         durable::sync_folder(folder)
     }
 
@@ -130,13 +130,13 @@ impl Pending {
         }
         if self.waiting.is_empty() {
             // Removes folders that a crash left unfinished.
-            self.sweep();
+            self.remove_unfinished();
         }
         Ok(())
     }
 
     /// Names of the session notes that these sessions have in the outbox.
-    pub(super) fn names(&self, sessions: &[SessionId]) -> BTreeSet<String> {
+    pub(super) fn note_names(&self, sessions: &[SessionId]) -> BTreeSet<String> {
         let waiting = self.waiting.values().filter(|waiting| sessions.contains(&waiting.id));
         let notes = waiting
             .flat_map(|waiting| files(&waiting.folder))
@@ -144,22 +144,22 @@ impl Pending {
         notes.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
     }
 
-    /// Removes every session with a file that matches `is_told` or is unreadable; its notes are rendered again.
-    pub(super) fn remove_naming(&mut self, is_told: &dyn Fn(&str) -> bool) -> io::Result<()> {
-        let tells = |path: &PathBuf| fs::read_to_string(path).map_or(true, |text| is_told(&text));
-        let telling = self.waiting.values().filter(|waiting| files(&waiting.folder).iter().any(tells));
-        let telling: Vec<SessionId> = telling.map(|waiting| waiting.id.clone()).collect();
-        telling.iter().try_for_each(|id| self.remove(id))
+    /// Removes every session with a file that matches `matches` or is unreadable; its notes are rendered again.
+    pub(super) fn remove_matching(&mut self, matches: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        let is_match = |path: &PathBuf| fs::read_to_string(path).map_or(true, |text| matches(&text));
+        let matching = self.waiting.values().filter(|waiting| files(&waiting.folder).iter().any(is_match));
+        let matching: Vec<SessionId> = matching.map(|waiting| waiting.id.clone()).collect();
+        matching.iter().try_for_each(|id| self.remove(id))
     }
 
     /// Removes unfinished folders, then the outbox itself if it is empty.
-    fn sweep(&self) {
+    fn remove_unfinished(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let is_ours = entry.file_name().to_str().is_some_and(|name| {
                 let (number, rest) = name.split_once('-').unwrap_or_default();
                 number.len() == 8 && number.bytes().all(|byte| byte.is_ascii_digit()) && !rest.is_empty()
             });
-            if is_ours && !entry.path().join(HEAD).exists() {
+            if is_ours && !entry.path().join(HEAD_FILE).exists() {
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -195,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_delivered_in_order_and_once() {
+    fn notes_are_delivered_once_in_order() {
         let home = tempfile::tempdir().unwrap();
-        let mut pending = Pending::open(home.path());
+        let mut pending = Outbox::open(home.path());
         pending.put(&id("a"), "1", &notes("one")).unwrap();
         pending.put(&id("b: c"), "1", &notes("two")).unwrap();
         pending.put(&id("a"), "2", &notes("three")).unwrap();
@@ -205,8 +205,12 @@ mod tests {
         // Left by a process killed while writing another.
         fs::create_dir_all(home.path().join(FOLDER).join("00000009-x/claude")).unwrap();
         fs::write(home.path().join(FOLDER).join("mine.txt"), "a person's").unwrap();
-        let mut again = Pending::open(home.path());
-        assert_eq!(again.sessions().cloned().collect::<Vec<_>>(), [id("b: c"), id("a")], "the last end counts");
+        let mut again = Outbox::open(home.path());
+        assert_eq!(
+            again.sessions().cloned().collect::<Vec<_>>(),
+            [id("b: c"), id("a")],
+            "the last end replaces the earlier one"
+        );
         assert!(again.has(&id("a"), "2") && !again.has(&id("a"), "1"));
         let folder = again.waiting.values().find(|waiting| waiting.id == id("a")).unwrap().folder.clone();
         assert_eq!(fs::read_to_string(folder.join(&notes("")[0].0)).unwrap(), "three");
@@ -215,32 +219,32 @@ mod tests {
         again.remove(&id("b: c")).unwrap();
         assert_eq!(again.len(), 0);
         let left: Vec<_> = fs::read_dir(home.path().join(FOLDER)).unwrap().map(|it| it.unwrap().file_name()).collect();
-        assert_eq!(left, ["mine.txt"], "nothing of ours is left, and nothing else is touched");
+        assert_eq!(left, ["mine.txt"], "Baton's files are gone, and others are left alone");
     }
 
     #[test]
-    fn what_waits_of_others_goes_where_it_tells_of_what_is_forgotten() {
+    fn notes_that_mention_forgotten_sessions_are_dropped() {
         let home = tempfile::tempdir().unwrap();
-        let mut pending = Pending::open(home.path());
+        let mut pending = Outbox::open(home.path());
         for (name, text) in [("a", "one"), ("b", "what [[one]] began"), ("c", "nothing of it")] {
             pending.put(&id(name), "1", &notes(text)).unwrap();
         }
-        assert_eq!(pending.names(&[id("a"), id("unknown")]), ["one".to_owned()].into());
+        assert_eq!(pending.note_names(&[id("a"), id("unknown")]), ["one".to_owned()].into());
         pending.remove(&id("a")).unwrap();
-        pending.remove_naming(&|text| text.contains("[[one]]")).unwrap();
+        pending.remove_matching(&|text| text.contains("[[one]]")).unwrap();
         assert_eq!(pending.sessions().cloned().collect::<Vec<_>>(), [id("c")]);
-        assert_eq!(Pending::open(home.path()).len(), 1, "its folder has gone");
+        assert_eq!(Outbox::open(home.path()).len(), 1, "its folder has gone");
     }
 
     #[test]
-    fn of_very_many_no_more_are_kept() {
+    fn a_full_outbox_accepts_no_more() {
         let home = tempfile::tempdir().unwrap();
-        let mut pending = Pending::open(home.path());
-        for number in 0..MOST + 2 {
-            assert_eq!(pending.is_full(), number >= MOST);
+        let mut pending = Outbox::open(home.path());
+        for number in 0..MOST_SESSIONS + 2 {
+            assert_eq!(pending.is_full(), number >= MOST_SESSIONS);
             pending.put(&id(&format!("s-{number}")), "1", &notes("one")).unwrap();
         }
-        assert_eq!((pending.len(), Pending::open(home.path()).len()), (MOST, MOST));
+        assert_eq!((pending.len(), Outbox::open(home.path()).len()), (MOST_SESSIONS, MOST_SESSIONS));
         pending.remove(&id("s-0")).unwrap();
         assert!(!pending.is_full());
     }

@@ -2,7 +2,7 @@
 //!
 //! # Hazards
 //!
-//! - What is owed is maintained incrementally (`Owing`): all sessions are examined only at the start, once a day, when
+//! - What is owed is maintained incrementally (`OwedSessions`): all sessions are examined only at the start, once a day, when
 //!   settings change, and when a group is cleared. A change of an entry is noticed only if it is made by
 //!   `Register::put`. Changing how notes are written needs a new `NOTES_VERSION`.
 
@@ -40,9 +40,9 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
 /// The sessions whose notes are owed, maintained incrementally: only changed rows and entries are examined, or all
 /// after a change of settings.
 #[derive(Debug, Default)]
-pub(super) struct Owing {
+pub(super) struct OwedSessions {
     /// `None` before the first look.
-    seen: Option<Seen>,
+    seen: Option<LastUpdate>,
     owed: BTreeMap<SessionId, Timestamp>,
     /// Total number of rows examined.
     looked_at: u64,
@@ -50,36 +50,36 @@ pub(super) struct Owing {
 
 /// What was examined last.
 #[derive(Debug)]
-struct Seen {
+struct LastUpdate {
     position: Position,
     /// Version of the home's stream: clearing a group affects every row.
     home: SequenceNumber,
     settings: Arc<Settings>,
 }
 
-impl Owing {
+impl OwedSessions {
     /// Examines what has changed.
-    pub(super) fn look(&mut self, table: &SessionTable, settings: &Arc<Settings>, register: &mut Register) {
+    pub(super) fn update(&mut self, table: &SessionTable, settings: &Arc<Settings>, register: &mut Register) {
         let touched = register.take_touched();
         let home = table.home().version;
         let same = self.seen.as_ref().filter(|seen| seen.home == home && Arc::ptr_eq(&seen.settings, settings));
         match same.and_then(|seen| table.changed_since(seen.position)) {
             Some(changed) => {
                 for id in changed.into_iter().chain(&touched).collect::<BTreeSet<_>>() {
-                    self.note(table, id, settings, register);
+                    self.update_one(table, id, settings, register);
                 }
             }
             None => {
                 self.owed.clear();
                 for (id, _) in table.iter() {
-                    self.note(table, id, settings, register);
+                    self.update_one(table, id, settings, register);
                 }
             }
         }
-        self.seen = Some(Seen { position: table.position(), home, settings: settings.clone() });
+        self.seen = Some(LastUpdate { position: table.position(), home, settings: settings.clone() });
     }
 
-    fn note(&mut self, table: &SessionTable, id: &SessionId, settings: &Settings, register: &Register) {
+    fn update_one(&mut self, table: &SessionTable, id: &SessionId, settings: &Settings, register: &Register) {
         self.looked_at += 1;
         match table.get(id).and_then(|row| owed_since(table, id, row, settings, register)) {
             Some(since) => drop(self.owed.insert(id.clone(), since)),
@@ -100,14 +100,14 @@ impl Owing {
 }
 
 /// True if a session has prompts but settings hide them: it gets a note without them.
-pub(super) fn is_unshown(row: &Row, show: &Show) -> bool {
+pub(super) fn has_hidden_prompts(row: &Row, show: &Show) -> bool {
     !show.keep_user_messages && row.state.counts.prompts > 0
 }
 
 /// True if the note has what `stamp` stands for. A session without a note counts as not written if its prompts are
 /// hidden.
-pub(super) fn is_in(row: &Row, stamp: &str, entry: Option<&Entry>, show: &Show) -> bool {
-    let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && is_unshown(row, show);
+pub(super) fn is_written(row: &Row, stamp: &str, entry: Option<&Entry>, show: &Show) -> bool {
+    let lacks = |entry: &Entry| entry.note.is_none() && entry.left.is_none() && has_hidden_prompts(row, show);
     entry.is_some_and(|entry| entry.stamp == stamp && !lacks(entry))
 }
 
@@ -121,12 +121,12 @@ fn owed_since(
 ) -> Option<Timestamp> {
     let end = row.state.end?;
     let stamp = stamp(table, row)?;
-    let is_in = is_in(row, &stamp, register.get(id), &settings.filtering);
-    (!is_in && !settings.excludes(&row.state)).then_some(end.at)
+    let is_written = is_written(row, &stamp, register.get(id), &settings.filtering);
+    (!is_written && !settings.excludes(&row.state)).then_some(end.at)
 }
 
 /// Forgotten sessions that are still in the vault.
-pub(super) fn to_remove(table: &SessionTable, register: &Register) -> Vec<SessionId> {
+pub(super) fn forgotten_in_vault(table: &SessionTable, register: &Register) -> Vec<SessionId> {
     let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
     register.entries().map(|(id, _)| id).filter(|id| is_forgotten(id)).cloned().collect()
 }
@@ -171,7 +171,7 @@ mod tests {
         table: SessionTable,
         settings: Arc<Settings>,
         register: Register,
-        owing: Owing,
+        owed_sessions: OwedSessions,
     }
 
     impl World {
@@ -181,14 +181,20 @@ mod tests {
             let mut table = SessionTable::default();
             (0..ROWS).for_each(|number| table.restore(id(number), row(number, 1)));
             table.restored(Position(100), 0);
-            Self { _home: home, table, settings: Arc::new(Settings::default()), register, owing: Owing::default() }
+            Self {
+                _home: home,
+                table,
+                settings: Arc::new(Settings::default()),
+                register,
+                owed_sessions: OwedSessions::default(),
+            }
         }
 
         /// Returns what is owed, and the number of rows examined.
-        fn look(&mut self) -> (Vec<SessionId>, u64) {
-            let before = self.owing.looked_at;
-            self.owing.look(&self.table, &self.settings, &mut self.register);
-            (self.owing.sessions(), self.owing.looked_at - before)
+        fn update(&mut self) -> (Vec<SessionId>, u64) {
+            let before = self.owed_sessions.looked_at;
+            self.owed_sessions.update(&self.table, &self.settings, &mut self.register);
+            (self.owed_sessions.sessions(), self.owed_sessions.looked_at - before)
         }
 
         fn put(&mut self, number: u64, note: Option<&str>) {
@@ -198,54 +204,54 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_changed_is_looked_at() {
+    fn only_changes_are_examined() {
         let mut world = World::new();
-        let (owed, looked_at) = world.look();
-        assert_eq!((owed.len() as u64, looked_at), (ROWS, ROWS), "everything at the start");
+        let (owed, looked_at) = world.update();
+        assert_eq!((owed.len() as u64, looked_at), (ROWS, ROWS), "the first look examines everything");
         assert_eq!((owed[0].clone(), owed[999].clone()), (id(0), id(999)), "in the order in which they ended");
-        assert_eq!(world.look().1, 0, "nothing has changed");
+        assert_eq!(world.update().1, 0, "nothing has changed");
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
-        assert_eq!(world.look(), (Vec::new(), ROWS), "every entry has changed");
+        assert_eq!(world.update(), (Vec::new(), ROWS), "every entry has changed");
 
         // A working agent changes only its own row.
         for at in 101..=110 {
             world.table.apply(Position(at), &id(5), SequenceNumber(at), &Event::WentIdle);
-            assert_eq!(world.look().1, 1);
+            assert_eq!(world.update().1, 1);
         }
         // Events of other sessions, one of which is forgotten.
         world.table.apply(Position(111), &id(6), SequenceNumber(4), &Event::Forgotten);
         world.table.apply(Position(112), &id(7), SequenceNumber(4), &Event::WentIdle);
-        assert_eq!(world.look().1, 2);
+        assert_eq!(world.update().1, 2);
         // An entry without a stamp is owed.
         world.register.put(&id(9), Entry { note: Some("x.md".to_owned()), ..Entry::default() });
-        assert_eq!(world.look(), (vec![id(9)], 1));
+        assert_eq!(world.update(), (vec![id(9)], 1));
         world.put(9, Some("x.md"));
-        assert_eq!(world.look(), (Vec::new(), 1));
+        assert_eq!(world.update(), (Vec::new(), 1));
         world.register.forget([&id(8)]).unwrap();
-        assert_eq!(world.look(), (vec![id(8)], 1));
+        assert_eq!(world.update(), (vec![id(8)], 1));
 
         // Changed settings and a cleared group affect every session.
         world.settings = Arc::new(Settings::default());
-        assert_eq!(world.look().1, ROWS);
+        assert_eq!(world.update().1, ROWS);
         let cleared = home::Event::GroupCleared { group: None, up_to: Position(112) };
         world.table.apply_home(Position(113), SequenceNumber(1), cleared);
-        assert_eq!(world.look(), (Vec::new(), ROWS), "what is cleared is in no note");
+        assert_eq!(world.update(), (Vec::new(), ROWS), "cleared sessions get no note");
     }
 
     #[test]
-    fn more_changes_than_are_remembered_are_found_all_the_same() {
+    fn changes_beyond_the_remembered_ones_are_found() {
         let mut world = World::new();
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
-        world.look();
+        world.update();
         for at in 0..20_000 {
             world.table.apply(Position(200 + at), &id(4 + at % 900), SequenceNumber(10 + at / 900), &Event::WentIdle);
         }
         world.register.put(&id(3), Entry::default());
-        assert_eq!(world.look(), (vec![id(3)], ROWS));
+        assert_eq!(world.update(), (vec![id(3)], ROWS));
     }
 
     #[test]
-    fn who_typed_something_has_a_note_and_who_could_not_be_read_waits() {
+    fn hidden_prompts_get_a_note_and_unreadable_sessions_wait() {
         let mut world = World::new();
         world.table.restore(id(0), row(0, 0));
         (0..ROWS).for_each(|number| world.put(number, Some("x.md")));
@@ -255,9 +261,9 @@ mod tests {
         let stamp = world.register.get(&id(1)).unwrap().stamp.clone();
         let unread = Entry { stamp, left: Some("gone".to_owned()), ..Entry::default() };
         world.register.put(&id(2), Entry { stamp: world.register.get(&id(2)).unwrap().stamp.clone(), ..unread });
-        assert_eq!(world.look().0, [], "what was typed was shown, and was nothing");
+        assert_eq!(world.update().0, [], "visible prompts without content need no note");
         let filtering = Show { keep_user_messages: false, ..Show::default() };
         world.settings = Arc::new(Settings { filtering, ..Settings::default() });
-        assert_eq!(world.look().0, [id(1)]);
+        assert_eq!(world.update().0, [id(1)]);
     }
 }

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_named_once_eldest_first() {
+    fn each_predecessor_is_named_once_oldest_first() {
         use Phase::{Forgotten, Indexed};
 
         let ids = |numbers: &[u32]| numbers.iter().map(|number| id(*number)).collect::<Vec<_>>();

@@ -6,30 +6,30 @@ use baton_events::projection::table::SessionTable;
 use baton_graph::{Label, node_uuid};
 use baton_notes::knowledge;
 use baton_notes::knowledge::EntityIdentity;
-use baton_notes::layout::Place as Lies;
+use baton_notes::layout::Place;
 use baton_notes::name;
 use uuid::Uuid;
 
-use super::Scribe;
+use super::NoteWriter;
 use super::index::Index;
-use super::open_vault::{Desk, Open, Written, day};
+use super::open_vault::{OpenVault, Vaults, Written, day};
 use super::vault_fs::Refused;
-use crate::Surroundings;
+use crate::Options;
 use baton_config::settings::Settings;
 
 /// Labels that are never shared, because they belong to one project or are no knowledge.
-const NEVER: [Label; 6] =
+const NEVER_SHARED: [Label; 6] =
     [Label::Session, Label::Project, Label::Person, Label::Preference, Label::Branch, Label::Commit];
 
-impl Scribe {
+impl NoteWriter {
     /// Records that entities were recalled in a project other than their own. Only the first recall becomes an event.
-    pub async fn recalled(&self, project: &str, entities: Vec<(Uuid, Label)>) {
-        let around = &self.around;
+    pub async fn record_recalls(&self, project: &str, entities: Vec<(Uuid, Label)>) {
+        let options = &self.options;
         for (entity, label) in entities {
-            if NEVER.contains(&label) {
+            if NEVER_SHARED.contains(&label) {
                 continue;
             }
-            if let Err(error) = around.memos.recalled(entity, project).await {
+            if let Err(error) = options.memos.recalled(entity, project).await {
                 tracing::warn!(%error, "recall in another project not recorded");
             }
         }
@@ -39,7 +39,7 @@ impl Scribe {
 
 /// The groups of each project folder, which are part of an entity's id: the project's directory, and groups of its
 /// sessions.
-fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String>> {
+fn groups(open: &OpenVault, table: &SessionTable) -> BTreeMap<String, BTreeSet<String>> {
     let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (directory, folder) in open.register.folders() {
         groups.entry(folder.to_owned()).or_default().insert(directory.to_owned());
@@ -57,8 +57,8 @@ fn groups(open: &Open, table: &SessionTable) -> BTreeMap<String, BTreeSet<String
 /// Writes the shared notes of entities that were recalled often enough. `is_news` is true if notes were written since
 /// the last call, possibly of such entities. Blocks for the disk.
 pub(super) fn promote(
-    desk: &mut Desk,
-    around: &Surroundings,
+    vaults: &mut Vaults,
+    options: &Options,
     settings: &Settings,
     table: &SessionTable,
     is_news: bool,
@@ -70,45 +70,45 @@ pub(super) fn promote(
     if wanted.is_empty() && !is_news {
         return Ok(());
     }
-    let today = day(around.clock.now());
-    let (open, _) = desk.at(&settings.vault)?;
+    let today = day(options.clock.now());
+    let (open, _) = vaults.open(&settings.vault)?;
     if open.promoted == wanted && !is_news {
         return Ok(());
     }
-    open.look(false)?;
+    open.check(false)?;
     if wanted.is_empty() && open.index()?.shared_count() == 0 {
         return Ok(());
     }
     let groups = groups(open, table);
-    let mut found = meant(open.index()?, &groups, &wanted);
+    let mut found = entities_to_share(open.index()?, &groups, &wanted);
     let places = |(folder, entity, file): &(String, EntityIdentity, String)| {
-        let shared = open.known_names().and_then(|names| names.shared(&entity.kind, &entity.name));
-        let own = Lies::Entity(folder.clone(), file.clone());
-        shared.map(|shared| Lies::Shared(shared.to_owned())).into_iter().chain([own])
+        let shared = open.known_index().and_then(|names| names.shared_note(&entity.kind, &entity.name));
+        let own = Place::Entity(folder.clone(), file.clone());
+        shared.map(|shared| Place::Shared(shared.to_owned())).into_iter().chain([own])
     };
-    let places: Vec<Lies> = found.iter().flat_map(places).collect();
-    if !open.are_there(&places)? {
-        found = meant(open.index()?, &groups, &wanted);
+    let places: Vec<Place> = found.iter().flat_map(places).collect();
+    if !open.check_places(&places)? {
+        found = entities_to_share(open.index()?, &groups, &wanted);
     }
-    let turn = open.place.turn()?;
-    open.follow_entities()?;
+    let lock = open.vault_fs.lock()?;
+    open.relink_entity_notes()?;
     let mut written = Written::default();
     for (folder, entity, file) in found {
         let before = written.files;
         let names = open.index()?;
-        let shared = match names.shared(&entity.kind, &entity.name) {
+        let shared = match names.shared_note(&entity.kind, &entity.name) {
             Some(known) => known.to_owned(),
-            None => name::free(&name::safe(&entity.name), |key| names.is_shared(key)),
+            None => name::free(&name::safe(&entity.name), |key| names.has_shared_name(key)),
         };
-        let own = Lies::Entity(folder, file);
+        let own = Place::Entity(folder, file);
         let notes = knowledge::shared_entity_notes(&own, &entity, &shared, &open.layout, today);
-        open.put(&notes, &mut written)?;
+        open.merge_notes(&notes, &mut written)?;
         if written.files > before {
             tracing::info!(kind = %entity.kind, "entity is shared by projects");
         }
     }
-    drop(turn);
-    open.settle()?;
+    drop(lock);
+    open.sync()?;
     if written.left.is_empty() {
         open.promoted = wanted;
     }
@@ -116,7 +116,7 @@ pub(super) fn promote(
 }
 
 /// Returns the entities to be shared, each with its project folder and the name of its note.
-fn meant(
+fn entities_to_share(
     index: &Index,
     groups: &BTreeMap<String, BTreeSet<String>>,
     wanted: &BTreeSet<Uuid>,
@@ -126,13 +126,13 @@ fn meant(
         let of_folder = groups.get(folder).into_iter().flatten();
         of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
     };
-    let meant: BTreeSet<(&str, &str)> =
+    let entities_to_share: BTreeSet<(&str, &str)> =
         index.entities().filter(|(known, _)| is_wanted(*known)).map(|((_, kind, name), _)| (kind, name)).collect();
     // Packages, commands and topics of one name are the same in every project, but a file belongs to one. A shared
     // entity stays shared, because only the latest recalls are remembered.
     let is_meant = |known: (&str, &str, &str)| match known.1 == Label::File.as_str() {
         true => is_wanted(known),
-        false => meant.contains(&(known.1, known.2)) || index.shared(known.1, known.2).is_some(),
+        false => entities_to_share.contains(&(known.1, known.2)) || index.shared_note(known.1, known.2).is_some(),
     };
     index
         .entities()

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_notes::layout::Place as Lies;
+use baton_notes::layout::Place;
 use baton_notes::verify::{Finding, VaultIndex};
 use baton_notes::{Layout, forget, session};
 use baton_protocol::answer;
@@ -13,9 +13,9 @@ use baton_redaction::redact;
 use tokio::time::timeout;
 
 use super::status::Progress;
-use super::sync_loop::silent;
-use super::vault_fs::{Error, Place, Refused};
-use super::{Scribe, TURN};
+use super::sync_loop::unresponsive;
+use super::vault_fs::{Error, Refused, VaultFs};
+use super::{LOCK_WAIT, NoteWriter};
 use baton_config::settings;
 
 /// Longest text of a note in an answer, in bytes.
@@ -27,7 +27,7 @@ const STEP: usize = 50;
 
 /// Why a note could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum Unread {
+pub enum ReadError {
     /// There is no such note.
     #[error("there is no note {0:?} below {1}; paths are like `projects/web/entities/Cache.md`")]
     Unknown(String, String),
@@ -36,7 +36,7 @@ pub enum Unread {
     Outside(String, String),
     /// The file is unreadable.
     #[error("{0}")]
-    Left(String),
+    Unreadable(String),
     /// The vault is unreachable.
     #[error("{what}; {fix}")]
     Refused {
@@ -47,75 +47,75 @@ pub enum Unread {
     },
 }
 
-impl From<Refused> for Unread {
+impl From<Refused> for ReadError {
     fn from(Refused { what, fix }: Refused) -> Self {
         Self::Refused { what, fix }
     }
 }
 
-impl Scribe {
+impl NoteWriter {
     /// Reads one note, given by its path relative to the vault or to the folder of notes.
-    pub async fn read(&self, path: &str) -> Result<answer::VaultRead, Unread> {
-        let around = &self.around;
-        let (settings, home, path) = (around.settings.now(), around.home.clone(), path.to_owned());
-        let seat = timeout(TURN, self.readers.clone().acquire_owned()).await.map_err(|_| silent())?;
+    pub async fn read(&self, path: &str) -> Result<answer::VaultRead, ReadError> {
+        let options = &self.options;
+        let (settings, home, path) = (options.settings.now(), options.home.clone(), path.to_owned());
+        let permit = timeout(LOCK_WAIT, self.readers.clone().acquire_owned()).await.map_err(|_| unresponsive())?;
         let reading = tokio::task::spawn_blocking(move || {
-            let _seat = seat;
-            one(&there(&settings.vault, &home)?, &path)
+            let _permit = permit;
+            read_note(&open_fs(&settings.vault, &home)?, &path)
         });
-        let read = timeout(TURN, reading).await.map_err(|_| silent())?;
-        read.map_err(|_| Unread::Left("reading the note panicked; see `daemon.log`".to_owned()))?
+        let read = timeout(LOCK_WAIT, reading).await.map_err(|_| unresponsive())?;
+        read.map_err(|_| ReadError::Unreadable("reading the note panicked; see `daemon.log`".to_owned()))?
     }
 
     /// Reads and checks every note.
-    pub async fn verify(&self, progress: Arc<Progress>) -> Result<answer::VaultVerify, Unread> {
-        let around = &self.around;
-        let (settings, home) = (around.settings.now(), around.home.clone());
+    pub async fn verify(&self, progress: Arc<Progress>) -> Result<answer::VaultVerify, ReadError> {
+        let options = &self.options;
+        let (settings, home) = (options.settings.now(), options.home.clone());
         // Lock the vault: between writing two notes of a session, links lead nowhere yet.
-        let mut desk = self.desk().await?;
+        let mut vaults = self.lock_vaults().await?;
         let reading = tokio::task::spawn_blocking(move || {
-            let place = there(&settings.vault, &home)?;
+            let vault_fs = open_fs(&settings.vault, &home)?;
             // Unreadable heads are reported by `status` from then on.
-            let mut open = if settings.vault.enabled { desk.at(&settings.vault).ok() } else { None };
-            let told = all(&place, &progress, &mut |path, text| {
+            let mut open = if settings.vault.enabled { vaults.open(&settings.vault).ok() } else { None };
+            let result = check_all(&vault_fs, &progress, &mut |path, text| {
                 if let Some((open, _)) = &mut open {
-                    open.note_head(path, text);
+                    open.record_head(path, text);
                 }
             });
-            Ok::<_, Unread>(told?)
+            Ok::<_, ReadError>(result?)
         });
-        reading.await.map_err(|_| Unread::Left("reading notes panicked; see `daemon.log`".to_owned()))?
+        reading.await.map_err(|_| ReadError::Unreadable("reading notes panicked; see `daemon.log`".to_owned()))?
     }
 }
 
 /// Opens the vault without creating it.
-fn there(settings: &settings::Vault, home: &Path) -> Result<Place, Unread> {
-    let mut place = Place::of(settings, home);
-    if !place.vault().is_dir() {
-        let what = format!("{} is not there", place.vault().display());
-        return Err(Unread::Refused { what, fix: "see `baton vault status`".to_owned() });
+fn open_fs(settings: &settings::Vault, home: &Path) -> Result<VaultFs, ReadError> {
+    let mut vault_fs = VaultFs::from_settings(settings, home);
+    if !vault_fs.vault().is_dir() {
+        let what = format!("{} is not there", vault_fs.vault().display());
+        return Err(ReadError::Refused { what, fix: "see `baton vault status`".to_owned() });
     }
-    place.look(false)?;
-    Ok(place)
+    vault_fs.check(false)?;
+    Ok(vault_fs)
 }
 
-fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
-    let root = place.root();
+fn read_note(vault_fs: &VaultFs, path: &str) -> Result<answer::VaultRead, ReadError> {
+    let root = vault_fs.root();
     let given = path.trim().trim_start_matches("./").replace('\\', "/");
     let is_below = given.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'));
     let mut path = if is_below { given } else { format!("{root}/{given}") };
     if !path.to_lowercase().ends_with(".md") {
         path.push_str(".md");
     }
-    let outside = || Unread::Outside(path.clone(), root.to_owned());
-    let found = place.read(&path).map_err(|error| match error {
+    let outside = || ReadError::Outside(path.clone(), root.to_owned());
+    let found = vault_fs.read(&path).map_err(|error| match error {
         Error::Vault(refused) => refused.into(),
-        Error::Left(_) | Error::Changed => Unread::Left(format!("{path}: {error}")),
+        Error::LeftAlone(_) | Error::Changed => ReadError::Unreadable(format!("{path}: {error}")),
     })?;
-    if !place.is_note(&found) {
+    if !vault_fs.is_note(&found) {
         return Err(outside());
     }
-    let Some(text) = found.text else { return Err(Unread::Unknown(path, root.to_owned())) };
+    let Some(text) = found.text else { return Err(ReadError::Unknown(path, root.to_owned())) };
     let bytes = text.len() as u64;
     let text = forget::without_traces(&text);
     let text = redact(&text);
@@ -126,25 +126,29 @@ fn one(place: &Place, path: &str) -> Result<answer::VaultRead, Unread> {
     Ok(answer::VaultRead { path, text: text[..end].to_owned(), bytes, cut: end < text.len() })
 }
 
-fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> Result<answer::VaultVerify, Refused> {
+fn check_all(
+    vault_fs: &VaultFs,
+    progress: &Progress,
+    seen: &mut dyn FnMut(&str, &str),
+) -> Result<answer::VaultVerify, Refused> {
     let begun = Instant::now();
-    let (paths, left) = place.all()?;
+    let (paths, left) = vault_fs.list_notes()?;
     progress.begin(paths.len());
-    let known = VaultIndex::new(paths.iter().map(String::as_str), place.root());
+    let known = VaultIndex::new(paths.iter().map(String::as_str), vault_fs.root());
     let mut findings: Vec<Finding> = known.findings().to_vec();
-    let mut told = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
-    let layout = Layout::below(place.root());
+    let mut result = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
+    let layout = Layout::below(vault_fs.root());
     let is_copy = |path: &str| {
-        let lies = layout.as_ref().and_then(|layout| layout.place(path));
-        matches!(lies, Some(Lies::Archived(..)))
+        let place = layout.as_ref().and_then(|layout| layout.place(path));
+        matches!(place, Some(Place::Archived(..)))
     };
     let mut sessions: BTreeMap<String, String> = BTreeMap::new();
     for group in paths.chunks(STEP) {
         for path in group {
-            match place.read(path) {
+            match vault_fs.read(path) {
                 Ok(found) => {
                     let text = found.text.unwrap_or_default();
-                    told.bytes += text.len() as u64;
+                    result.bytes += text.len() as u64;
                     seen(path, &text);
                     let identity = session::identity(&text).filter(|_| !is_copy(path));
                     for id in identity.into_iter().flat_map(|identity| identity.own) {
@@ -166,8 +170,8 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
         line: 0,
         what: "left behind by a killed daemon; the next one removes it".to_owned(),
     }));
-    told.found = findings.len() as u64;
-    told.clean = findings.is_empty();
+    result.found = findings.len() as u64;
+    result.clean = findings.is_empty();
     let shown = findings.into_iter().take(FINDINGS).map(|finding| answer::VaultFinding {
         file: redact(&finding.path).into_owned(),
         line: finding.line as u64,
@@ -184,7 +188,7 @@ fn all(place: &Place, progress: &Progress, seen: &mut dyn FnMut(&str, &str)) -> 
         }
         .to_owned(),
     });
-    told.findings = shown.collect();
-    told.seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-    Ok(told)
+    result.findings = shown.collect();
+    result.seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+    Ok(result)
 }

@@ -39,7 +39,7 @@ pub(super) struct Register {
     /// The vault's path; `None` for the home's own.
     pub(super) path: Option<PathBuf>,
     pub(super) root: String,
-    /// Id of the folder of notes; see [`super::vault_fs::Place::id`].
+    /// Id of the folder of notes; see [`super::vault_fs::VaultFs::ensure_id`].
     id: Option<String>,
     entries: BTreeMap<SessionId, Entry>,
     /// Project folders by redacted directory, since a directory's name may contain a secret. Directories that look the
@@ -71,13 +71,13 @@ impl Register {
     }
 
     /// Returns the registers of all vaults that a home ever had, and why others are unreadable.
-    pub(super) fn all(home: &Path) -> (Vec<Self>, Vec<String>) {
+    pub(super) fn open_all(home: &Path) -> (Vec<Self>, Vec<String>) {
         let entries = fs::read_dir(home.join(FOLDER)).into_iter().flatten().flatten();
         let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "jsonl"));
         let (mut registers, mut unread) = (Vec::new(), Vec::new());
         for file in files {
             let shown = file.display().to_string();
-            match Self::of_file(file) {
+            match Self::open_file(file) {
                 Ok(register) => registers.push(register),
                 Err(error) => unread.push(format!("{shown} cannot be read: {error}")),
             }
@@ -86,7 +86,7 @@ impl Register {
     }
 
     /// Opens a register by its file; the first line names its vault.
-    fn of_file(file: PathBuf) -> io::Result<Self> {
+    fn open_file(file: PathBuf) -> io::Result<Self> {
         let bytes = transcript_file::read(&file, MAX_BYTES)?;
         let head = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(head) {
@@ -165,15 +165,15 @@ impl Register {
 
     /// True if the note of another session than `than` had this name at some time, as [`name::key`]: links may still
     /// use it.
-    pub(super) fn is_named(&self, key: &str, than: &SessionId) -> bool {
+    pub(super) fn is_name_in_use(&self, key: &str, than: &SessionId) -> bool {
         const DAY: usize = 10;
         let is_it = |name: &str| name.as_bytes().get(..DAY) == key.as_bytes().get(..DAY) && name::key(name) == key;
-        let mut others = self.entries.iter().filter(|(id, _)| *id != than).filter_map(|(_, entry)| entry.named());
+        let mut others = self.entries.iter().filter(|(id, _)| *id != than).filter_map(|(_, entry)| entry.linked_note());
         others.any(|note| stem(note).is_some_and(is_it))
     }
 
     /// Sessions with notes that were left alone.
-    pub(super) fn left(&self) -> impl Iterator<Item = &SessionId> {
+    pub(super) fn left_alone(&self) -> impl Iterator<Item = &SessionId> {
         self.left.iter()
     }
 
@@ -188,7 +188,7 @@ impl Register {
     }
 
     /// Stores the id of the folder of notes.
-    pub(super) fn identify(&mut self, id: &str) -> io::Result<()> {
+    pub(super) fn set_id(&mut self, id: &str) -> io::Result<()> {
         if self.id.as_deref() == Some(id) {
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl Register {
 
     /// True if anything is known to have been written in the vault.
     pub(super) fn had_notes(&self) -> bool {
-        self.entries.values().any(|entry| entry.named().is_some() || entry.is_sealed())
+        self.entries.values().any(|entry| entry.linked_note().is_some() || entry.is_sealed())
     }
 
     /// True if forgotten sessions are remembered until their folder returns.
@@ -208,7 +208,7 @@ impl Register {
 
     /// Reduces the entries of forgotten sessions to what finds their notes once the folder of notes returns; no line of
     /// the file names the sessions or their notes when this returns. `lost` is true if nobody knows where the folder
-    /// is; see [`Register::found`].
+    /// is; see [`Register::mark_removed`].
     pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
@@ -217,7 +217,7 @@ impl Register {
             self.drop_without_note(id);
             self.left.remove(id);
             self.touched.insert(id.clone());
-            match entry.named().and_then(stem).map(name_print).or(entry.called) {
+            match entry.linked_note().and_then(stem).map(name_print).or(entry.called) {
                 Some(called) => {
                     let sealed = Entry {
                         called: Some(called),
@@ -235,7 +235,7 @@ impl Register {
     }
 
     /// Records that forgotten sessions were removed from the folder of notes with this id.
-    pub(super) fn found(&mut self, sessions: &[SessionId], id: &str) -> io::Result<()> {
+    pub(super) fn mark_removed(&mut self, sessions: &[SessionId], id: &str) -> io::Result<()> {
         let mut is_any = false;
         for session in sessions {
             if let Some(entry) = self.entries.get_mut(session).filter(|entry| entry.is_lost_from(id)) {
@@ -261,14 +261,14 @@ impl Register {
 
     /// Records which note a session will have, before any line links to it. This survives a kill of the process.
     /// Earlier unsaved lines are not written, because what they describe may not have survived a power cut.
-    pub(super) fn begin(&mut self, id: &SessionId, note: &str) -> io::Result<()> {
+    pub(super) fn begin_note(&mut self, id: &SessionId, note: &str) -> io::Result<()> {
         let known = self.entries.get(id).cloned().unwrap_or_default();
-        if known.named() == Some(note) {
+        if known.linked_note() == Some(note) {
             return Ok(());
         }
         let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), ..known };
         let line = Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) };
-        self.take(id, entry);
+        self.insert(id, entry);
         if self.lines == 0 {
             return self.rewrite();
         }
@@ -283,11 +283,11 @@ impl Register {
         if self.entries.get(id) == Some(&entry) {
             return;
         }
-        self.note(&Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
-        self.take(id, entry);
+        self.add_line(&Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) });
+        self.insert(id, entry);
     }
 
-    fn take(&mut self, id: &SessionId, entry: Entry) {
+    fn insert(&mut self, id: &SessionId, entry: Entry) {
         match entry.left {
             Some(_) => self.left.insert(id.clone()),
             None => self.left.remove(id),
@@ -338,21 +338,21 @@ impl Register {
 
     pub(super) fn put_folder(&mut self, project: &str, folder: &str) {
         let path = redact(project).into_owned();
-        self.note(&Line::Project { path: path.clone(), folder: folder.to_owned() });
+        self.add_line(&Line::Project { path: path.clone(), folder: folder.to_owned() });
         self.projects.insert(path, folder.to_owned());
     }
 
     /// Time of the last sweep over all notes, in milliseconds since 1970.
-    pub(super) fn swept(&self) -> Option<i64> {
+    pub(super) fn swept_at(&self) -> Option<i64> {
         self.swept
     }
 
-    pub(super) fn put_swept(&mut self, at: i64) {
+    pub(super) fn set_swept_at(&mut self, at: i64) {
         self.swept = Some(at);
-        self.note(&Line::Swept { at });
+        self.add_line(&Line::Swept { at });
     }
 
-    fn note(&mut self, line: &Line) {
+    fn add_line(&mut self, line: &Line) {
         // Serialising these types cannot fail.
         self.unwritten.extend(serde_json::to_string(line).ok());
     }

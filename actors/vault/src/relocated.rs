@@ -19,9 +19,9 @@ use std::time::Duration;
 use baton_conversation::record::SessionId;
 use tokio::time::sleep;
 
-use super::Scribe;
+use super::NoteWriter;
 use super::register::{Entry, Register};
-use super::vault_fs::{Place, has_visible};
+use super::vault_fs::{VaultFs, has_visible};
 use baton_config::settings;
 
 /// Interval between looks for places that may have returned.
@@ -62,40 +62,44 @@ pub(super) struct Places {
     /// Places whose folder of notes was moved, as far as is known.
     pub(super) moved: Vec<Register>,
     /// Places where no note was ever written, such as a mistyped path.
-    pub(super) never: Vec<Register>,
+    pub(super) unused: Vec<Register>,
     /// Why other registers are unreadable.
     pub(super) unread: Vec<String>,
 }
 
 impl Places {
     /// Finds the places of a home; `current` is the configured vault. Blocks for reads.
-    pub(super) fn of(home: &Path, current: &settings::Vault) -> Self {
-        let (registers, unread) = Register::all(home);
+    pub(super) fn find(home: &Path, current: &settings::Vault) -> Self {
+        let (registers, unread) = Register::open_all(home);
         // A process killed while writing has recorded nothing yet.
         let counts = |register: &Register| {
-            is_of(register, current) || register.had_notes() || place_of(register, home).is_filled()
+            is_register_of(register, current) || register.had_notes() || vault_fs_of(register, home).has_entries()
         };
-        let (known, never): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(counts);
+        let (known, unused): (Vec<Register>, Vec<Register>) = registers.into_iter().partition(counts);
         let is_gone = |register: &Register| {
-            !is_of(register, current) && register.id().is_some() && place_of(register, home).is_gone()
+            !is_register_of(register, current) && register.id().is_some() && vault_fs_of(register, home).is_gone()
         };
         let (gone, mut there): (Vec<Register>, Vec<Register>) = known.into_iter().partition(is_gone);
         if gone.is_empty() {
-            return Self { there, moved: gone, never, unread };
+            return Self { there, moved: gone, unused, unread };
         }
-        let places = there.iter().map(|register| place_of(register, home));
+        let places = there.iter().map(|register| vault_fs_of(register, home));
         let ids: BTreeSet<String> =
-            places.chain([Place::of(current, home)]).filter_map(|place| place.known_id()).collect();
+            places.chain([VaultFs::from_settings(current, home)]).filter_map(|vault_fs| vault_fs.id()).collect();
         let is_elsewhere = |register: &Register| register.id().is_some_and(|id| ids.contains(id));
         let (moved, away): (Vec<Register>, Vec<Register>) = gone.into_iter().partition(is_elsewhere);
         there.extend(away);
-        Self { there, moved, never, unread }
+        Self { there, moved, unused, unread }
     }
 
     /// Ids of the reachable folders of notes, including the configured one.
     pub(super) fn ids(&self, home: &Path, current: &settings::Vault) -> BTreeSet<String> {
-        let places = self.there.iter().map(|register| place_of(register, home)).chain([Place::of(current, home)]);
-        places.filter_map(|place| place.known_id()).collect()
+        let places = self
+            .there
+            .iter()
+            .map(|register| vault_fs_of(register, home))
+            .chain([VaultFs::from_settings(current, home)]);
+        places.filter_map(|vault_fs| vault_fs.id()).collect()
     }
 
     /// Returns entries of sessions for folders of notes that lie elsewhere now, with these folders' ids.
@@ -104,7 +108,7 @@ impl Places {
             let entry = register.get(session)?;
             let folder = match entry.lost {
                 true => entry.folder.clone(),
-                false => register.id().filter(|_| is_moved && entry.named().is_some()).map(str::to_owned),
+                false => register.id().filter(|_| is_moved && entry.linked_note().is_some()).map(str::to_owned),
             };
             let known = Entry { stamp: String::new(), lost: false, ..entry.clone() };
             Some((folder?, session.clone(), known))
@@ -117,23 +121,23 @@ impl Places {
     /// Missing folders of notes for which forgotten sessions are remembered.
     pub(super) fn awaited(&self, home: &Path) -> Vec<PathBuf> {
         let awaited = self.moved.iter().chain(&self.there).filter(|register| register.has_sealed());
-        let places = awaited.map(|register| place_of(register, home));
-        places.filter(Place::is_gone).map(|place| place.notes()).collect()
+        let places = awaited.map(|register| vault_fs_of(register, home));
+        places.filter(VaultFs::is_gone).map(|vault_fs| vault_fs.notes_folder()).collect()
     }
 }
 
 /// True if the register belongs to the vault of these settings.
-pub(super) fn is_of(register: &Register, settings: &settings::Vault) -> bool {
+pub(super) fn is_register_of(register: &Register, settings: &settings::Vault) -> bool {
     register.path == settings.path && register.root == settings.root
 }
 
 /// The place of a register.
-pub(super) fn place_of(register: &Register, home: &Path) -> Place {
+pub(super) fn vault_fs_of(register: &Register, home: &Path) -> VaultFs {
     let (path, root) = (register.path.clone(), register.root.clone());
-    Place::of(&settings::Vault { path, root, ..settings::Vault::default() }, home)
+    VaultFs::from_settings(&settings::Vault { path, root, ..settings::Vault::default() }, home)
 }
 
-impl Scribe {
+impl NoteWriter {
     /// Looks for missing folders of notes now and then, as long as there are any. Never returns.
     pub(super) async fn watch_away(&self) {
         let mut away = self.away.subscribe();
@@ -165,7 +169,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn nobody_looks_beside_one_who_finds_no_end() {
+    async fn only_one_look_runs_at_a_time() {
         let looks = SingleLook::default();
         let (begun, has_begun) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
@@ -178,16 +182,16 @@ mod tests {
             other.run(look).await
         });
         has_begun.recv().unwrap();
-        assert_eq!(looks.run(|| panic!("one thread more")).await, None);
+        assert_eq!(looks.run(|| panic!("a second look ran")).await, None);
         // The caller is gone, its thread is not.
         hangs.abort();
-        assert_eq!(looks.run(|| panic!("one thread more")).await, None);
+        assert_eq!(looks.run(|| panic!("a second look ran")).await, None);
         drop(end);
         let free = async {
             while looks.run(|| true).await.is_none() {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), free).await.expect("the next one may look");
+        tokio::time::timeout(Duration::from_secs(60), free).await.expect("a later look runs");
     }
 }

@@ -9,8 +9,8 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{Problem, Vault, VaultFailure};
 use baton_redaction::redact;
 
-use super::open_vault::Desk;
-use super::vault_fs::{Place, Refused};
+use super::open_vault::Vaults;
+use super::vault_fs::{Refused, VaultFs};
 use super::{forgetting, owed_sessions};
 use baton_config::settings::Settings;
 
@@ -18,13 +18,13 @@ use baton_config::settings::Settings;
 const NAMED: usize = 8;
 
 /// `1 note`, `2 notes`.
-pub fn several(count: u64, noun: &str) -> String {
+pub fn pluralize(count: u64, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
 /// `1 session waits`, `2 sessions wait`.
-pub fn waiting(sessions: u64) -> String {
-    format!("{} {}", several(sessions, "session"), if sessions == 1 { "waits" } else { "wait" })
+pub fn sessions_waiting(sessions: u64) -> String {
+    format!("{} {}", pluralize(sessions, "session"), if sessions == 1 { "waits" } else { "wait" })
 }
 
 /// The progress of a long operation.
@@ -53,7 +53,7 @@ impl Progress {
 
 /// The last known state, available while the vault is locked.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct LastKnown {
     pub(super) counted: Vault,
     /// Sessions that the running round has still to write.
     pub(super) owed: u64,
@@ -63,9 +63,9 @@ pub(super) struct Shown {
     stuck: Option<Refused>,
 }
 
-impl Shown {
+impl LastKnown {
     /// Records why the vault refuses, or that it accepts notes.
-    pub(super) fn refused(&mut self, refused: Option<Refused>) {
+    pub(super) fn set_refusal(&mut self, refused: Option<Refused>) {
         match (&self.problem, &refused) {
             (None, Some(refused)) => {
                 tracing::error!(problem = %refused, "notes cannot be written, and are kept in vault-pending; trying again");
@@ -77,7 +77,7 @@ impl Shown {
     }
 
     /// Records why the daily sweep fails, or that it does not.
-    pub(super) fn stuck(&mut self, stuck: Option<Refused>) {
+    pub(super) fn set_stuck(&mut self, stuck: Option<Refused>) {
         if let Some(problem) = stuck.as_ref().filter(|problem| self.stuck.as_ref() != Some(problem)) {
             tracing::error!(%problem, "not all notes could be checked; trying again every hour");
         }
@@ -90,7 +90,7 @@ impl Shown {
     }
 
     pub(super) fn answer(&self, settings: &Settings, home: &Path) -> Vault {
-        let (vault, place) = (&settings.vault, Place::of(&settings.vault, home));
+        let (vault, vault_fs) = (&settings.vault, VaultFs::from_settings(&settings.vault, home));
         let problem = self.problem.as_ref().filter(|_| vault.enabled);
         let fails = !self.counted.failed.is_empty() || !self.counted.left_alone.is_empty();
         let state = match (vault.enabled, problem, self.owed.max(self.counted.behind)) {
@@ -103,7 +103,7 @@ impl Shown {
         Vault {
             enabled: vault.enabled,
             state: state.to_owned(),
-            path: redact(&place.vault().display().to_string()).into_owned(),
+            path: redact(&vault_fs.vault().display().to_string()).into_owned(),
             root: vault.root.clone(),
             last_end_ms: self.last_end_ms,
             problem: problem
@@ -116,18 +116,19 @@ impl Shown {
 
 /// Counts notes and owed sessions, and returns why the vault is unreachable, if it is. With `removal_owed`, earlier
 /// vaults may still have notes of forgotten sessions. Blocks for short reads.
-pub(super) fn counted(
-    desk: &mut Desk,
+pub(super) fn count(
+    vaults: &mut Vaults,
     settings: &Arc<Settings>,
     table: &SessionTable,
     removal_owed: bool,
 ) -> (Vault, Option<Refused>) {
-    let pending = desk.pending.len() as u64;
-    let former = if removal_owed { forgetting::owed(desk, table, &settings.vault).sessions.len() as u64 } else { 0 };
-    let Ok((open, _)) = desk.at(&settings.vault) else {
+    let pending = vaults.outbox.len() as u64;
+    let former =
+        if removal_owed { forgetting::owed_removals(vaults, table, &settings.vault).sessions.len() as u64 } else { 0 };
+    let Ok((open, _)) = vaults.open(&settings.vault) else {
         return (Vault { pending, to_remove: former, ..Vault::default() }, None);
     };
-    let away = if settings.vault.enabled { open.look(false).err() } else { None };
+    let away = if settings.vault.enabled { open.check(false).err() } else { None };
     let register = &open.register;
     let mut counted = Vault { pending, ..Vault::default() };
     let redacted = |text: &str| redact(text).into_owned();
@@ -153,13 +154,13 @@ pub(super) fn counted(
     // For a folder that is gone they are only remembered, and nothing can be done now.
     let is_owed = |id: &SessionId| register.get(id).is_some_and(|entry| !entry.is_sealed());
     counted.to_remove =
-        former.max(owed_sessions::to_remove(table, register).iter().filter(|id| is_owed(id)).count() as u64);
+        former.max(owed_sessions::forgotten_in_vault(table, register).iter().filter(|id| is_owed(id)).count() as u64);
     if settings.vault.enabled {
         counted.behind = open.owed(table, settings).len() as u64;
     }
-    counted.swept_at = open.register.swept().map(|at| Timestamp(at).to_string());
-    if let Some(names) = open.known_names() {
-        for (note, why) in names.odd() {
+    counted.swept_at = open.register.swept_at().map(|at| Timestamp(at).to_string());
+    if let Some(names) = open.known_index() {
+        for (note, why) in names.unreadable_heads() {
             if counted.left_alone.len() < NAMED && !counted.left_alone.iter().any(|known| known.note == note) {
                 counted.left_alone.push(VaultFailure { note: redacted(note), error: redacted(why) });
             }

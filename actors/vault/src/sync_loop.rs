@@ -2,8 +2,8 @@
 //!
 //! # Hazards
 //!
-//! - A disk of notes that hangs keeps the thread and the vault's lock until it answers. Callers wait at most `ANSWER`;
-//!   the permit for background work is returned after `ROOM`.
+//! - A disk of notes that hangs keeps the thread and the vault's lock until it answers. Callers wait at most `DISK_WAIT`;
+//!   the permit for background work is returned after `PERMIT_TIME`.
 
 mod compact;
 pub(crate) mod sweep;
@@ -19,32 +19,32 @@ use baton_protocol::answer;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::open_vault::{Desk, Open, day};
+use super::open_vault::{OpenVault, Vaults, day};
 use super::promotion::promote;
 use super::register::Entry;
-use super::status::{Progress, several, waiting};
+use super::status::{Progress, pluralize, sessions_waiting};
 use super::vault_fs::{Error, Refused};
-use super::write_session::{Bringing, Failed};
-use super::{ANSWER, ROOM, Scribe, owed_sessions};
-use crate::Surroundings;
+use super::write_session::{SessionWriter, WriteError};
+use super::{DISK_WAIT, NoteWriter, PERMIT_TIME, owed_sessions};
+use crate::Options;
 use baton_base::throttle::Permit;
 
-pub(super) use sweep::Unswept;
+pub(super) use sweep::SweepError;
 
 /// Number of sessions written at a time; forgetting waits for one group.
-const GROUP: usize = 32;
+const GROUP_SESSIONS: usize = 32;
 /// Longest time that a round yields to queries.
-const STAND_BACK: Duration = Duration::from_secs(5);
+const YIELD: Duration = Duration::from_secs(5);
 /// Consecutive refusals after which sessions already in the outbox are not tried again in the same round.
 const REFUSALS: u32 = 3;
 /// Most sessions named in an answer.
-const NAMED: usize = 8;
+const MOST_NAMED: usize = 8;
 
 /// What a round is to do.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct SyncRequest {
     /// True if a person asked for it: then removed notes are written again.
-    pub by_somebody: bool,
+    pub is_manual: bool,
     /// Only sessions of this project.
     pub project: Option<String>,
     /// Receives the progress.
@@ -63,19 +63,19 @@ pub(super) struct Round {
     pub(super) failed: Vec<String>,
     pub(super) refused: Option<Refused>,
     /// Why something that is still owed was refused, even if later sessions were accepted.
-    unserved: Option<Refused>,
+    unresolved: Option<Refused>,
     /// Number of refusals since the vault last accepted something.
     refusals: u32,
     /// True if the outbox is full.
     is_full: bool,
 }
 
-impl Scribe {
+impl NoteWriter {
     /// Writes what is owed.
-    pub(super) async fn round(&self, asked: &Asked) -> Round {
-        let around = &self.around;
+    pub(super) async fn run_round(&self, request: &SyncRequest) -> Round {
+        let options = &self.options;
         let mut round = Round::default();
-        let owed = match self.owed(asked).await {
+        let owed = match self.find_owed(request).await {
             Ok((owed, refused)) => {
                 // Do not try an unreachable vault for each session.
                 round.refusals = if refused.is_some() { REFUSALS } else { 0 };
@@ -83,28 +83,28 @@ impl Scribe {
                 owed
             }
             Err(refused) => {
-                self.shown().refused(Some(refused.clone()));
+                self.last_known().set_refusal(Some(refused.clone()));
                 return Round { refused: Some(refused), ..round };
             }
         };
-        asked.progress.begin(owed.len());
-        self.shown().owed = owed.len() as u64;
+        request.progress.begin(owed.len());
+        self.last_known().owed = owed.len() as u64;
         // A few sessions are written one by one, so that a session that just ended is in its note soon.
-        let size = if owed.len() > GROUP / 4 { GROUP } else { 1 };
+        let size = if owed.len() > GROUP_SESSIONS / 4 { GROUP_SESSIONS } else { 1 };
         for group in owed.chunks(size) {
-            if *around.stop.borrow() || !around.settings.now().vault.enabled {
+            if *options.stop.borrow() || !options.settings.now().vault.enabled {
                 return round;
             }
             let begun = Instant::now();
-            self.stand_back(asked.by_somebody).await;
-            let done = self.group(asked, group, (round.refused.clone(), round.refusals)).await;
-            asked.progress.step(group.len());
-            let mut shown = self.shown();
-            shown.owed = shown.owed.saturating_sub(group.len() as u64);
+            self.yield_to_queries(request.is_manual).await;
+            let done = self.run_group(request, group, (round.refused.clone(), round.refusals)).await;
+            request.progress.step(group.len());
+            let mut last_known = self.last_known();
+            last_known.owed = last_known.owed.saturating_sub(group.len() as u64);
             if done.written == 1 && group.len() == 1 {
-                shown.last_end_ms = Some(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+                last_known.last_end_ms = Some(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
             }
-            drop(shown);
+            drop(last_known);
             round.add(done);
             if round.refused.is_some() && round.is_full {
                 // The outbox is full until the vault accepts something.
@@ -115,8 +115,8 @@ impl Scribe {
             round.refused = self.promote(round.files > 0).await.err();
         }
         // A refused session is tried again, even if others were accepted.
-        round.refused = round.refused.or(round.unserved.take());
-        self.shown().refused(round.refused.clone());
+        round.refused = round.refused.or(round.unresolved.take());
+        self.last_known().set_refusal(round.refused.clone());
         if round.written > 0 {
             tracing::info!(
                 sessions = round.written,
@@ -130,66 +130,66 @@ impl Scribe {
     }
 
     async fn promote(&self, is_news: bool) -> Result<(), Refused> {
-        let around = &self.around;
-        let mut desk = self.desk().await?;
-        let around = around.clone();
+        let options = &self.options;
+        let mut vaults = self.lock_vaults().await?;
+        let options = options.clone();
         let promoting = tokio::task::spawn_blocking(move || {
-            let (settings, table) = (around.settings.now(), around.table.now());
-            promote(&mut desk, &around, &settings, &table, is_news)
+            let (settings, table) = (options.settings.now(), options.table.now());
+            promote(&mut vaults, &options, &settings, &table, is_news)
         });
-        answered(promoting).await?
+        wait_for_disk(promoting).await?
     }
 
     /// True if notes were left alone that may be written later.
-    pub(super) async fn has_left(&self) -> bool {
-        let around = &self.around;
-        let Ok(mut desk) = self.desk().await else { return false };
-        let vault = around.settings.now().vault.clone();
-        desk.at(&vault).is_ok_and(|(open, _)| open.register.left().next().is_some())
+    pub(super) async fn has_left_alone(&self) -> bool {
+        let options = &self.options;
+        let Ok(mut vaults) = self.lock_vaults().await else { return false };
+        let vault = options.settings.now().vault.clone();
+        vaults.open(&vault).is_ok_and(|(open, _)| open.register.left_alone().next().is_some())
     }
 
     /// Makes the next round try them again.
-    pub(super) async fn retry_left(&self) {
-        let around = &self.around;
-        let Ok(mut desk) = self.desk().await else { return };
-        let vault = around.settings.now().vault.clone();
-        let Ok((open, _)) = desk.at(&vault) else { return };
-        let left: Vec<SessionId> = open.register.left().cloned().collect();
-        owe_again(open, &left);
+    pub(super) async fn retry_left_alone(&self) {
+        let options = &self.options;
+        let Ok(mut vaults) = self.lock_vaults().await else { return };
+        let vault = options.settings.now().vault.clone();
+        let Ok((open, _)) = vaults.open(&vault) else { return };
+        let left: Vec<SessionId> = open.register.left_alone().cloned().collect();
+        mark_owed(open, &left);
     }
 
-    async fn stand_back(&self, is_asked: bool) {
-        let around = &self.around;
-        if !is_asked {
-            let mut asked = around.throttle.questions();
-            let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
+    async fn yield_to_queries(&self, is_manual: bool) {
+        let options = &self.options;
+        if !is_manual {
+            let mut asked = options.throttle.questions();
+            let _ = timeout(YIELD, asked.wait_for(|questions| *questions == 0)).await;
         }
     }
 
     /// Returns what is owed, and why the vault refuses if that is known without trying.
-    async fn owed(&self, asked: &Asked) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
-        let around = &self.around;
-        let mut desk = self.desk().await?;
-        let (table, settings, asked) = (around.table.now(), around.settings.now(), asked.clone());
-        let was_refused = self.shown().is_refused();
+    async fn find_owed(&self, request: &SyncRequest) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
+        let options = &self.options;
+        let mut vaults = self.lock_vaults().await?;
+        let (table, settings, request) = (options.table.now(), options.settings.now(), request.clone());
+        let was_refused = self.last_known().is_refused();
         let looking = tokio::task::spawn_blocking(move || {
-            let (open, pending) = desk.at(&settings.vault)?;
-            let is_idle = open.owed(&table, &settings).len() == 0 && pending.len() == 0;
+            let (open, outbox) = vaults.open(&settings.vault)?;
+            let is_idle = open.owed(&table, &settings).len() == 0 && outbox.len() == 0;
             // The vault was walked before and nothing is to be done: leave its disk alone.
-            if is_idle && !asked.by_somebody && !was_refused && open.known_names().is_some() {
+            if is_idle && !request.is_manual && !was_refused && open.known_index().is_some() {
                 return Ok((Vec::new(), None));
             }
             // Even then owed notes are put into the outbox.
-            let refused = open.look(asked.by_somebody).and_then(|()| open.index().map(drop)).err();
-            if asked.by_somebody {
+            let refused = open.check(request.is_manual).and_then(|()| open.index().map(drop)).err();
+            if request.is_manual {
                 if let Some(refused) = refused {
                     return Err(refused);
                 }
-                write_again(open)?;
+                owe_removed_notes(open)?;
             }
             let owed = open.owed(&table, &settings).sessions();
             // Written already, while they waited for another vault.
-            let delivered = pending.sessions().filter(|id| {
+            let delivered = outbox.sessions().filter(|id| {
                 let stamp = table.get(id).and_then(|row| owed_sessions::stamp(&table, row));
                 refused.is_none()
                     && stamp.is_some()
@@ -197,44 +197,45 @@ impl Scribe {
             });
             let delivered: Vec<SessionId> = delivered.cloned().collect();
             for id in delivered {
-                let _ = pending.remove(&id);
+                let _ = outbox.remove(&id);
             }
-            Ok((in_project(owed, &table, asked.project.as_deref()), refused))
+            Ok((in_project(owed, &table, request.project.as_deref()), refused))
         });
-        answered(looking).await?
+        wait_for_disk(looking).await?
     }
 
     /// Writes one group. `before` is why the vault refused the previous group, and how often.
-    async fn group(&self, asked: &Asked, group: &[SessionId], before: (Option<Refused>, u32)) -> Round {
-        let around = &self.around;
-        let mut desk = match self.desk().await {
-            Ok(desk) => desk,
+    async fn run_group(&self, request: &SyncRequest, group: &[SessionId], before: (Option<Refused>, u32)) -> Round {
+        let options = &self.options;
+        let mut vaults = match self.lock_vaults().await {
+            Ok(vaults) => vaults,
             Err(refused) => return Round { refused: Some(refused), ..Round::default() },
         };
         // Taken after the vault's lock, so that background work does not wait for its holder.
-        let room = if asked.by_somebody { None } else { Some(around.throttle.wait_for_background().await) };
-        let (around, group, by_somebody) = (around.clone(), group.to_vec(), asked.by_somebody);
-        let working = tokio::task::spawn_blocking(move || bring(&mut desk, &around, &group, by_somebody, before));
-        match answered_in(room, working).await {
+        let permit = if request.is_manual { None } else { Some(options.throttle.wait_for_background().await) };
+        let (options, group, is_manual) = (options.clone(), group.to_vec(), request.is_manual);
+        let working =
+            tokio::task::spawn_blocking(move || write_group(&mut vaults, &options, &group, is_manual, before));
+        match wait_with_permit(permit, working).await {
             Ok(round) => round,
             Err(refused) => Round { refused: Some(refused), ..Round::default() },
         }
     }
 
     /// Writes everything that is owed, now.
-    pub async fn sync(&self, asked: &Asked) -> answer::VaultSync {
+    pub async fn sync(&self, request: &SyncRequest) -> answer::VaultSync {
         let begun = Instant::now();
-        let _ = timeout(STAND_BACK, self.look_for_away()).await;
+        let _ = timeout(YIELD, self.look_for_away()).await;
         self.remove_forgotten().await;
-        let round = self.round(asked).await;
+        let round = self.run_round(request).await;
         self.wake.notify_one();
-        let pending = self.told().await.pending;
+        let pending = self.status().await.pending;
         let is_done = round.refused.is_none() && round.failed.is_empty();
         let message = match (&round.refused, round.failed.len()) {
             (Some(Refused { what, fix }), _) => format!(
                 "the vault accepts {} now: {what}; {fix}. {} in vault-pending, and it is tried again by itself",
                 if round.written > 0 { "not everything" } else { "nothing" },
-                waiting(pending),
+                sessions_waiting(pending),
             ),
             (None, 0) if round.written == 0 => "Every session that is over is in its note.".to_owned(),
             (None, 0) => format!(
@@ -244,9 +245,9 @@ impl Scribe {
                 } else {
                     format!("{} sessions are in their notes", round.written)
                 },
-                several(round.files, "file"),
+                pluralize(round.files, "file"),
                 if round.compacted > 0 {
-                    format!(", {} compacted", several(round.compacted, "note"))
+                    format!(", {} compacted", pluralize(round.compacted, "note"))
                 } else {
                     String::new()
                 }
@@ -263,36 +264,36 @@ impl Scribe {
             conflicts: round.conflicts,
             compacted: round.compacted,
             pending,
-            failed: round.failed.into_iter().take(NAMED).collect(),
+            failed: round.failed.into_iter().take(MOST_NAMED).collect(),
             seconds: (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3,
             message,
         }
     }
 }
 
-/// Waits for work on the vault's disk, up to [`ANSWER`]. Work that hangs keeps the vault's lock until it returns.
-pub(super) async fn answered<T>(working: JoinHandle<T>) -> Result<T, Refused> {
-    match timeout(ANSWER, working).await {
-        Ok(done) => done.map_err(|_| broken()),
-        Err(_) => Err(silent()),
+/// Waits for work on the vault's disk, up to [`DISK_WAIT`]. Work that hangs keeps the vault's lock until it returns.
+pub(super) async fn wait_for_disk<T>(working: JoinHandle<T>) -> Result<T, Refused> {
+    match timeout(DISK_WAIT, working).await {
+        Ok(done) => done.map_err(|_| panicked()),
+        Err(_) => Err(unresponsive()),
     }
 }
 
-/// The same with a permit for background work, which is returned to others after [`ROOM`].
-async fn answered_in<T>(room: Option<Permit>, mut working: JoinHandle<T>) -> Result<T, Refused> {
-    if let Ok(done) = timeout(ROOM, &mut working).await {
-        return done.map_err(|_| broken());
+/// The same with a permit for background work, which is returned to others after [`PERMIT_TIME`].
+async fn wait_with_permit<T>(permit: Option<Permit>, mut working: JoinHandle<T>) -> Result<T, Refused> {
+    if let Ok(done) = timeout(PERMIT_TIME, &mut working).await {
+        return done.map_err(|_| panicked());
     }
-    drop(room);
-    answered(working).await
+    drop(permit);
+    wait_for_disk(working).await
 }
 
-pub(super) fn silent() -> Refused {
+pub(super) fn unresponsive() -> Refused {
     let what = "the disk of the vault does not answer".to_owned();
     Refused { what, fix: "check that it is still connected; what was begun continues when it is".to_owned() }
 }
 
-fn broken() -> Refused {
+fn panicked() -> Refused {
     Refused { what: "writing notes panicked".to_owned(), fix: "see `daemon.log`; it is tried again".to_owned() }
 }
 
@@ -303,22 +304,22 @@ fn in_project(ids: Vec<SessionId>, table: &SessionTable, project: Option<&str>) 
 }
 
 /// Marks sessions as owed whose notes were removed, or have links to removed notes.
-fn write_again(open: &mut Open) -> Result<(), Refused> {
+fn owe_removed_notes(open: &mut OpenVault) -> Result<(), Refused> {
     // Notes that people have renamed are not removed.
-    open.look_again()?;
-    let turn = open.place.turn()?;
-    open.follow_entities()?;
-    drop(turn);
-    open.settle()?;
+    open.refresh_index()?;
+    let lock = open.vault_fs.lock()?;
+    open.relink_entity_notes()?;
+    drop(lock);
+    open.sync()?;
     let mut gone = Vec::new();
-    let (paths, _) = open.place.all()?;
-    let known = VaultIndex::new(paths.iter().map(String::as_str), open.place.root());
+    let (paths, _) = open.vault_fs.list_notes()?;
+    let known = VaultIndex::new(paths.iter().map(String::as_str), open.vault_fs.root());
     for (id, entry) in open.register.entries() {
         let Some(path) = entry.note.as_deref() else { continue };
-        let is_there = match open.text(path) {
+        let is_there = match open.read_text(path) {
             Ok(text) => text.is_some_and(|text| text.lines().flat_map(links).all(|target| known.leads(target))),
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_) | Error::Changed) => true,
+            Err(Error::LeftAlone(_) | Error::Changed) => true,
         };
         if !is_there || entry.left.is_some() {
             gone.push((id.clone(), entry.clone()));
@@ -331,54 +332,54 @@ fn write_again(open: &mut Open) -> Result<(), Refused> {
 }
 
 /// Writes sessions one after another.
-pub(super) fn bring(
-    desk: &mut Desk,
-    around: &Surroundings,
+pub(super) fn write_group(
+    vaults: &mut Vaults,
+    options: &Options,
     group: &[SessionId],
-    by_somebody: bool,
+    is_manual: bool,
     (refused, refusals): (Option<Refused>, u32),
 ) -> Round {
     let mut round = Round { refused, refusals, ..Round::default() };
-    let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
-    let (open, pending) = match desk.at(&settings.vault) {
+    let (table, settings, today) = (options.table.now(), options.settings.now(), day(options.clock.now()));
+    let (open, outbox) = match vaults.open(&settings.vault) {
         Ok(open) => open,
         Err(refused) => return Round { refused: Some(refused), ..round },
     };
     open.held_back = (group.len() > 1).then(Vec::new);
     for id in group {
-        if *around.stop.borrow() {
+        if *options.stop.borrow() {
             break;
         }
         let Some(row) = table.get(id).cloned() else { continue };
         let Some(stamp) = owed_sessions::stamp(&table, &row) else { continue };
         // Another round may have written it.
-        if owed_sessions::is_in(&row, &stamp, open.register.get(id), &settings.filtering) {
+        if owed_sessions::is_written(&row, &stamp, open.register.get(id), &settings.filtering) {
             continue;
         }
         // It stays owed; do not render what would not be kept.
-        if round.refusals >= REFUSALS && (pending.is_full() || pending.has(id, &stamp)) {
-            round.unserved.clone_from(&round.refused);
+        if round.refusals >= REFUSALS && (outbox.is_full() || outbox.has(id, &stamp)) {
+            round.unresolved.clone_from(&round.refused);
             continue;
         }
         round.sessions += 1;
-        let bringing = Bringing { around, id, row: &row, stamp: stamp.clone(), today, is_asked: by_somebody };
-        match bringing.carry_out(open, pending) {
-            Ok(brought) => {
-                if !brought.is_without_note {
+        let writer = SessionWriter { options, id, row: &row, stamp: stamp.clone(), today, is_manual: is_manual };
+        match writer.write_or_queue(open, outbox) {
+            Ok(outcome) => {
+                if !outcome.is_without_note {
                     (round.refused, round.refusals) = (None, 0);
                 }
-                round.without_note += u64::from(brought.is_without_note);
-                round.written += u64::from(brought.written.files > 0);
-                round.files += brought.written.files;
-                round.conflicts += brought.written.conflicts;
-                round.compacted += u64::from(brought.compacted.is_some_and(|compacted| compacted.error.is_none()));
-                round.failed.extend(brought.written.left.first().map(|_| id.to_string()));
+                round.without_note += u64::from(outcome.is_without_note);
+                round.written += u64::from(outcome.written.files > 0);
+                round.files += outcome.written.files;
+                round.conflicts += outcome.written.conflicts;
+                round.compacted += u64::from(outcome.compacted.is_some_and(|compacted| compacted.error.is_none()));
+                round.failed.extend(outcome.written.left.first().map(|_| id.to_string()));
             }
-            Err(Failed::Refused(refused)) => {
-                round.unserved = Some(refused.clone());
+            Err(WriteError::Refused(refused)) => {
+                round.unresolved = Some(refused.clone());
                 (round.refused, round.refusals) = (Some(refused), round.refusals.saturating_add(1));
             }
-            Err(Failed::Unreadable(why)) => {
+            Err(WriteError::Unreadable(why)) => {
                 tracing::warn!(session = %id, %why, "session not written into its note");
                 let before = open.register.get(id).cloned().unwrap_or_default();
                 open.register.put(id, Entry { stamp, left: Some(why), ..before });
@@ -386,28 +387,28 @@ pub(super) fn bring(
             }
         }
     }
-    round.is_full = pending.is_full();
+    round.is_full = outbox.is_full();
     // Do not touch a vault that refuses; it may not be there.
     if let Some(pages) = open.held_back.take().filter(|pages| !pages.is_empty()) {
         let mut written = super::open_vault::Written::default();
-        let put = open.place.turn().and_then(|_turn| open.put(&pages, &mut written));
+        let put = open.vault_fs.lock().and_then(|_lock| open.merge_notes(&pages, &mut written));
         round.files += written.files;
         round.conflicts += written.conflicts;
         if let Err(refused) = put {
             // The links to their notes are missing, so they stay owed.
-            owe_again(open, group);
+            mark_owed(open, group);
             round.refused = Some(refused);
         }
     }
-    if let Err(refused) = open.settle() {
+    if let Err(refused) = open.sync() {
         // The notes may not survive a power cut, so they stay owed.
-        owe_again(open, group);
+        mark_owed(open, group);
         round.refused.get_or_insert(refused);
     }
     round
 }
 
-fn owe_again(open: &mut Open, group: &[SessionId]) {
+fn mark_owed(open: &mut OpenVault, group: &[SessionId]) {
     for id in group {
         if let Some(entry) = open.register.get(id).cloned() {
             open.register.put(id, Entry { stamp: String::new(), ..entry });
@@ -426,7 +427,7 @@ impl Round {
         self.failed.extend(other.failed);
         // The last attempt decides whether the vault accepts notes.
         (self.refused, self.refusals) = (other.refused, other.refusals);
-        self.unserved = other.unserved.or(self.unserved.take());
+        self.unresolved = other.unresolved.or(self.unresolved.take());
         self.is_full = other.is_full;
     }
 }

@@ -23,9 +23,9 @@ use baton_base::durable;
 use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file::{FileStat, identity};
 use baton_config::settings;
-pub(crate) use error::{Error, Refused, refused};
+pub(crate) use error::{Error, Refused, refusal};
 pub(super) use notes_folder::has_visible;
-use walk::{NOTES_MAX, Walked, is_note};
+use walk::{NOTES_MAX, Walk, is_note};
 
 /// Largest file read as a note.
 const NOTE_MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -42,22 +42,22 @@ const OWN: &str = "vault";
 
 /// A vault, and the folder of notes in it.
 #[derive(Debug)]
-pub(super) struct Place {
-    /// Its path; without links after [`Place::look`].
+pub(super) struct VaultFs {
+    /// Its path; without links after [`VaultFs::check`].
     pub vault: PathBuf,
     /// Its path as configured.
     named: PathBuf,
     root: String,
     /// True if it is the home's own vault, which is created if it is missing, and private.
     is_own: bool,
-    /// Files written since [`Place::settle`].
+    /// Files written since [`VaultFs::sync`].
     unsettled: RefCell<Vec<PathBuf>>,
     /// Test fault: archive copies read back wrong.
     #[cfg(test)]
     pub(super) garbles: bool,
     /// Test fault: syncs fail.
     #[cfg(feature = "faults")]
-    pub(super) refuses_to_settle: bool,
+    pub(super) fails_syncs: bool,
     /// Test fault: number of files that may still be changed.
     #[cfg(feature = "faults")]
     pub(super) changes_left: std::cell::Cell<Option<u32>>,
@@ -78,7 +78,7 @@ pub(super) type Stamp = (FileStat, FileIdentity);
 
 /// What a vault contains besides Baton's folder of notes.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct OtherFiles {
     /// Texts of people, and copies of deleted or changed files that programs keep; relative to the vault.
     pub(super) texts: Vec<String>,
     /// Unreadable folders; the vault itself if it has more files than are examined.
@@ -87,16 +87,16 @@ pub(super) struct Outside {
     pub(super) dangling: Vec<(String, PathBuf)>,
 }
 
-impl Place {
+impl VaultFs {
     /// The vault of these settings. Does not access the disk.
-    pub(super) fn of(settings: &settings::Vault, home: &Path) -> Self {
+    pub(super) fn from_settings(settings: &settings::Vault, home: &Path) -> Self {
         let own = home.join(OWN);
         let vault = settings.path.clone().unwrap_or_else(|| own.clone());
-        Self::at(vault.clone(), settings.root.clone(), vault == own)
+        Self::new(vault.clone(), settings.root.clone(), vault == own)
     }
 
     /// A vault given by its parts. Does not access the disk.
-    pub(super) fn at(vault: PathBuf, root: String, is_own: bool) -> Self {
+    pub(super) fn new(vault: PathBuf, root: String, is_own: bool) -> Self {
         Self {
             named: vault.clone(),
             vault,
@@ -106,7 +106,7 @@ impl Place {
             #[cfg(test)]
             garbles: false,
             #[cfg(feature = "faults")]
-            refuses_to_settle: false,
+            fails_syncs: false,
             #[cfg(feature = "faults")]
             changes_left: std::cell::Cell::new(None),
         }
@@ -121,27 +121,27 @@ impl Place {
     }
 
     /// The folder of notes.
-    pub(super) fn notes(&self) -> PathBuf {
+    pub(super) fn notes_folder(&self) -> PathBuf {
         self.vault.join(&self.root)
     }
 
     /// Checks that the vault is there; creates the home's own. With `has_notes` the folder of notes must not be empty,
     /// since an empty folder may be an unmounted disk.
-    pub(super) fn look(&mut self, has_notes: bool) -> Result<(), Refused> {
+    pub(super) fn check(&mut self, has_notes: bool) -> Result<(), Refused> {
         if self.is_own {
-            durable::create_private_folder(&self.vault).map_err(|error| refused(&self.vault, &error))?;
+            durable::create_private_folder(&self.vault).map_err(|error| refusal(&self.vault, &error))?;
         }
         match fs::canonicalize(&self.vault) {
             Ok(vault) if vault.is_dir() => self.vault = vault,
             Ok(_) => return Err(self.no_folder()),
-            Err(error) => return Err(refused(&self.vault, &error)),
+            Err(error) => return Err(refusal(&self.vault, &error)),
         }
-        if fs::canonicalize(self.notes()).is_ok_and(|notes| !notes.starts_with(&self.vault)) {
-            let what = format!("{} is a link that leads out of the vault", self.notes().display());
+        if fs::canonicalize(self.notes_folder()).is_ok_and(|notes| !notes.starts_with(&self.vault)) {
+            let what = format!("{} is a link that leads out of the vault", self.notes_folder().display());
             return Err(Refused { what, fix: "set vault.path to its target, or put a folder there".to_owned() });
         }
-        if has_notes && !has_visible(&self.notes()) {
-            let what = format!("{} is empty, and notes were written there", self.notes().display());
+        if has_notes && !has_visible(&self.notes_folder()) {
+            let what = format!("{} is empty, and notes were written there", self.notes_folder().display());
             let fix = "mount or put back what belongs there; to start anew, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
         }
@@ -154,60 +154,60 @@ impl Place {
     }
 
     /// True if there is anything at this path, relative to the vault.
-    pub(super) fn has(&self, path: &str) -> bool {
-        self.locate(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
+    pub(super) fn exists(&self, path: &str) -> bool {
+        self.resolve(path).is_ok_and(|at| fs::symlink_metadata(at).is_ok())
     }
 
     /// Reads a file, given by its path relative to the vault.
     pub(super) fn read(&self, path: &str) -> Result<Found, Error> {
-        let at = self.locate(path)?;
+        let at = self.resolve(path)?;
         let metadata = match fs::symlink_metadata(&at) {
             Ok(metadata) => metadata,
             Err(error) if is_missing(&error) => return Ok(Found { at, text: None, seen: None }),
-            Err(error) => return Err(self.judge(&error)),
+            Err(error) => return Err(self.classify(&error)),
         };
         if !metadata.is_file() {
-            return Err(Error::Left("it is no file".to_owned()));
+            return Err(Error::LeftAlone("it is no file".to_owned()));
         }
         if metadata.len() > NOTE_MAX_BYTES {
-            return Err(Error::Left(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
+            return Err(Error::LeftAlone(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
         }
         // Some editors empty a file before they write it.
         let age = metadata.modified().ok().and_then(|at| at.elapsed().ok());
         if metadata.len() == 0 && age.is_some_and(|age| age < SAVING) {
             return Err(Error::Changed);
         }
-        let bytes = fs::read(&at).map_err(|error| self.judge(&error))?;
+        let bytes = fs::read(&at).map_err(|error| self.classify(&error))?;
         #[cfg(test)]
         let bytes = if self.garbles && path.contains("/archive/") { [&bytes[..], b"?"].concat() } else { bytes };
-        let text = String::from_utf8(bytes).map_err(|_| Error::Left("it is no UTF-8 text".to_owned()))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::LeftAlone("it is no UTF-8 text".to_owned()))?;
         Ok(Found { at, text: Some(text), seen: Some((FileStat::new(&metadata), identity(&metadata))) })
     }
 
-    /// Returns the state of a note without reading it. `path` is one that [`Place::all`] returned.
+    /// Returns the state of a note without reading it. `path` is one that [`VaultFs::list_notes`] returned.
     pub(super) fn stamp(&self, path: &str) -> Option<Stamp> {
         let metadata = fs::metadata(self.vault.join(path)).ok()?;
         Some((FileStat::new(&metadata), identity(&metadata)))
     }
 
-    /// Replaces a file unless it was changed since it was read. Durable after [`Place::settle`]. Returns the new file's
+    /// Replaces a file unless it was changed since it was read. Durable after [`VaultFs::sync`]. Returns the new file's
     /// stamp.
     pub(super) fn write(&self, found: &Found, text: &str) -> Result<Option<Stamp>, Error> {
         #[cfg(feature = "faults")]
         self.count_change()?;
         let folder = found.at.parent().unwrap_or(&self.vault);
-        self.make_folder(folder).map_err(|error| self.judge(&error))?;
-        let temporary = folder.join(temporary());
-        let filled = self.fill(&temporary, &found.at, text).and_then(|()| {
+        self.make_folder(folder).map_err(|error| self.classify(&error))?;
+        let temporary = folder.join(temporary_name());
+        let filled = self.write_temporary(&temporary, &found.at, text).and_then(|()| {
             // Text of a person must survive a power cut during the rename; Baton's own text can be written again.
             let is_theirs = found.text.as_deref().is_some_and(|text| !forget::is_own(text));
             if is_theirs { durable::sync_file(&temporary) } else { Ok(()) }
         });
-        let written = filled.map_err(|error| self.judge(&error));
+        let written = filled.map_err(|error| self.classify(&error));
         // Taken before the rename: from then on others may write the file.
-        let stamp = seen(&temporary);
-        let written = written.and_then(|()| match seen(&found.at) == found.seen {
-            true => fs::rename(&temporary, &found.at).map_err(|error| self.judge(&error)),
+        let stamp = stamp_of(&temporary);
+        let written = written.and_then(|()| match stamp_of(&found.at) == found.seen {
+            true => fs::rename(&temporary, &found.at).map_err(|error| self.classify(&error)),
             false => Err(Error::Changed),
         });
         if written.is_err() {
@@ -224,12 +224,12 @@ impl Place {
         let left = self.changes_left.get();
         self.changes_left.set(left.map(|left| left.saturating_sub(1)));
         match left {
-            Some(0) => Err(refused(&self.vault, &io::Error::other("stopped")).into()),
+            Some(0) => Err(refusal(&self.vault, &io::Error::other("stopped")).into()),
             _ => Ok(()),
         }
     }
 
-    fn fill(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
+    fn write_temporary(&self, temporary: &Path, like: &Path, text: &str) -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -249,21 +249,21 @@ impl Place {
         if found.seen.is_none() {
             return Ok(false);
         }
-        if seen(&found.at) != found.seen {
+        if stamp_of(&found.at) != found.seen {
             return Err(Error::Changed);
         }
         #[cfg(feature = "faults")]
         self.count_change()?;
-        fs::remove_file(&found.at).map_err(|error| self.judge(&error))?;
+        fs::remove_file(&found.at).map_err(|error| self.classify(&error))?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(true)
     }
 
     /// Makes all changes durable.
-    pub(super) fn settle(&self) -> Result<(), Refused> {
+    pub(super) fn sync(&self) -> Result<(), Refused> {
         #[cfg(feature = "faults")]
-        if self.refuses_to_settle {
-            return Err(refused(&self.vault, &io::Error::from_raw_os_error(5)));
+        if self.fails_syncs {
+            return Err(refusal(&self.vault, &io::Error::from_raw_os_error(5)));
         }
         let written = std::mem::take(&mut *self.unsettled.borrow_mut());
         if written.is_empty() || (written.len() > FEW && durable::sync_all(&self.vault)) {
@@ -292,23 +292,23 @@ impl Place {
         }
         // The next call tries again.
         self.unsettled.borrow_mut().extend(unsettled);
-        problem.map_or(Ok(()), |error| Err(refused(&self.vault, &error)))
+        problem.map_or(Ok(()), |error| Err(refusal(&self.vault, &error)))
     }
 
     /// Returns the paths of all notes relative to the vault, sorted, and leftover temporary files. Unreadable folders
     /// are skipped.
-    pub(super) fn all(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root, false)?;
+    pub(super) fn list_notes(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.notes_folder(), &self.root, false)?;
         Ok((walked.notes, walked.left))
     }
 
     /// The same, but fails if any note may be missing from the list.
-    pub(super) fn whole(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
-        let walked = self.walk(&self.notes(), &self.root, false)?;
+    pub(super) fn list_all_notes(&self) -> Result<(Vec<String>, Vec<PathBuf>), Refused> {
+        let walked = self.walk(&self.notes_folder(), &self.root, false)?;
         match walked.closed.into_iter().next() {
-            Some((folder, error)) => Err(refused(&folder, &error)),
+            Some((folder, error)) => Err(refusal(&folder, &error)),
             None if walked.is_cut => Err(Refused {
-                what: format!("{} has more than {NOTES_MAX} notes", self.notes().display()),
+                what: format!("{} has more than {NOTES_MAX} notes", self.notes_folder().display()),
                 fix: "move some of them elsewhere".to_owned(),
             }),
             None => Ok((walked.notes, walked.left)),
@@ -316,11 +316,11 @@ impl Place {
     }
 
     /// Walks a folder; starts again if files were moved meanwhile.
-    fn walk(&self, top: &Path, below: &str, with_copies: bool) -> Result<Walked, Refused> {
+    fn walk(&self, top: &Path, below: &str, with_copies: bool) -> Result<Walk, Refused> {
         for again in (0..WALKS).rev() {
-            let mut walked = Walked::begun(with_copies);
-            match walked.gather(top, below, 0).and_then(|()| walked.follow_links(&self.vault)) {
-                Err(error) if !is_missing(&error) => return Err(refused(top, &error)),
+            let mut walked = Walk::new(with_copies);
+            match walked.add_folder(top, below, 0).and_then(|()| walked.follow_links(&self.vault)) {
+                Err(error) if !is_missing(&error) => return Err(refusal(top, &error)),
                 _ if walked.is_moving && again > 0 => {}
                 _ => {
                     walked.notes.sort_unstable();
@@ -328,19 +328,19 @@ impl Place {
                 }
             }
         }
-        Ok(Walked::default())
+        Ok(Walk::default())
     }
 
     /// Dangling links among the notes, relative to the vault, each with its target.
-    pub(super) fn dangling(&self) -> Result<Vec<(String, PathBuf)>, Refused> {
-        Ok(self.walk(&self.notes(), &self.root, false)?.dangling)
+    pub(super) fn dangling_links(&self) -> Result<Vec<(String, PathBuf)>, Refused> {
+        Ok(self.walk(&self.notes_folder(), &self.root, false)?.dangling)
     }
 
     /// Removes a link; leaves any other file alone.
     pub(super) fn remove_link(&self, path: &str) -> Result<(), Error> {
         let link = self.vault.join(path);
         if is_link(&link) {
-            fs::remove_file(&link).map_err(|error| self.judge(&error))?;
+            fs::remove_file(&link).map_err(|error| self.classify(&error))?;
             self.unsettled.borrow_mut().push(link);
         }
         Ok(())
@@ -348,18 +348,18 @@ impl Place {
 
     /// True if the file is a note below the folder of notes, after resolving links.
     pub(super) fn is_note(&self, found: &Found) -> bool {
-        let notes = fs::canonicalize(self.notes()).unwrap_or_else(|_| self.notes());
+        let notes = fs::canonicalize(self.notes_folder()).unwrap_or_else(|_| self.notes_folder());
         found.at.starts_with(notes) && found.at.extension().is_some_and(|it| it.eq_ignore_ascii_case("md"))
     }
 
     /// Returns what the vault contains besides Baton's folder of notes.
-    pub(super) fn outside(&self) -> Result<Outside, Refused> {
+    pub(super) fn other_files(&self) -> Result<OtherFiles, Refused> {
         let walked = self.walk(&self.vault, "", true)?;
         let (mut texts, own) = (walked.notes, format!("{}/", self.root));
         texts.retain(|path| !path.starts_with(&own) || !is_note(path) || path.contains("/."));
         let cut = walked.is_cut.then(|| self.vault.clone());
         let closed = walked.closed.into_iter().map(|(folder, _)| folder).chain(cut).collect();
-        Ok(Outside { texts, closed, dangling: walked.dangling })
+        Ok(OtherFiles { texts, closed, dangling: walked.dangling })
     }
 
     /// Creates a folder of the vault and its parents.
@@ -376,18 +376,18 @@ impl Place {
     }
 
     /// Resolves a path relative to the vault.
-    fn locate(&self, path: &str) -> Result<PathBuf, Error> {
+    fn resolve(&self, path: &str) -> Result<PathBuf, Error> {
         let mut at = self.vault.clone();
         for part in Path::new(path).components() {
             let Component::Normal(name) = part else {
-                return Err(Error::Left("it leads out of the vault".to_owned()));
+                return Err(Error::LeftAlone("it leads out of the vault".to_owned()));
             };
             let is_link;
-            (at, is_link) = named(&at, name);
+            (at, is_link) = find_ignoring_case(&at, name);
             if is_link {
-                at = fs::canonicalize(&at).map_err(|_| Error::Left("it is a link to nothing".to_owned()))?;
+                at = fs::canonicalize(&at).map_err(|_| Error::LeftAlone("it is a link to nothing".to_owned()))?;
                 if !at.starts_with(&self.vault) {
-                    return Err(Error::Left("it is a link that leads out of the vault".to_owned()));
+                    return Err(Error::LeftAlone("it is a link that leads out of the vault".to_owned()));
                 }
             }
         }
@@ -395,17 +395,17 @@ impl Place {
     }
 
     /// Tells whether an error concerns one file or the whole vault, by trying to write another file.
-    fn judge(&self, error: &io::Error) -> Error {
+    fn classify(&self, error: &io::Error) -> Error {
         if Obstacle::from_error(error).is_of_the_disk() {
             // Do not name the note: names tell what sessions were about, and this message is logged.
-            return Error::Vault(refused(&self.notes(), error));
+            return Error::Vault(refusal(&self.notes_folder(), error));
         }
-        let probe = self.notes().join(temporary());
-        let tried = self.make_folder(&self.notes()).and_then(|()| File::create_new(&probe)?.write_all(b"\n"));
+        let probe = self.notes_folder().join(temporary_name());
+        let tried = self.make_folder(&self.notes_folder()).and_then(|()| File::create_new(&probe)?.write_all(b"\n"));
         let _ = fs::remove_file(&probe);
         match tried {
-            Ok(()) => Error::Left(error.to_string()),
-            Err(wide) => Error::Vault(refused(&self.notes(), &wide)),
+            Ok(()) => Error::LeftAlone(error.to_string()),
+            Err(wide) => Error::Vault(refusal(&self.notes_folder(), &wide)),
         }
     }
 }
@@ -416,7 +416,7 @@ fn is_link(path: &Path) -> bool {
 
 /// Returns the path of the folder's entry with this name, ignoring case if there is no exact match, and whether it is a
 /// link. Without a match, the name is kept as it is.
-fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
+fn find_ignoring_case(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
     let exact = folder.join(name);
     if let Ok(found) = fs::symlink_metadata(&exact) {
         return (exact, found.is_symlink());
@@ -434,13 +434,13 @@ fn named(folder: &Path, name: &std::ffi::OsStr) -> (PathBuf, bool) {
 }
 
 /// Returns a unique name for a temporary file.
-fn temporary() -> String {
+fn temporary_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{}{}-{count}{}", TEMPORARY.0, std::process::id(), TEMPORARY.1)
 }
 
-fn seen(path: &Path) -> Option<Stamp> {
+fn stamp_of(path: &Path) -> Option<Stamp> {
     let metadata = fs::symlink_metadata(path).ok()?;
     Some((FileStat::new(&metadata), identity(&metadata)))
 }

@@ -21,7 +21,7 @@ use crate::{Services, answers};
 use baton_base::io_remedy::Obstacle;
 use baton_base::limits;
 use baton_tracking::watcher::Overview;
-use baton_vault::{several, waiting};
+use baton_vault::{pluralize, sessions_waiting};
 
 /// Longest wait for the watcher, which may be in its first full scan.
 const LOOK: Duration = Duration::from_millis(300);
@@ -120,13 +120,13 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
-    let vault = services.scribe.told().await;
+    let vault = services.scribe.status().await;
     problems.extend(vault.problem.clone().map(|problem| answer::Problem {
-        what: format!("notes are not written: {}; {} in vault-pending", problem.what, waiting(vault.pending)),
+        what: format!("notes are not written: {}; {} in vault-pending", problem.what, sessions_waiting(vault.pending)),
         fix: format!("{}; it is tried again by itself", problem.fix),
     }));
     problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
-        what: format!("{} could not be compacted", several(vault.compaction_failed, "note")),
+        what: format!("{} could not be compacted", pluralize(vault.compaction_failed, "note")),
         fix: "`baton vault status` says why; it is tried again every day".to_owned(),
     }));
     let left_alone = vault.left_alone.len() as u64;
@@ -138,7 +138,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
         fix: "`baton vault status` names them and says why".to_owned(),
     }));
     problems.extend((vault.to_remove > 0).then(|| answer::Problem {
-        what: format!("notes of {} could not be reached", several(vault.to_remove, "forgotten session")),
+        what: format!("notes of {} could not be reached", pluralize(vault.to_remove, "forgotten session")),
         fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
     }));
     let redacting = services.redacting.progress();

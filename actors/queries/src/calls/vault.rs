@@ -14,10 +14,10 @@ use super::transcript_scan::with_progress;
 use crate::client::{ClientRef, failure};
 use crate::{Services, graph, resolve};
 use baton_memory::{GraphQuery, Node, Sieve};
-use baton_vault::{Asked, Progress, Unread};
+use baton_vault::{Progress, ReadError, SyncRequest};
 
 pub(crate) async fn status(services: &Arc<Services>) -> answer::Vault {
-    services.scribe.told().await
+    services.scribe.status().await
 }
 
 fn off() -> Failure {
@@ -37,7 +37,7 @@ pub(crate) async fn sync(
     let (table, settings) = (services.table.now(), services.settings.now());
     let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
     let progress = Arc::new(Progress::default());
-    let asked = Asked { by_somebody: true, project, progress: progress.clone() };
+    let asked = SyncRequest { is_manual: true, project, progress: progress.clone() };
     // A task of its own, so that it does not stop half-way when the client disconnects.
     let working = services.clone();
     let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
@@ -71,8 +71,10 @@ pub(crate) async fn verify(services: &Arc<Services>, client: &ClientRef) -> Resu
 pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Result<answer::VaultRead, QueryError> {
     let read = services.scribe.read(&asked.path).await;
     Ok(read.map_err(|unread| match unread {
-        Unread::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
-        Unread::Unknown(..) | Unread::Left(_) | Unread::Refused { .. } => failure(code::NOT_FOUND, unread.to_string()),
+        ReadError::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
+        ReadError::Unknown(..) | ReadError::Unreadable(_) | ReadError::Refused { .. } => {
+            failure(code::NOT_FOUND, unread.to_string())
+        }
     })?)
 }
 
@@ -107,7 +109,7 @@ pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Reca
             (project, elsewhere)
         });
         let Ok((project, nodes)) = looked.await else { return };
-        services.scribe.recalled(&project, nodes).await;
+        services.scribe.record_recalls(&project, nodes).await;
     });
 }
 

@@ -37,13 +37,13 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_forgetting_was_stopped_at_it_goes_on_until_nothing_leads_to_the_session() {
+async fn interrupted_forgetting_continues_until_nothing_links_to_the_session() {
     let house = House::new().await;
     for (number, file) in [(1, "src/zebra.rs"), (2, "src/two.rs")] {
         house.work(number, file);
         house.close(number).await;
     }
-    house.until(|told| told.notes == 2 && told.behind == 0).await;
+    house.until(|status| status.notes == 2 && status.behind == 0).await;
     let (table, vault, home) =
         (house.services.table.now(), house.services.settings.now().vault.clone(), house.home.clone());
     house.system.stop().await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{DEADLINE, House, id};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_are_looked_at_again_after_something_was_forgotten_between_two_groups() {
+async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
     let house = House::new().await;
     let (services, clock, home) = (house.services.clone(), house.clock.clone(), house.home.clone());
     // Two entities whose notes would get the same name.
@@ -13,13 +13,13 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
         house.work(number, file);
         house.close(number).await;
     }
-    house.until(|told| told.notes == 2 && told.behind == 0).await;
+    house.until(|status| status.notes == 2 && status.behind == 0).await;
     let mut held = services.scribe.hold().await;
     clock.advance(Duration::from_secs(4 * 24 * 3600));
     let checked = tokio::task::block_in_place(|| {
         let first = held.sweep(&[id(1)]).unwrap();
         // As forgetting does.
-        held.forget_names();
+        held.drop_index();
         first + held.sweep(&[id(2)]).unwrap()
     });
     assert_eq!(checked, 2);
@@ -32,7 +32,7 @@ async fn names_are_looked_at_again_after_something_was_forgotten_between_two_gro
     }
 
     // A removal that has to wait for the vault is owed meanwhile.
-    services.scribe.owe_no_removal();
+    services.scribe.clear_owed_removal();
     let forgetting = tokio::spawn({
         let services = services.clone();
         async move { services.scribe.forget(&[id(1)]).await }

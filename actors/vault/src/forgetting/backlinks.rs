@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_notes::forget;
 use baton_notes::forget::Remainder;
 
-use super::edit::{Changed, change, text_of};
-use super::own_notes::{Own, Scope};
+use super::edit::{Changed, change, read_text};
+use super::own_notes::{OwnNote, Scope};
 use super::scan::Scan;
-use crate::open_vault::Open;
+use crate::open_vault::OpenVault;
 use crate::vault_fs::Refused;
 
 /// Most steps along chains of links: lines link to an entity, its project's page to the entity, the start page to the
@@ -23,11 +23,11 @@ const ROUNDS: u32 = 6;
 type Emptied = BTreeMap<String, Vec<String>>;
 
 /// Removes the lines that link to notes of these names. Notes in `own` are left to the caller.
-pub(super) fn out(
-    open: &mut Open,
+pub(super) fn remove(
+    open: &mut OpenVault,
     names: &BTreeMap<String, Scope>,
     scan: &Scan,
-    own: &BTreeMap<String, Own>,
+    own: &BTreeMap<String, OwnNote>,
 ) -> Result<(), Refused> {
     let (mut targets, mut done) = (names.clone(), BTreeSet::new());
     let mut going: Vec<Emptied> = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn out(
             break;
         }
         let is_left_out = |path: &String| own.contains_key(path) || going.iter().any(|notes| notes.contains_key(path));
-        let emptied = lines_to(open, &targets, scan, &is_left_out)?;
+        let emptied = remove_lines_to(open, &targets, scan, &is_left_out)?;
         done.extend(targets.into_keys());
         // The form in which links name them.
         let gone = emptied.keys().filter_map(|path| path.strip_suffix(".md"));
@@ -45,30 +45,30 @@ pub(super) fn out(
         going.push(emptied);
     }
     for emptied in going.into_iter().rev().filter(|notes| !notes.is_empty()) {
-        open.place.settle()?;
+        open.vault_fs.sync()?;
         for (path, targets) in emptied {
-            change(open, &path, &|text| without(text, &targets))?;
+            change(open, &path, &|text| without_lines(text, &targets))?;
         }
     }
     Ok(())
 }
 
 /// Removes the lines that link to `targets`. Returns notes that become empty, which are not removed yet.
-fn lines_to(
-    open: &mut Open,
+fn remove_lines_to(
+    open: &mut OpenVault,
     targets: &BTreeMap<String, Scope>,
     scan: &Scan,
     is_left_out: &dyn Fn(&String) -> bool,
 ) -> Result<Emptied, Refused> {
     let mut emptied = Emptied::new();
-    for path in scan.leading_to(targets.keys()).into_iter().filter(|path| !is_left_out(path)) {
-        let Some(text) = text_of(open, &path)? else { continue };
+    for path in scan.notes_linking_to(targets.keys()).into_iter().filter(|path| !is_left_out(path)) {
+        let Some(text) = read_text(open, &path)? else { continue };
         let remembered = forget::remembered(&text);
         let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
         let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
         let concerned: Vec<String> = targets.iter().filter(is_concerned).map(|(target, _)| target.clone()).collect();
-        let is_emptied = without(&text, &concerned) == Remainder::Nothing
-            || change(open, &path, &|text| without(text, &concerned))? == Changed::Gone;
+        let is_emptied = without_lines(&text, &concerned) == Remainder::Nothing
+            || change(open, &path, &|text| without_lines(text, &concerned))? == Changed::Gone;
         if is_emptied {
             emptied.insert(path, concerned);
         }
@@ -77,7 +77,7 @@ fn lines_to(
 }
 
 /// Removes the lines that link to any of the targets from a text.
-fn without(text: &str, targets: &[String]) -> Remainder {
+fn without_lines(text: &str, targets: &[String]) -> Remainder {
     let mut left = Remainder::Unchanged;
     for target in targets {
         let so_far = match &left {

@@ -6,7 +6,7 @@ use baton_notes::forget::Remainder;
 use baton_notes::{Day, name};
 
 use crate::index::stem;
-use crate::open_vault::{Open, TRIES};
+use crate::open_vault::{OpenVault, TRIES};
 use crate::vault_fs::{Error, Refused};
 
 /// The result of changing a note.
@@ -18,25 +18,25 @@ pub(super) enum Changed {
 }
 
 /// Changes a note; removes it if nothing is left. An unreadable note counts as unchanged.
-pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
+pub(super) fn change(open: &mut OpenVault, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
     for _ in 0..TRIES {
-        let found = match open.place.read(path) {
+        let found = match open.vault_fs.read(path) {
             Ok(found) => found,
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_)) => return Ok(Changed::No),
+            Err(Error::LeftAlone(_)) => return Ok(Changed::No),
             Err(Error::Changed) => continue,
         };
         let Some(text) = &found.text else { return Ok(Changed::No) };
         let (written, changed) = match with(text) {
             Remainder::Unchanged => return Ok(Changed::No),
-            Remainder::Text(text) => (open.place.write(&found, &text).map(drop), Changed::Written),
-            Remainder::Nothing => (open.place.remove(&found).map(drop), Changed::Gone),
+            Remainder::Text(text) => (open.vault_fs.write(&found, &text).map(drop), Changed::Written),
+            Remainder::Nothing => (open.vault_fs.remove(&found).map(drop), Changed::Gone),
         };
         match written {
             Ok(()) => return Ok(changed),
             Err(Error::Changed) => {}
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(why)) => {
+            Err(Error::LeftAlone(why)) => {
                 let what = format!("{path}: {why}");
                 return Err(Refused { what, fix: "make the note writable for you".to_owned() });
             }
@@ -46,12 +46,12 @@ pub(super) fn change(open: &mut Open, path: &str, with: &dyn Fn(&str) -> Remaind
 }
 
 /// Returns the text of a note; `None` if it is missing or unreadable.
-pub(super) fn text_of(open: &Open, path: &str) -> Result<Option<String>, Refused> {
+pub(super) fn read_text(open: &OpenVault, path: &str) -> Result<Option<String>, Refused> {
     for _ in 0..TRIES {
-        match open.text(path) {
+        match open.read_text(path) {
             Ok(text) => return Ok(text),
             Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::Left(_)) => return Ok(None),
+            Err(Error::LeftAlone(_)) => return Ok(None),
             Err(Error::Changed) => {}
         }
     }
@@ -65,25 +65,26 @@ pub(super) fn is_dated(name: &str) -> bool {
 
 /// Renames a note of which only a person's text is left, because the old name tells what the session was about. Returns
 /// the new path.
-pub(super) fn rename(open: &mut Open, path: &str) -> Result<String, Refused> {
+pub(super) fn rename(open: &mut OpenVault, path: &str) -> Result<String, Refused> {
     let Some((folder, name)) = path.rsplit_once('/') else { return Ok(path.to_owned()) };
     let day = if is_dated(name) { name.get(..10).unwrap_or_default() } else { "undated" };
-    let notes: BTreeSet<String> = open.place.whole()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
+    let notes: BTreeSet<String> =
+        open.vault_fs.list_all_notes()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
-    let Some(text) = text_of(open, path)? else { return Ok(to) };
+    let Some(text) = read_text(open, path)? else { return Ok(to) };
     let write = || -> Result<(), Error> {
-        open.place.write(&open.place.read(&to)?, &text)?;
+        open.vault_fs.write(&open.vault_fs.read(&to)?, &text)?;
         // A power cut between the two steps must not lose what a person wrote.
-        open.place.settle()?;
-        let old = open.place.read(path)?;
+        open.vault_fs.sync()?;
+        let old = open.vault_fs.read(path)?;
         let removed = match old.text.as_deref() == Some(text.as_str()) {
-            true => open.place.remove(&old).map(drop),
+            true => open.vault_fs.remove(&old).map(drop),
             false => Err(Error::Changed),
         };
         // Somebody has saved the old file meanwhile: the next attempt starts with the new content.
         if let Err(Error::Changed) = removed {
-            open.place.remove(&open.place.read(&to)?)?;
+            open.vault_fs.remove(&open.vault_fs.read(&to)?)?;
         }
         removed
     };

@@ -18,11 +18,11 @@ use baton_notes::Day;
 
 use super::scan::Scan;
 use crate::index::stem;
-use crate::open_vault::Open;
+use crate::open_vault::OpenVault;
 use crate::register::Entry;
 
 /// Returns the days on which sessions began, for sessions that may have notes.
-pub(super) fn days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<SessionId, Day> {
+pub(super) fn start_days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<SessionId, Day> {
     let of = |id: &SessionId| {
         let state = &table.get(id).filter(|row| !row.state.is_subagent())?.state;
         Some((id.clone(), Day::from_timestamp(state.first_at.unwrap_or(state.discovered_at))))
@@ -31,17 +31,17 @@ pub(super) fn days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<Ses
 }
 
 /// Returns note names of one day that lead nowhere and belong to no known session.
-pub(super) fn names<'a>(open: &Open, scan: &'a Scan, day: Day) -> impl Iterator<Item = String> + use<'a> {
-    let mut names: Vec<&str> = scan.leading_nowhere(&format!("{day}-")).collect();
+pub(super) fn names<'a>(open: &OpenVault, scan: &'a Scan, day: Day) -> impl Iterator<Item = String> + use<'a> {
+    let mut names: Vec<&str> = scan.dangling_targets(&format!("{day}-")).collect();
     if !names.is_empty() {
         let known: Vec<&str> =
-            open.register.entries().filter_map(|(_, entry)| Entry::named(entry)).filter_map(stem).collect();
+            open.register.entries().filter_map(|(_, entry)| Entry::linked_note(entry)).filter_map(stem).collect();
         names.retain(|name| !known.contains(name));
     }
     names.into_iter().map(str::to_owned)
 }
 
 /// True if there are any.
-pub(super) fn has_any(open: &Open, scan: &Scan, day: Day) -> bool {
+pub(super) fn has_any(open: &OpenVault, scan: &Scan, day: Day) -> bool {
     names(open, scan, day).next().is_some()
 }

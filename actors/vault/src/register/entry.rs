@@ -59,17 +59,17 @@ pub(crate) struct Entry {
 
 impl Entry {
     /// The note that lines link to: the one that it has or will have.
-    pub(crate) fn named(&self) -> Option<&str> {
+    pub(crate) fn linked_note(&self) -> Option<&str> {
         self.note.as_deref().or(self.begun.as_deref())
     }
 
     /// True if it is of a forgotten session and only serves to find its notes once their folder returns.
     pub(crate) fn is_sealed(&self) -> bool {
-        self.called.is_some() && self.named().is_none()
+        self.called.is_some() && self.linked_note().is_none()
     }
 
     /// True if it applies to the folder of notes with this id: a sealed entry applies to one folder.
-    pub(crate) fn is_for(&self, id: Option<&str>) -> bool {
+    pub(crate) fn applies_to(&self, id: Option<&str>) -> bool {
         !self.is_sealed() || self.folder.is_none() || self.folder.as_deref() == id
     }
 

@@ -10,7 +10,7 @@ fn entry(note: &str, stamp: &str) -> Entry {
 }
 
 #[test]
-fn the_last_line_of_a_session_counts() {
+fn the_last_line_of_a_session_wins() {
     let home = tempfile::tempdir().unwrap();
     let settings = settings::Vault::default();
     let open = || Register::open(home.path(), &settings).unwrap();
@@ -18,20 +18,20 @@ fn the_last_line_of_a_session_counts() {
     assert!(register.entries.is_empty() && !register.has_notes());
     register.put(&id("a"), entry("one.md", "1"));
     register.put_folder("/srv/web", "web");
-    register.put_swept(7);
+    register.set_swept_at(7);
     register.save().unwrap();
     register.put(&id("a"), entry("one.md", "2"));
     register.put(&id("b"), entry("two.md", "1"));
     register.save().unwrap();
     let again = open();
     assert_eq!(again.entries, register.entries);
-    assert_eq!((again.get(&id("a")).unwrap().stamp.as_str(), again.swept()), ("2", Some(7)));
+    assert_eq!((again.get(&id("a")).unwrap().stamp.as_str(), again.swept_at()), ("2", Some(7)));
     assert_eq!(again.folder("/srv/web"), Some("web"));
     assert!(again.has_notes());
 }
 
 #[test]
-fn a_directory_that_is_called_like_a_key_stands_nowhere_as_it_is() {
+fn a_directory_that_contains_a_key_is_redacted() {
     let home = tempfile::tempdir().unwrap();
     let settings = settings::Vault::default();
     let key = |above: &str, letters: &str| format!("/{above}/sk-ant-api03-{}", letters.repeat(12));
@@ -57,45 +57,47 @@ fn a_directory_that_is_called_like_a_key_stands_nowhere_as_it_is() {
 }
 
 #[test]
-fn the_name_of_a_note_stays_taken_by_its_session() {
+fn a_name_stays_reserved_for_its_session() {
     let home = tempfile::tempdir().unwrap();
     let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
     register.put(&id("a"), entry("claude/projects/web/sessions/2026-03-14-Mend.md", "1"));
     let key = name::key("2026-03-14-mend");
-    assert!(register.is_named(&key, &id("b")) && !register.is_named(&key, &id("a")));
-    assert!(!register.is_named(&name::key("2026-03-15-mend"), &id("b")) && !register.is_named("x", &id("b")));
+    assert!(register.is_name_in_use(&key, &id("b")) && !register.is_name_in_use(&key, &id("a")));
+    assert!(
+        !register.is_name_in_use(&name::key("2026-03-15-mend"), &id("b")) && !register.is_name_in_use("x", &id("b"))
+    );
 }
 
 #[test]
-fn what_was_begun_outlives_a_kill_and_nothing_else_does_before_it_is_saved() {
+fn a_begun_note_survives_a_kill_and_unsaved_lines_do_not() {
     let home = tempfile::tempdir().unwrap();
     let settings = settings::Vault::default();
     let open = || Register::open(home.path(), &settings).unwrap();
     let mut register = open();
-    register.begin(&id("a"), "one.md").unwrap();
+    register.begin_note(&id("a"), "one.md").unwrap();
     register.put(&id("a"), entry("one.md", "1"));
-    register.begin(&id("b"), "two.md").unwrap();
+    register.begin_note(&id("b"), "two.md").unwrap();
     let killed = open();
-    let known = |id: &SessionId| killed.get(id).map(|entry| (entry.note.clone(), entry.named(), &*entry.stamp));
+    let known = |id: &SessionId| killed.get(id).map(|entry| (entry.note.clone(), entry.linked_note(), &*entry.stamp));
     assert_eq!(known(&id("a")), Some((None, Some("one.md"), "")));
     assert_eq!(known(&id("b")), Some((None, Some("two.md"), "")));
     assert!(killed.had_notes() && !killed.has_notes());
-    assert!(killed.is_named(&name::key("two"), &id("a")), "nobody else is called so");
+    assert!(killed.is_name_in_use(&name::key("two"), &id("a")), "no other session has the name");
     register.save().unwrap();
     assert_eq!(open().get(&id("a")), Some(&entry("one.md", "1")));
     // Also after a torn line; and a known name is not written again.
     let torn = fs::read_to_string(&register.file).unwrap() + "{\"session\":";
     fs::write(&register.file, torn).unwrap();
     let mut register = open();
-    register.begin(&id("a"), "one.md").unwrap();
-    register.begin(&id("c"), "three.md").unwrap();
+    register.begin_note(&id("a"), "one.md").unwrap();
+    register.begin_note(&id("c"), "three.md").unwrap();
     let after = open();
     assert_eq!(after.get(&id("a")), Some(&entry("one.md", "1")));
-    assert_eq!(after.get(&id("c")).and_then(Entry::named), Some("three.md"));
+    assert_eq!(after.get(&id("c")).and_then(Entry::linked_note), Some("three.md"));
 }
 
 #[test]
-fn a_torn_line_costs_its_session_alone() {
+fn a_torn_line_loses_only_its_session() {
     let home = tempfile::tempdir().unwrap();
     let settings = settings::Vault::default();
     let mut register = Register::open(home.path(), &settings).unwrap();
@@ -115,7 +117,7 @@ fn a_torn_line_costs_its_session_alone() {
 }
 
 #[test]
-fn a_register_that_is_torn_in_a_letter_is_one_and_what_is_none_is_said() {
+fn a_register_torn_inside_a_character_is_read_and_other_files_are_reported() {
     let home = tempfile::tempdir().unwrap();
     let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
     register.put(&id("a"), entry("eins.md", "1"));
@@ -124,16 +126,16 @@ fn a_register_that_is_torn_in_a_letter_is_one_and_what_is_none_is_said() {
     let bytes = fs::read(&register.file).unwrap();
     let letter = bytes.windows(2).rposition(|pair| pair == "ä".as_bytes()).unwrap();
     fs::write(&register.file, &bytes[..=letter]).unwrap();
-    let (all, unread) = Register::all(home.path());
+    let (all, unread) = Register::open_all(home.path());
     assert_eq!((all.len(), unread.len()), (1, 0));
     assert!(all[0].get(&id("a")).is_some());
     fs::write(home.path().join(FOLDER).join("other.jsonl"), "{").unwrap();
-    let (all, unread) = Register::all(home.path());
+    let (all, unread) = Register::open_all(home.path());
     assert!(all.len() == 1 && unread.len() == 1 && unread[0].contains("other.jsonl"), "{unread:?}");
 }
 
 #[test]
-fn what_is_sealed_tells_no_name_and_is_found_by_it() {
+fn sealed_entries_reveal_no_name_and_are_found_by_name() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
     let mut register = Register::open(home.path(), &elsewhere).unwrap();
@@ -159,26 +161,31 @@ fn what_is_sealed_tells_no_name_and_is_found_by_it() {
 }
 
 #[test]
-fn what_nobody_knows_where_it_is_is_lost_until_it_was_removed_somewhere() {
+fn entries_of_an_unknown_folder_are_lost_until_removed_somewhere() {
     let home = tempfile::tempdir().unwrap();
     let mut register = Register::open(home.path(), &settings::Vault::default()).unwrap();
     register.put(&id("a"), entry("one.md", "1"));
-    register.identify("0f").unwrap();
+    register.set_id("0f").unwrap();
     for (found, is_lost) in [(None, true), (None, true), (Some("aa"), true), (Some("0f"), false), (None, false)] {
         match found {
-            Some(folder) => register.found(&[id("a"), id("unknown")], folder).unwrap(),
+            Some(folder) => register.mark_removed(&[id("a"), id("unknown")], folder).unwrap(),
             None => register.seal(&[id("a")], true).unwrap(),
         }
-        register.identify("aa").unwrap();
+        register.set_id("aa").unwrap();
         register = Register::open(home.path(), &settings::Vault::default()).unwrap();
         let sealed = register.get(&id("a")).unwrap();
-        assert!(sealed.is_sealed() && sealed.is_for(Some("0f")) && !sealed.is_for(Some("aa")) && !sealed.is_for(None));
+        assert!(
+            sealed.is_sealed()
+                && sealed.applies_to(Some("0f"))
+                && !sealed.applies_to(Some("aa"))
+                && !sealed.applies_to(None)
+        );
         assert_eq!((sealed.is_lost_from("0f"), sealed.is_lost_from("aa")), (is_lost, false));
     }
 }
 
 #[test]
-fn what_is_forgotten_is_in_no_line() {
+fn forgotten_sessions_leave_no_line() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = settings::Vault { path: Some("/mnt/notes".into()), ..settings::Vault::default() };
     let mut register = Register::open(home.path(), &elsewhere).unwrap();
@@ -191,7 +198,7 @@ fn what_is_forgotten_is_in_no_line() {
     register.forget([&id("a"), &id("unknown")]).unwrap();
     let text = fs::read_to_string(&register.file).unwrap();
     assert!(!text.contains("secret") && text.contains("other.md"), "{text}");
-    let (all, unread) = Register::all(home.path());
+    let (all, unread) = Register::open_all(home.path());
     assert_eq!(unread, [""; 0]);
     let [one] = all.as_slice() else { panic!("one register: {}", all.len()) };
     assert_eq!((&one.path, one.entries.len()), (&elsewhere.path, 1));

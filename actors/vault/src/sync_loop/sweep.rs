@@ -8,17 +8,17 @@ use baton_notes::session::Status;
 use baton_notes::threshold;
 
 use super::super::compaction;
-use super::super::open_vault::{Desk, Note, day};
+use super::super::open_vault::{Note, Vaults, day};
 use super::super::register::Entry;
 use super::super::vault_fs::Refused;
-use super::super::write_session::{Bringing, Failed, limits};
-use super::super::{DAY_MS, Scribe};
-use super::{GROUP, answered, answered_in, broken};
-use crate::Surroundings;
+use super::super::write_session::{SessionWriter, WriteError, thresholds};
+use super::super::{DAY_MS, NoteWriter};
+use super::{GROUP_SESSIONS, panicked, wait_for_disk, wait_with_permit};
+use crate::Options;
 
 /// Why a sweep did not finish.
 #[derive(Debug)]
-pub(crate) enum Unswept {
+pub(crate) enum SweepError {
     /// The vault is unreachable.
     Away(Refused),
     /// The vault is reachable, but something in it is in the way.
@@ -30,140 +30,140 @@ pub(crate) enum Unswept {
 pub(crate) struct Checked {
     pub(crate) compacted: u64,
     failed: u64,
-    again: u64,
+    retried: u64,
 }
 
 impl Checked {
     fn add(&mut self, other: Self) {
         self.compacted += other.compacted;
         self.failed += other.failed;
-        self.again += other.again;
+        self.retried += other.retried;
     }
 }
 
-impl Scribe {
+impl NoteWriter {
     /// Returns when the next sweep is due.
     pub(crate) async fn sweep_due(&self) -> Option<Timestamp> {
-        let around = &self.around;
-        let mut desk = self.desk().await.ok()?;
-        let (open, _) = desk.at(&around.settings.now().vault).ok()?;
+        let options = &self.options;
+        let mut vaults = self.lock_vaults().await.ok()?;
+        let (open, _) = vaults.open(&options.settings.now().vault).ok()?;
         // A time in the future came from a wrong clock.
-        let now = around.clock.now();
-        let swept = open.register.swept().filter(|at| *at <= now.0);
+        let now = options.clock.now();
+        let swept = open.register.swept_at().filter(|at| *at <= now.0);
         Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(DAY_MS))))
     }
 
     /// Checks every note: compacts old ones, retries what has failed, and notices what was moved.
-    pub(crate) async fn sweep(&self) -> Result<(), Unswept> {
-        let around = &self.around;
+    pub(crate) async fn sweep(&self) -> Result<(), SweepError> {
+        let options = &self.options;
         let begun = Instant::now();
-        let ids = self.known(true).await.map_err(Unswept::Away)?;
+        let ids = self.list_sessions(true).await.map_err(SweepError::Away)?;
         let mut all = Checked::default();
-        for group in ids.chunks(GROUP) {
-            self.stand_back(false).await;
-            let mut desk = self.desk().await.map_err(Unswept::Stuck)?;
-            let room = around.throttle.wait_for_background().await;
-            let (working, group, group_len) = (around.clone(), group.to_vec(), group.len() as u64);
-            let checking = tokio::task::spawn_blocking(move || check(&mut desk, &working, &group));
-            match answered_in(Some(room), checking).await {
-                Ok(checked) => all.add(checked.map_err(Unswept::Stuck)?),
+        for group in ids.chunks(GROUP_SESSIONS) {
+            self.yield_to_queries(false).await;
+            let mut vaults = self.lock_vaults().await.map_err(SweepError::Stuck)?;
+            let permit = options.throttle.wait_for_background().await;
+            let (working, group, group_len) = (options.clone(), group.to_vec(), group.len() as u64);
+            let checking = tokio::task::spawn_blocking(move || check_notes(&mut vaults, &working, &group));
+            match wait_with_permit(Some(permit), checking).await {
+                Ok(checked) => all.add(checked.map_err(SweepError::Stuck)?),
                 // A panic on one note must not keep the others from being checked.
-                Err(problem) if problem == broken() => all.failed += group_len,
-                Err(problem) => return Err(Unswept::Stuck(problem)),
+                Err(problem) if problem == panicked() => all.failed += group_len,
+                Err(problem) => return Err(SweepError::Stuck(problem)),
             }
         }
-        let now = around.clock.now();
-        if let Ok(mut desk) = self.desk().await
-            && let Ok((open, _)) = desk.at(&around.settings.now().vault)
+        let now = options.clock.now();
+        if let Ok(mut vaults) = self.lock_vaults().await
+            && let Ok((open, _)) = vaults.open(&options.settings.now().vault)
         {
-            open.register.put_swept(now.0);
-            if let Err(refused) = open.settle() {
+            open.register.set_swept_at(now.0);
+            if let Err(refused) = open.sync() {
                 tracing::warn!(problem = %refused, "time of the sweep not recorded");
             }
         }
-        let looks = self.desk().await.ok().and_then(|mut desk| Some(desk.known()?.take_looks()));
+        let walks = self.lock_vaults().await.ok().and_then(|mut vaults| Some(vaults.opened()?.take_walks()));
         tracing::info!(
             notes = ids.len(),
-            looks = looks.unwrap_or_default(),
+            looks = walks.unwrap_or_default(),
             compacted = all.compacted,
             failed = all.failed,
-            again = all.again,
+            retried = all.retried,
             ms = begun.elapsed().as_millis() as u64,
             "notes checked"
         );
         Ok(())
     }
 
-    /// Returns the sessions that have entries. With `anew`, the vault is walked again and all owed sessions are
+    /// Returns the sessions that have entries. With `rescan`, the vault is walked again and all owed sessions are
     /// determined again.
-    pub(super) async fn known(&self, anew: bool) -> Result<Vec<SessionId>, Refused> {
-        let around = &self.around;
-        let mut desk = self.desk().await?;
-        let settings = around.settings.now();
+    pub(super) async fn list_sessions(&self, rescan: bool) -> Result<Vec<SessionId>, Refused> {
+        let options = &self.options;
+        let mut vaults = self.lock_vaults().await?;
+        let settings = options.settings.now();
         let looking = tokio::task::spawn_blocking(move || {
-            let (open, _) = desk.at(&settings.vault)?;
-            open.look(false)?;
-            if anew {
-                open.forget_names();
-                open.forget_owed();
+            let (open, _) = vaults.open(&settings.vault)?;
+            open.check(false)?;
+            if rescan {
+                open.drop_index();
+                open.reset_owed();
             }
             open.index()?;
-            if anew {
-                compaction::name_copies(open)?;
+            if rescan {
+                compaction::rename_copies(open)?;
             }
             Ok(open.register.entries().map(|(id, _)| id.clone()).collect())
         });
-        answered(looking).await?
+        wait_for_disk(looking).await?
     }
 }
 
 /// Checks the notes of some sessions.
-pub(crate) fn check(desk: &mut Desk, around: &Surroundings, group: &[SessionId]) -> Result<Checked, Refused> {
+pub(crate) fn check_notes(vaults: &mut Vaults, options: &Options, group: &[SessionId]) -> Result<Checked, Refused> {
     let mut checked = Checked::default();
-    let (table, settings, today) = (around.table.now(), around.settings.now(), day(around.clock.now()));
-    let (open, _) = desk.at(&settings.vault)?;
+    let (table, settings, today) = (options.table.now(), options.settings.now(), day(options.clock.now()));
+    let (open, _) = vaults.open(&settings.vault)?;
     open.index()?;
-    let _turn = open.place.turn()?;
-    open.follow_entities()?;
+    let _lock = open.vault_fs.lock()?;
+    open.relink_entity_notes()?;
     for id in group {
         let Some(entry) = open.register.get(id).cloned() else { continue };
-        if entry.removed && open.names().note(id).is_none() {
+        if entry.removed && open.index_or_default().session_note(id).is_none() {
             continue;
         }
         if entry.left.is_some() {
             // The next round tries it again.
             open.register.put(id, Entry { stamp: String::new(), left: None, ..entry });
-            checked.again += 1;
+            checked.retried += 1;
             continue;
         }
         if entry.note.is_none() {
             continue;
         }
         // The walk at the start of the sweep has found all notes that were moved or removed.
-        let Note::There(path) = open.note_as_known(id)? else {
+        let Note::At(path) = open.known_note(id)? else {
             open.register.put(id, Entry { removed: true, ..entry });
             continue;
         };
-        open.follow(id, &path)?;
+        open.relink_session_note(id, &path)?;
         let mut entry = Entry { note: Some(path.clone()), removed: false, ..entry };
         let is_due = {
-            let text = open.text(&path).ok().flatten().unwrap_or_default();
+            let text = open.read_text(&path).ok().flatten().unwrap_or_default();
             match session::identity(&text).map(|identity| identity.status) {
                 Some(Status::CompactionFailed) => true,
-                Some(Status::Active) => threshold::measure(&text, &limits(&settings.vault), today).is_over(),
+                Some(Status::Active) => threshold::measure(&text, &thresholds(&settings.vault), today).is_over(),
                 _ => false,
             }
         };
         if is_due && let Some(row) = table.get(id).cloned() {
-            let bringing = Bringing { around, id, row: &row, stamp: entry.stamp.clone(), today, is_asked: false };
-            let folder = bringing.folder(open, true);
-            let compacted = match bringing.told(folder) {
-                Ok(mut told) => {
-                    bringing.name(open, &mut told, Some(&path));
-                    bringing.finish(open, &told, &path, false, &mut entry)?
+            let writer = SessionWriter { options, id, row: &row, stamp: entry.stamp.clone(), today, is_manual: false };
+            let folder = writer.project_folder(open, true);
+            let compacted = match writer.read_facts(folder) {
+                Ok(mut facts) => {
+                    writer.choose_names(open, &mut facts, Some(&path));
+                    writer.compact_if_due(open, &facts, &path, false, &mut entry)?
                 }
-                Err(Failed::Refused(refused)) => return Err(refused),
-                Err(Failed::Unreadable(why)) => {
+                Err(WriteError::Refused(refused)) => return Err(refused),
+                Err(WriteError::Unreadable(why)) => {
                     tracing::warn!(session = %id, %why, "note not compacted");
                     None
                 }
@@ -174,6 +174,6 @@ pub(crate) fn check(desk: &mut Desk, around: &Surroundings, group: &[SessionId])
         }
         open.register.put(id, entry);
     }
-    open.settle()?;
+    open.sync()?;
     Ok(checked)
 }

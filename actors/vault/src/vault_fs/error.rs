@@ -24,13 +24,13 @@ pub(crate) enum Error {
     Vault(#[from] Refused),
     /// This file cannot be; it is left alone. The reason does not name the file.
     #[error("{0}")]
-    Left(String),
+    LeftAlone(String),
     /// Somebody has changed the file since it was read.
     #[error("somebody writes it just now")]
     Changed,
 }
 
-pub(crate) fn refused(path: &Path, error: &io::Error) -> Refused {
+pub(crate) fn refusal(path: &Path, error: &io::Error) -> Refused {
     let shown = path.display();
     let fix = match Obstacle::from_error(error) {
         Obstacle::Full => "free space on the disk of the vault",

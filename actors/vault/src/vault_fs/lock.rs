@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::time::{Duration, Instant};
 
-use super::{Place, Refused, refused};
+use super::{Refused, VaultFs, refusal};
 
 /// The locked file; several homes may share a vault.
 pub(super) const LOCK: &str = ".baton.lock";
@@ -13,25 +13,25 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 const LOCK_LOOK: Duration = Duration::from_millis(5);
 
 /// Advisory lock: excludes other writers while held, on file systems that support locks.
-pub(crate) struct Turn(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
+pub(crate) struct VaultLock(#[expect(dead_code, reason = "it is unlocked when it is closed")] Option<File>);
 
-impl Place {
+impl VaultFs {
     /// Locks the vault; waits while another home writes.
-    pub(crate) fn turn(&self) -> Result<Turn, Refused> {
-        let notes = self.notes();
+    pub(crate) fn lock(&self) -> Result<VaultLock, Refused> {
+        let notes = self.notes_folder();
         self.make_folder(&notes).map_err(|error| match fs::metadata(&self.vault) {
             // The vault itself is missing.
-            Err(error) => refused(&self.vault, &error),
+            Err(error) => refusal(&self.vault, &error),
             Ok(found) if !found.is_dir() => self.no_folder(),
-            Ok(_) => refused(&notes, &error),
+            Ok(_) => refusal(&notes, &error),
         })?;
         let path = notes.join(LOCK);
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|error| refused(&path, &error))?;
+        let file = file.map_err(|error| refusal(&path, &error))?;
         let until = Instant::now() + LOCK_WAIT;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Turn(Some(file))),
+                Ok(()) => return Ok(VaultLock(Some(file))),
                 Err(fs::TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(LOCK_LOOK),
                 Err(fs::TryLockError::WouldBlock) => {
                     let what = "another home has been writing notes there for a long time".to_owned();
@@ -41,7 +41,7 @@ impl Place {
                     });
                 }
                 // Not every file system supports locks.
-                Err(fs::TryLockError::Error(_)) => return Ok(Turn(None)),
+                Err(fs::TryLockError::Error(_)) => return Ok(VaultLock(None)),
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Place, is_link, is_missing};
+use super::{VaultFs, is_link, is_missing};
 use baton_base::durable;
 
 /// The file with the id of a folder of notes, which moves with it.
@@ -12,24 +12,24 @@ const ID: &str = ".baton.id";
 /// Largest id that is read.
 const ID_BYTES: u64 = 64;
 
-impl Place {
+impl VaultFs {
     /// Returns the id of the folder of notes; creates one if there is none. The caller holds the vault's lock. `None`
     /// if the id can be neither read nor created.
-    pub(crate) fn id(&self) -> Option<String> {
-        let path = self.notes().join(ID);
+    pub(crate) fn ensure_id(&self) -> Option<String> {
+        let path = self.notes_folder().join(ID);
         match fs::symlink_metadata(&path) {
             Err(error) if is_missing(&error) => {
                 let id = fresh_id();
                 durable::write_file(&path, id.as_bytes()).ok()?;
                 Some(id)
             }
-            _ => self.known_id(),
+            _ => self.id(),
         }
     }
 
     /// Returns the id if there is one.
-    pub(crate) fn known_id(&self) -> Option<String> {
-        let path = self.notes().join(ID);
+    pub(crate) fn id(&self) -> Option<String> {
+        let path = self.notes_folder().join(ID);
         fs::symlink_metadata(&path).ok().filter(|found| found.is_file() && found.len() <= ID_BYTES)?;
         let text = fs::read_to_string(&path).ok()?;
         let id = text.trim();
@@ -38,7 +38,7 @@ impl Place {
 
     /// True if there are no notes: the folder is missing or has only hidden files.
     pub(crate) fn is_gone(&self) -> bool {
-        match fs::read_dir(self.notes()) {
+        match fs::read_dir(self.notes_folder()) {
             Ok(entries) => !entries.flatten().any(|entry| is_visible(&entry)),
             Err(error) => is_missing(&error),
         }
@@ -47,7 +47,7 @@ impl Place {
     /// True if the vault itself is certainly there, whether or not it has notes: it is the home's own, or contains
     /// something else that is visible. A link may lead to a disk that is away, and a mount point may contain hidden
     /// files.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn vault_exists(&self) -> bool {
         if self.is_own && !is_link(&self.named) {
             return true;
         }
@@ -58,8 +58,8 @@ impl Place {
     }
 
     /// True if the folder of notes contains anything.
-    pub(crate) fn is_filled(&self) -> bool {
-        fs::read_dir(self.notes()).is_ok_and(|mut entries| entries.next().is_some())
+    pub(crate) fn has_entries(&self) -> bool {
+        fs::read_dir(self.notes_folder()).is_ok_and(|mut entries| entries.next().is_some())
     }
 }
 

@@ -21,7 +21,7 @@ const KEPT_BY_OTHERS: [&str; 2] = [".trash", ".stversions"];
 
 /// What a walk has found.
 #[derive(Default)]
-pub(super) struct Walked {
+pub(super) struct Walk {
     pub(super) notes: Vec<String>,
     /// Leftover temporary files.
     pub(super) left: Vec<PathBuf>,
@@ -41,9 +41,9 @@ pub(super) struct Walked {
     pub(super) is_cut: bool,
 }
 
-impl Walked {
+impl Walk {
     /// Creates an empty walk. With `with_copies` all texts count.
-    pub(super) fn begun(with_copies: bool) -> Self {
+    pub(super) fn new(with_copies: bool) -> Self {
         Self { with_copies, ..Self::default() }
     }
 
@@ -62,10 +62,10 @@ impl Walked {
                 continue;
             }
             match fs::metadata(&to) {
-                Ok(found) if found.is_dir() => self.enter(&link, &path, depth)?,
+                Ok(found) if found.is_dir() => self.add_subfolder(&link, &path, depth)?,
                 // Otherwise the walk finds it in its own folder.
-                Ok(found) if found.is_file() && self.takes(&path) && !self.was_entered(to.parent()) => {
-                    self.note(path);
+                Ok(found) if found.is_file() && self.accepts(&path) && !self.was_entered(to.parent()) => {
+                    self.add_note(path);
                 }
                 _ => {}
             }
@@ -73,7 +73,7 @@ impl Walked {
         Ok(())
     }
 
-    fn note(&mut self, path: String) {
+    fn add_note(&mut self, path: String) {
         match self.notes.len() < NOTES_MAX {
             true => self.notes.push(path),
             false => self.is_cut = true,
@@ -84,18 +84,18 @@ impl Walked {
         folder.is_some_and(|folder| self.folders.contains(folder))
     }
 
-    fn takes(&self, path: &str) -> bool {
+    fn accepts(&self, path: &str) -> bool {
         is_note(path) || (self.with_copies && is_text(path))
     }
 
     /// Walks a folder inside another one.
-    fn enter(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
+    fn add_subfolder(&mut self, folder: &Path, path: &str, depth: usize) -> io::Result<()> {
         if depth >= DEPTH_MAX {
             let why = format!("it lies deeper than {DEPTH_MAX} folders");
             self.closed.push((folder.to_owned(), io::Error::other(why)));
             return Ok(());
         }
-        match self.gather(folder, path, depth + 1) {
+        match self.add_folder(folder, path, depth + 1) {
             Ok(()) => {}
             Err(error) if is_missing(&error) => self.is_moving = true,
             // On a failing disk no result can be trusted.
@@ -105,7 +105,7 @@ impl Walked {
         Ok(())
     }
 
-    pub(super) fn gather(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
+    pub(super) fn add_folder(&mut self, folder: &Path, below: &str, depth: usize) -> io::Result<()> {
         if !fs::canonicalize(folder).is_ok_and(|real| self.folders.insert(real)) {
             // Walked already, or missing.
             return fs::read_dir(folder).map(drop);
@@ -128,11 +128,11 @@ impl Walked {
             } else if self.is_cut || (name.starts_with('.') && !(self.with_copies && KEPT_BY_OTHERS.contains(&name))) {
                 continue;
             } else if kind.is_dir() {
-                self.enter(&entry.path(), &path, depth)?;
+                self.add_subfolder(&entry.path(), &path, depth)?;
             } else if kind.is_symlink() {
                 self.links.push((entry.path(), path, depth));
-            } else if kind.is_file() && self.takes(&path) {
-                self.note(path);
+            } else if kind.is_file() && self.accepts(&path) {
+                self.add_note(path);
             }
         }
         Ok(())
