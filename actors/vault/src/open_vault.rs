@@ -418,8 +418,7 @@ impl OpenVault {
         self.register.save().map_err(|error| cannot_record(&error))
     }
 
-    /// Finds the note of a session, even if a person has moved it: if it is not where it was, the vault is walked
-    /// again.
+    /// Finds the note of a session. If it is not where it was, walks the vault again, for a person may have moved it.
     pub(super) fn find_note(&mut self, id: &SessionId) -> Result<Note, Refused> {
         match self.known_note(id)? {
             Note::Removed(_) => {
@@ -444,8 +443,7 @@ impl OpenVault {
         }
     }
 
-    /// Updates links to a session's note that a person has renamed since it was written. Returns true if it was
-    /// renamed.
+    /// Updates links to a session's note if a person has renamed it since it was written. Returns true if so.
     pub(super) fn relink_session_note(&mut self, id: &SessionId, path: &str) -> Result<bool, Refused> {
         let Some(before) = self.register.get(id).and_then(|entry| entry.note.clone()) else { return Ok(false) };
         let (Some(from), Some(to)) = (stem(&before), stem(path)) else { return Ok(false) };

@@ -362,7 +362,7 @@ pub(super) fn write_group(
             continue;
         }
         round.sessions += 1;
-        let writer = SessionWriter { options, id, row: &row, stamp: stamp.clone(), today, is_manual: is_manual };
+        let writer = SessionWriter { options, id, row: &row, stamp: stamp.clone(), today, is_manual };
         match writer.write_or_queue(open, outbox) {
             Ok(outcome) => {
                 if !outcome.is_without_note {
