@@ -50,7 +50,7 @@ JSON: \
 Examples:
   baton search refresh token race      any of these words; quotes are not needed
   baton search E0382 --project .       in this directory's project only
-  baton search advisory lock -n 3      three sessions
+  baton search refresh token -n 3      three sessions
   baton search '\"lock file\" after:7d'  a phrase, said in the last week
   baton search file:Cargo.toml         the latest sessions that read or changed it
   baton search lock -sqlite -\"thread pool\"   without this word, without this phrase

@@ -64,7 +64,7 @@ fn what_was_taken_in_another_way_is_said() {
     let world = world();
     for (query, note) in [
         ("author:bob refresh", "there is no filter \"author\""),
-        ("refresh after:soonish", "no date"),
+        ("refresh after:soonish", "not a date"),
         ("refresh project:shap", "shop"),
         ("refresh file:nowhere.rs", "no session has to do with a file \"nowhere.rs\""),
         ("why \"the nowhere\" refresh", "found by the words instead"),
@@ -106,7 +106,7 @@ fn a_hit_says_why_it_is_there_and_where() {
     let human = world.ok(&["show", &id(1), "--line", &line.to_string()]).out;
     assert!(human.contains(&format!("> {line} assistant")), "{human}");
     let behind: Value = world.json(&["show", &id(1), "--line", "999"]);
-    assert!(text(&behind["note"]).contains("nothing is said behind line"), "{behind}");
+    assert!(text(&behind["note"]).contains("the session ends at line"), "{behind}");
     assert_eq!(world.run(&["show", &id(1), "--line", "3", "--messages"]).code, 2);
     assert_eq!(world.run(&["show", &id(1), "--context", "3"]).code, 2);
 }

@@ -244,7 +244,7 @@ fn the_questions_work_on_the_example_sessions() {
         assert!(project.ends_with("harbor-ui"), "{entry}");
     }
     assert!(
-        text(&last["project"]).ends_with("harbor-ui") && last["notes"].to_string().contains("which the question names")
+        text(&last["project"]).ends_with("harbor-ui") && last["notes"].to_string().contains("as named in the question")
     );
     let why = check(
         "why did we decide for Web Locks instead of localStorage in harbor-ui",

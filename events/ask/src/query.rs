@@ -280,7 +280,7 @@ impl Question {
             return false;
         }
         let Some(at) = parse_moment(piece.text, now) else {
-            self.note_unmatched(piece, "no date, as 2026-03-14, 2026-03, 7d or yesterday are");
+            self.note_unmatched(piece, "not a date like 2026-03-14, 2026-03, 7d or yesterday");
             self.fits_nothing |= !piece.minus;
             return true;
         };

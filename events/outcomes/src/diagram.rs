@@ -115,12 +115,12 @@ mod tests {
         assert_eq!(
             draw(Format::Mermaid, pairs.iter()),
             "flowchart LR\n    s0[\"Edit\"]\n    s1[\"cargo test\"]\n    s2[\"a#34;#93;#59; x#92; #35;#96;#124; \"]\n    \
-             s0 -->|\"12x, 85 % ok\"| s1\n    s1 -->|\"3x\"| s2\n"
+             s0 -->|\"12x, 85% ok\"| s1\n    s1 -->|\"3x\"| s2\n"
         );
         assert_eq!(
             draw(Format::Dot, pairs.iter()),
             "digraph patterns {\n    rankdir=LR;\n    s0 [label=\"Edit\"];\n    s1 [label=\"cargo test\"];\n    \
-             s2 [label=\"a\\\"]; x\\\\ #`| \"];\n    s0 -> s1 [label=\"12x, 85 % ok\"];\n    s1 -> s2 [label=\"3x\"];\n}\n"
+             s2 [label=\"a\\\"]; x\\\\ #`| \"];\n    s0 -> s1 [label=\"12x, 85% ok\"];\n    s1 -> s2 [label=\"3x\"];\n}\n"
         );
         assert_eq!(draw(Format::Dot, [].iter()), "digraph patterns {\n    rankdir=LR;\n}\n");
         assert_eq!(draw(Format::Mermaid, [].iter()), "flowchart LR\n");

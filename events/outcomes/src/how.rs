@@ -171,7 +171,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
     let message = match runs_of_all.count {
         0 if query.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
-        0 => format!("`{shown}` was run in no session that is known"),
+        0 => format!("no known session ran `{shown}`"),
         1..TOO_FEW => format!("`{shown}` was seen {}, too few to say how it usually ends", times(runs_of_all.count)),
         count => {
             format!("`{shown}` ran {} in {}: {}", times(count), counted(sessions, "session"), describe(&runs_of_all))
@@ -207,7 +207,8 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
 /// Adds the runs in other projects to the answer.
 #[must_use]
 pub fn with_other_projects(how: How, elsewhere: Runs) -> How {
-    let rate = elsewhere.success_rate.map(|rate| format!(", {} of {}", percent(rate), elsewhere.rate_of));
+    let rate = |of: u32| format!(", {} of {of}", percent(f64::from(elsewhere.ok) / f64::from(of)));
+    let rate = elsewhere.success_rate.map(|_| rate(elsewhere.rate_of));
     let message = format!("{}; in other projects {}{}", how.message, times(elsewhere.count), rate.unwrap_or_default());
     How { message, elsewhere: Some(elsewhere), ..how }
 }

@@ -59,9 +59,9 @@ pub(super) fn share(part: u32, of: u32) -> Option<f64> {
     (of >= TOO_FEW).then(|| (f64::from(part) / f64::from(of) * 1000.0).round() / 1000.0)
 }
 
-/// `85 %`.
-pub(super) fn percent(rate: f64) -> String {
-    format!("{:.0} %", rate * 100.0)
+/// `85%`. Not for a share that is rounded already.
+pub(super) fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
 }
 
 /// `3 times`, `once`.
@@ -102,9 +102,10 @@ pub(super) fn describe(runs: &Runs) -> String {
             format!("; {shared} of the unknown ran before a pipe, which hides how they ended")
         }
     };
+    let rate = || percent(f64::from(runs.ok) / f64::from(known));
     match runs.success_rate {
-        Some(rate) if runs.shared == 0 => format!("{parts} ({} of {known})", percent(rate)),
-        Some(rate) => format!("{parts}; {} of the {known} known{hidden}", percent(rate)),
+        Some(_) if runs.shared == 0 => format!("{parts} ({} of {known})", rate()),
+        Some(_) => format!("{parts}; {} of the {known} known{hidden}", rate()),
         None => format!("{parts}; too few to say how often it succeeds{hidden}"),
     }
 }

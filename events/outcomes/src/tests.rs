@@ -280,13 +280,13 @@ fn a_whole_line_is_answered_for_itself() {
         assert!(told.message.contains(says), "{asked}: {}", told.message);
     };
     let mismatched = Some("error[E0308]: mismatched types");
-    check("cargo test --release", 4, None, "(100 % of 4)");
-    check("cargo test", 5, mismatched, "(80 % of 5)");
+    check("cargo test --release", 4, None, "(100% of 4)");
+    check("cargo test", 5, mismatched, "(80% of 5)");
     check("cargo test --nope", 5, mismatched, "no line with `--nope` is known; `cargo test` ran");
     check("uv run pytest", 4, None, "`uv run pytest` ran 4 times");
-    check("pytest -q", 4, Some("1 failed"), "(0 % of 4)");
+    check("pytest -q", 4, Some("1 failed"), "(0% of 4)");
     let both = of_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
-    assert!(both.message.ends_with("; in other projects 5 times, 80 % of 5; of the newest 400 sessions only"));
+    assert!(both.message.ends_with("; in other projects 5 times, 80% of 5; of the newest 400 sessions only"));
 }
 
 fn told_of(witnesses: &[Witness]) -> baton_protocol::answer::Runs {
@@ -344,7 +344,7 @@ fn how_a_command_is_run() {
     assert_eq!(told.last_failure.as_ref().map(|place| place.text.as_str()), Some("FAIL src/a.test.ts"));
     assert_eq!(
         told.message,
-        "`npm test` ran 22 times in 2 sessions: 17 succeeded, 4 failed, 1 interrupted (81 % of 21)"
+        "`npm test` ran 22 times in 2 sessions: 17 succeeded, 4 failed, 1 interrupted (81% of 21)"
     );
 
     let only = how("npm test -- --runInBand", &witnesses, None, 5);
@@ -356,7 +356,7 @@ fn how_a_command_is_run() {
     let names: Vec<&str> = whole.subcommands.iter().map(|one| one.command.as_str()).collect();
     assert_eq!((whole.runs.count, names), (23, vec!["npm test", "npm run build"]));
     assert_eq!(how("rg x", &witnesses, None, 5).message, "`rg x` only looks; runs of such commands are not counted");
-    assert_eq!(how("make", &witnesses, None, 5).message, "`make` was run in no session that is known");
+    assert_eq!(how("make", &witnesses, None, 5).message, "no known session ran `make`");
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn patterns_are_what_is_done_again_and_again() {
     let loops: Vec<(&str, u32, u32)> =
         told.retry_loops.iter().map(|one| (one.what.as_str(), one.longest, one.without_edits)).collect();
     assert_eq!(loops, [("cargo test", 4, 0), ("make deploy", 3, 1)]);
-    assert!(told.diagram.unwrap().contains("-->|\"4x, 0 % ok\"|"));
+    assert!(told.diagram.unwrap().contains("-->|\"4x, 0% ok\"|"));
     assert!(patterns(&[], None, 10, None).message.starts_with("in 0 sessions"));
 }
 

@@ -154,7 +154,7 @@ fn outside_note(stretch: &Stretch, line: u64) -> Option<String> {
     let (first, last) = stretch.lines?;
     match line {
         _ if line < first => Some(format!("nothing is said before line {first}")),
-        _ if line > last => Some(format!("nothing is said behind line {last}")),
+        _ if line > last => Some(format!("the session ends at line {last}")),
         _ => None,
     }
 }
@@ -326,7 +326,7 @@ mod tests {
         let all = stretch(&items, StretchRequest::Around(1, 1));
         assert_eq!(outside_note(&all, 1).as_deref(), Some("nothing is said before line 2"));
         assert_eq!(outside_note(&all, 3), None);
-        assert_eq!(outside_note(&all, 9).as_deref(), Some("nothing is said behind line 4"));
+        assert_eq!(outside_note(&all, 9).as_deref(), Some("the session ends at line 4"));
     }
 
     #[test]

@@ -226,8 +226,8 @@ impl Recall {
         });
         match (what, entries.is_empty()) {
             (Some(what), false) => Some(format!("{what}{beside}; these only have its words")),
-            (Some(what), true) => Some(format!("{what}{beside}; `baton search` takes other words")),
-            (None, true) => Some(format!("nothing was found{beside}; `baton search` takes other words")),
+            (Some(what), true) => Some(format!("{what}{beside}; try other words with `baton search`")),
+            (None, true) => Some(format!("nothing was found{beside}; try other words with `baton search`")),
             (None, false) => None,
         }
     }

@@ -79,7 +79,10 @@ pub(crate) async fn timeline(
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
     parse_moment(text, now).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
-        failure(code::INVALID_PARAMS, format!("{shown:?} is no date, as 2026-03-14, 2026-03, 7d or yesterday are"))
+        failure(
+            code::INVALID_PARAMS,
+            format!("{shown:?} is not a date; use one like 2026-03-14, 2026-03, 7d or yesterday"),
+        )
     })
 }
 

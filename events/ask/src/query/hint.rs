@@ -13,7 +13,7 @@ pub(super) fn for_piece(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option
     }
     let written = excerpt(piece.raw);
     if is_without_value(piece.text) {
-        return Some(format!("{written:?} is a word: a filter's value stands right behind its colon"));
+        return Some(format!("{written:?} was searched for as a word: put a filter's value directly after the colon"));
     }
     if before.is_some_and(|before| before.raw == "NOT") && piece.text.contains(char::is_lowercase) {
         return Some(format!("\"NOT\" is a word like others; -{} leaves out what has it", excerpt(piece.text)));
@@ -59,8 +59,8 @@ mod tests {
             ("*ock", "as in migrat*"),
             ("a*", "behind 2 letters or more"),
             ("dat?base", "a question mark stands for no letter"),
-            ("file: x", "value stands right behind its colon"),
-            ("x after:", "value stands right behind its colon"),
+            ("file: x", "value directly after the colon"),
+            ("x after:", "value directly after the colon"),
             ("lock NOT sqlite", "-sqlite leaves out what has it"),
             ("-lock", "-lock is looked for: there is nothing else"),
             ("lock -\"thread pool\"", "without its dash the phrase is looked for"),

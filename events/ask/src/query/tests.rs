@@ -146,8 +146,8 @@ fn what_is_taken_otherwise_than_it_looks_is_said() {
         ("state:sleeping", "", "nothing fits \"state:sleeping\": there is no such state; there are active"),
         ("-state:sleeping x", "x", "\"-state:sleeping\" leaves nothing out: there is no such state"),
         ("agent:emacs", "", "no such agent; there are claude_code, codex"),
-        ("after:soon", "", "no date"),
-        ("-before:soon x", "x", "leaves nothing out: no date"),
+        ("after:soon", "", "not a date"),
+        ("-before:soon x", "x", "leaves nothing out: not a date"),
         ("a -word", "a", "passages with word are left out; \"-word\" in quotes"),
     ] {
         let asked = parse(text, now());

@@ -46,7 +46,7 @@ impl Recall {
                 let is_called = |path: &&String| called.iter().any(|name| name == resolve::last_part(path));
                 let meant: Vec<String> = projects.iter().filter(is_called).cloned().collect();
                 narrowed.by_a_word = called.iter().all(|name| name.chars().all(char::is_alphanumeric));
-                narrowed.note = Some(format!("only of {}, which the question names", called.join(" and ")));
+                narrowed.note = Some(format!("only of {}, as named in the question", called.join(" and ")));
                 match meant.as_slice() {
                     [only] => self.project = Some(only.clone()),
                     several => {
@@ -137,5 +137,5 @@ pub(super) fn time(span: Span) -> String {
         (None, Some(before)) => format!("what was before {}", day(before)),
         (None, None) => return "of any time".to_owned(),
     };
-    format!("only of {when} (UTC), which the question names")
+    format!("only of {when} (UTC), as named in the question")
 }
