@@ -63,7 +63,7 @@ fn many_notes_that_were_removed_cost_one_look() {
         world.stop();
     }
     let log = world.log();
-    let rounds: Vec<&str> = log.lines().filter(|line| line.contains("notes looked at notes=5")).collect();
+    let rounds: Vec<&str> = log.lines().filter(|line| line.contains("notes checked notes=5")).collect();
     assert_eq!(rounds.len(), 2, "{log}");
     // One at the start of the daemon, one for the round.
     assert!(rounds.iter().all(|line| line.contains(" looks=2 ")), "{rounds:?}");
