@@ -57,7 +57,7 @@ pub(super) const SNIPPET_CACHE_WORDS: usize = 1024;
 /// Longest snippet, in characters.
 pub(super) const SNIPPET_CHARS: usize = 240;
 /// Different entities or facts that one query ranks, and that count as near a center; more than a person's history has.
-pub(super) const GRAPH_GROUPS: usize = 200_000;
+pub(super) const GRAPH_GROUPS: usize = if cfg!(test) { 400 } else { 200_000 };
 /// Words of an error text that are searched for in the failures of sessions; the rarest.
 pub(super) const FAILURE_TERMS: usize = 16;
 /// Sessions that an answer names for one entity or fact.

@@ -121,6 +121,8 @@ pub(super) fn ranked(
             }
             let score = if listing { 0.0 } else { score };
             let Ok(index) = u32::try_from(hits.len()) else { return };
+            // Once half the room is taken, excluded sessions get no more of it.
+            let may_be_excluded = groups.len() < GRAPH_GROUPS / 2;
             let has_room = groups.len() < GRAPH_GROUPS;
             let before = match groups.entry(subject) {
                 Entry::Occupied(mut known) => {
@@ -128,7 +130,9 @@ pub(super) fn ranked(
                     rank.add(columns, doc, score);
                     Some(std::mem::replace(last, index))
                 }
-                Entry::Vacant(vacant) if has_room => {
+                Entry::Vacant(vacant)
+                    if may_be_excluded || has_room && admission.admits(&admission.segments[number], doc) =>
+                {
                     let mut rank = Rank::new(subject, near);
                     rank.add(columns, doc, score);
                     vacant.insert((rank, index));

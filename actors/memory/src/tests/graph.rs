@@ -115,6 +115,18 @@ fn a_session_that_is_hidden_supports_nothing() {
 }
 
 #[test]
+fn entities_of_hidden_sessions_do_not_crowd_out_the_others() {
+    let many: Vec<String> = (0..2 * crate::limits::GRAPH_GROUPS).map(|number| format!("src/{number}.rs")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let said = |id: &str, files: &[&str]| Session::new(id, &["said"]).touching(files);
+    let memory = Memory::of(&[said("a", &many), said("b", &["src/zebra.rs"])]);
+    let hidden = |id: &str| id == "a";
+    let mut names = memory.names(&GraphQuery { text: "*", exclude: &hidden, ..NONE });
+    names.sort();
+    assert_eq!(names, ["b", "src/zebra.rs"]);
+}
+
+#[test]
 fn what_is_tied_to_the_center_comes_first() {
     let memory = Memory::of(&sample_sessions());
     let center = Some(file("/srv/shop", "src/cart.rs"));
