@@ -24,11 +24,9 @@ mod recall;
 mod telling;
 mod verdict;
 
-pub use git_output::GitOutput;
 pub use manifest::Manifest;
 pub use recall::without_recall;
 pub use telling::telling_line;
-pub use verdict::Verdict;
 
 /// Version of all rules that determine items: this module, redaction, and the readers. Content hashes of different
 /// versions are not comparable.

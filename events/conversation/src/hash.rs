@@ -176,7 +176,13 @@ mod tests {
 
     fn call(json: &str) -> Item {
         let input = serde_json::from_str(json).unwrap();
-        item(Body::Call(Call { id: "c1".into(), name: "Bash".into(), input, edit: None }))
+        item(Body::Call(Call {
+            act: crate::item::Act::of_tool("Bash"),
+            id: "c1".into(),
+            name: "Bash".into(),
+            input,
+            edit: None,
+        }))
     }
 
     fn result(text: &str) -> Item {
@@ -190,6 +196,7 @@ mod tests {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         }))
     }
 

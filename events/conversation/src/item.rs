@@ -4,10 +4,15 @@
 //! the whole output of a tool, nor any secret that [`redact`](baton_redaction::redact) recognises. Other records often
 //! separate the parts of a message, so grouping by [`Item::message`] is left to readers.
 
+mod act;
+mod report;
+
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub use self::act::Act;
+pub use self::report::{GitOutput, Report, Verdict};
 use crate::record::Timestamp;
 
 /// Overhead of an allocation, in bytes.
@@ -108,6 +113,8 @@ pub enum Body {
 /// A tool call: its name, and its parameters with long values shortened.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
+    /// Kind of work that it does. Not hashed.
+    pub act: Act,
     /// Id of the call (`toolu_…`), which its result names. Empty if the transcript has none.
     pub id: Box<str>,
     /// Name of the tool as written, at most 100 characters. Models garble it, so it must not be used as a path.
@@ -150,6 +157,8 @@ pub struct ToolResult {
     pub duration_ms: Option<u64>,
     /// Id of the subagent that did the work; its transcript is `agent-<id>`.
     pub agent: Option<Box<str>>,
+    /// Facts in the output; `None` for an untyped item, which a version before [`Report`] existed has stored.
+    pub report: Option<Box<Report>>,
 }
 
 /// How a tool call ended.
@@ -327,7 +336,12 @@ impl Body {
             }
             Self::Result(result) => {
                 let texts = [&result.name, &result.error].into_iter().flatten().map(String::len).sum::<usize>();
-                result.id.len() + result.text.len() + texts + result.agent.as_ref().map_or(0, |agent| agent.len())
+                let report = result.report.as_ref().map_or(0, |report| report.weight());
+                result.id.len()
+                    + result.text.len()
+                    + texts
+                    + result.agent.as_ref().map_or(0, |agent| agent.len())
+                    + report
             }
             Self::Meta(Meta::Title { text, .. } | Meta::Branch(text) | Meta::Cwd(text)) => text.len(),
             Self::Meta(Meta::Usage(usage)) => usage.model.len() + usage.request.as_ref().map_or(0, |id| id.len()),

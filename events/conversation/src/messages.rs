@@ -10,7 +10,6 @@ pub use count::{MessageCount, message_count};
 use std::collections::BTreeMap;
 
 use crate::abandoned_branches::Abandoned;
-use crate::filter::result::changed_lines;
 use crate::hash::Mark;
 use crate::item::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
 use crate::queued_prompts::Withdrawn;
@@ -75,7 +74,7 @@ pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32,
     let edit = call?.edit.as_ref()?;
     match result {
         Some(result) => {
-            let counted = changed_lines(&result.text);
+            let counted = result.changed();
             counted.or_else(|| (result.outcome == Outcome::Ok).then_some((edit.added, edit.removed)))
         }
         None => Some((edit.added, edit.removed)),

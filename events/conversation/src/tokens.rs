@@ -243,7 +243,13 @@ mod tests {
     fn what_is_kept_is_counted_as_it_is_stored() {
         let item = |body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
         let input = serde_json::from_str(r#"{"command":"ls","n":1}"#).unwrap();
-        let call = crate::item::Call { id: "c".into(), name: "Bash".into(), input, edit: None };
+        let call = crate::item::Call {
+            act: crate::item::Act::of_tool("Bash"),
+            id: "c".into(),
+            name: "Bash".into(),
+            input,
+            edit: None,
+        };
         let items = [
             item(Body::Meta(Meta::Cwd("/a".into()))),
             item(Body::Prompt { text: "né".into() }),

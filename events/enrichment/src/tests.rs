@@ -5,7 +5,7 @@ mod costs;
 mod requests;
 
 use super::*;
-use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::Show;
 
@@ -35,6 +35,7 @@ fn item(line: &str) -> Item {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         })
     };
     let body = match who {
@@ -46,7 +47,7 @@ fn item(line: &str) -> Item {
         "news" => Body::Notice { text },
         "calls" => {
             let input = [("command".to_owned(), text.into())].into();
-            Body::Call(Call { id: "t1".into(), name: "Bash".to_owned(), input, edit: None })
+            Body::Call(Call { act: Act::of_tool("Bash"), id: "t1".into(), name: "Bash".to_owned(), input, edit: None })
         }
         "ok" => result(Outcome::Ok),
         "fails" => result(Outcome::Failed),

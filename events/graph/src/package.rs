@@ -307,6 +307,7 @@ mod tests {
     fn edit(path: &str, old: &str, new: &str) -> Call {
         let input = [("old_string", old), ("new_string", new)];
         Call {
+            act: baton_conversation::item::Act::Edit,
             id: "".into(),
             name: "Edit".to_owned(),
             input: input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect::<BTreeMap<_, _>>(),

@@ -1,6 +1,6 @@
 //! The programs of a command line: the commands that it runs, and what they create, rename and delete.
 
-use baton_conversation::filter::GitOutput;
+use baton_conversation::item::GitOutput;
 use baton_episode::digest::{programs, without_filter_mark};
 
 /// Maximum length of a commit's body, in characters.
@@ -72,11 +72,7 @@ const COMMITTING: [&str; 7] = ["commit", "merge", "cherry-pick", "revert", "reba
 
 /// Returns what a line created according to its output: every printed commit, with the body from the command line. What
 /// the output does not mention is taken from the command line (`told`).
-pub(super) fn with_output(
-    mut told: Vec<RepositoryChange>,
-    line: &str,
-    printed: Vec<GitOutput>,
-) -> Vec<RepositoryChange> {
+pub(super) fn with_output(mut told: Vec<RepositoryChange>, line: &str, printed: &[GitOutput]) -> Vec<RepositoryChange> {
     let is_git = programs(line)
         .iter()
         .any(|program| program.name.strip_prefix("git ").is_some_and(|name| COMMITTING.contains(&name)));
@@ -84,7 +80,7 @@ pub(super) fn with_output(
     for printed in printed {
         match printed {
             GitOutput::Commit { subject, .. } if is_git => {
-                let subject = super::one_line::one_line(&subject, super::MAX_NAME_CHARS);
+                let subject = super::one_line::one_line(subject, super::MAX_NAME_CHARS);
                 let body = told.iter().find_map(|made| match made {
                     RepositoryChange::Commit { subject: told, body } if *told == subject => Some(body.clone()),
                     _ => None,
@@ -93,7 +89,7 @@ pub(super) fn with_output(
             }
             GitOutput::PullRequest(page) if line.contains("gh pr create") => {
                 let named = told.iter().any(|made| matches!(made, RepositoryChange::PullRequest { .. }));
-                let number = super::issue::issue_of_page(&page).filter(|_| !named);
+                let number = super::issue::issue_of_page(page).filter(|_| !named);
                 found.extend(number.map(|issue| RepositoryChange::PullRequest { title: issue.name.into_owned() }));
             }
             _ => {}
@@ -307,8 +303,8 @@ mod tests {
 
     #[test]
     fn what_git_says_is_surer_than_what_it_was_told() {
-        let check = |line: &str, text: &str, expected: &[&str]| {
-            let found: Vec<String> = with_output(repository_changes(line), line, GitOutput::read(text))
+        let check = |line: &str, printed: &[GitOutput], expected: &[&str]| {
+            let found: Vec<String> = with_output(repository_changes(line), line, printed)
                 .into_iter()
                 .map(|made| match made {
                     RepositoryChange::Commit { subject, body } => format!("{subject}|{body}"),
@@ -318,19 +314,20 @@ mod tests {
                 .collect();
             assert_eq!(found, expected, "{line:?}");
         };
-        let said = "Bash x: ok, 2 lines, committed 1a2b3c4 Fix it";
+        let said = &[GitOutput::Commit { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }];
+        let opened = &[GitOutput::PullRequest("github.com/o/r/pull/12".to_owned())];
         check("git commit -F message.txt", said, &["Fix it|"]);
         check("git commit", said, &["Fix it|"]);
         check("git commit -m 'Fix it' -m 'More'", said, &["Fix it|More"]);
         check("git commit -m 'fixit'", said, &["Fix it|"]);
-        check("git commit -qm 'Fix it'", "Bash x: ok, no output", &["Fix it|"]);
+        check("git commit -qm 'Fix it'", &[], &["Fix it|"]);
         check("git cherry-pick abc && git branch -D old", said, &["Fix it|", "-old"]);
         check("cat notes.txt && git push", said, &[]);
         // Someone else's words.
         check("git log -1 && cat out", said, &[]);
-        check("gh pr create --fill", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR #12"]);
-        check("gh pr create -t 'Log in'", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &["PR Log in"]);
-        check("gh pr view", "Bash x: ok, 1 line, opened github.com/o/r/pull/12", &[]);
+        check("gh pr create --fill", opened, &["PR #12"]);
+        check("gh pr create -t 'Log in'", opened, &["PR Log in"]);
+        check("gh pr view", opened, &[]);
     }
 
     #[test]

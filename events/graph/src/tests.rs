@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::*;
-use baton_conversation::item::{Body, Call, Edit, Link, Meta, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Edit, Link, Meta, Outcome, ToolResult};
 use baton_episode::digest::{Show, digest};
 
 /// A scripted session: one item per line.
@@ -30,8 +30,8 @@ impl Script {
             input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect();
         let (outcome, line) = result;
         let failed = outcome == Outcome::Failed;
-        self.say(Body::Call(Call { id: id.clone(), name: name.to_owned(), input, edit })).say(Body::Result(
-            ToolResult {
+        self.say(Body::Call(Call { act: Act::of_tool(name), id: id.clone(), name: name.to_owned(), input, edit })).say(
+            Body::Result(ToolResult {
                 id,
                 name: Some(name.to_owned()),
                 outcome,
@@ -40,8 +40,9 @@ impl Script {
                 error: failed.then(|| line.to_owned()),
                 duration_ms: None,
                 agent: None,
-            },
-        ))
+                report: None,
+            }),
+        )
     }
 
     fn bash(self, command: &str, result: (Outcome, &str)) -> Self {
@@ -402,6 +403,7 @@ fn a_subagent_is_one_session_to_whoever_names_it() {
         error: None,
         duration_ms: None,
         agent: Some("3430b97e".into()),
+        report: None,
     }));
     let parent = of_with(&script, None, None);
     let child = of("agent-3430b97e", &Script::default().prompt("look"));

@@ -113,7 +113,7 @@ mod tests {
 
     use super::super::outcomes;
     use super::*;
-    use baton_conversation::item::{Call, Outcome, ToolResult};
+    use baton_conversation::item::{Act, Call, Outcome, ToolResult};
     use baton_conversation::record::SessionId;
 
     /// Size of a piece in tests; a hundred of them are made quickly.
@@ -125,7 +125,16 @@ mod tests {
 
     fn call(line: u64, command: &str) -> Item {
         let input = BTreeMap::from([("command".to_owned(), command.into())]);
-        item(line, Body::Call(Call { id: format!("t{line}").into(), name: "Bash".to_owned(), input, edit: None }))
+        item(
+            line,
+            Body::Call(Call {
+                act: Act::Shell,
+                id: format!("t{line}").into(),
+                name: "Bash".to_owned(),
+                input,
+                edit: None,
+            }),
+        )
     }
 
     fn result(line: u64, of: u64, failed: bool) -> Item {
@@ -141,6 +150,7 @@ mod tests {
                 error: failed.then(|| "error: broken".to_owned()),
                 duration_ms: None,
                 agent: None,
+                report: None,
             }),
         )
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::*;
-use baton_conversation::item::{Body, Call, Edit, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Edit, Outcome, Report, ToolResult, Verdict};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Show, digest};
 use baton_events::schema::outcomes::{Ended, Tally, decode, encode};
@@ -55,7 +55,7 @@ impl Script {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
         let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1 });
-        let call = Call { id: id.clone(), name: name.to_owned(), input, edit };
+        let call = Call { act: Act::of_tool(name), id: id.clone(), name: name.to_owned(), input, edit };
         let failed = outcome == Outcome::Failed;
         self.say(Body::Call(call)).say(Body::Result(ToolResult {
             id,
@@ -66,6 +66,7 @@ impl Script {
             error: failed.then(|| error.to_owned()),
             duration_ms: None,
             agent: None,
+            report: None,
         }))
     }
 
@@ -78,11 +79,11 @@ impl Script {
     }
 
     /// A line with exit code 0 whose output contains a verdict.
-    fn says(self, line: &str, verdict: &str) -> Self {
+    fn says(self, line: &str, verdict: &Verdict) -> Self {
         let before = self.0.len();
         let mut script = self.ok(line);
         if let Some(Body::Result(result)) = script.0.get_mut(before + 1).map(|item| &mut item.body) {
-            result.text.push_str(verdict);
+            result.report = Some(Box::new(Report { verdict: Some(verdict.clone()), ..Report::default() }));
         }
         script
     }
@@ -249,14 +250,14 @@ fn what_a_pipe_hides_is_no_success() {
     assert_eq!(told.message, "seen 3 times in 1 session, went away once");
 
     // The output says how it went.
-    let failed = ", says failed: TypeError: parse is not iterable";
+    let failed = &Verdict::Failed("TypeError: parse is not iterable".to_owned());
     let session = Script::default()
         .prompt("repair the parser")
         .says("npm test 2>&1 | tail -20", failed)
         .edit("/srv/shop/src/p.ts")
         .says("npm test 2>&1 | tail -20", failed)
         .edit("/srv/shop/src/q.ts")
-        .says("npm test 2>&1 | tail -20", ", says passed");
+        .says("npm test 2>&1 | tail -20", &Verdict::Passed);
     let witness = [session.witness("one", "/srv/shop")];
     let told = how("npm test", &witness, None, 5);
     assert_eq!((told.runs.ok, told.runs.failed, told.runs.unknown), (1, 2, 0));
@@ -303,7 +304,7 @@ fn lines_come_to_what_is_told_of_the_whole() {
             .ok(&format!("git add b{n}; git commit -m {n}"))
             .ok(&format!("cargo test a{n} 2>&1 | tail -3"))
             .fails(&format!("cargo test b{n} 2>&1 | tail -3"), "error[E0308]: mismatched types")
-            .says(&format!("for i in 1 2; do cargo test c{n} | tail -3; done"), ", says passed");
+            .says(&format!("for i in 1 2; do cargo test c{n} | tail -3; done"), &Verdict::Passed);
     }
     let witness = [session.witness("one", "/srv/shop")];
     let check = |asked: &str, count: u32, ok: u32, failed: u32| {

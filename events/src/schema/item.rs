@@ -5,6 +5,11 @@
 //!
 //! Absent fields are left out. `role` is for people and `jq`; it follows from `kind` and is not read. Unknown fields
 //! are ignored, so fields may be added; the meaning of an existing field never changes.
+//!
+//! Version 2 adds `act` to calls and `report` to results. An item of version 1 is read with the act of its tool's name and
+//! without a report: it is untyped until its transcript is read again.
+
+mod report;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,14 +17,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::report::ReportV2;
 use super::is_zero;
 use baton_conversation::item::{
-    Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
+    Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
 };
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape, for the manifest that lists the chunks.
-pub const ITEM_VERSION: u32 = 1;
+pub const ITEM_VERSION: u32 = 2;
 
 /// Why a stored line is not an item.
 #[derive(Debug, thiserror::Error)]
@@ -56,6 +62,8 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    act: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<Cow<'a, BTreeMap<String, Value>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     edit: Option<EditV1<'a>>,
@@ -79,6 +87,8 @@ struct ItemV1<'a> {
     link: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     withdrawn: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<ReportV2<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
 }
@@ -147,6 +157,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             kind: Cow::Borrowed(""),
             tool_id: None,
             name: None,
+            act: None,
             input: None,
             edit: None,
             outcome: None,
@@ -159,6 +170,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             compaction: None,
             link: None,
             withdrawn: None,
+            report: None,
             text: None,
         };
         let (kind, text) = match &item.body {
@@ -213,6 +225,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                 stored.error = result.error.as_deref().map(Cow::Borrowed);
                 stored.duration_ms = result.duration_ms;
                 stored.agent = result.agent.as_deref().map(Cow::Borrowed);
+                stored.report = result.report.as_deref().map(ReportV2::from);
                 ("result", &result.text)
             }
             Body::Call(call) => {
@@ -224,6 +237,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                     removed: *removed,
                 });
                 stored.name = Some(Cow::Borrowed(&call.name));
+                stored.act = Some(Cow::Borrowed(call.act.as_str()));
                 stored.kind = Cow::Borrowed("call");
                 return stored;
             }
@@ -276,8 +290,13 @@ impl ItemV1<'_> {
                 error: self.error.map(Cow::into_owned),
                 duration_ms: self.duration_ms,
                 agent: boxed(self.agent),
+                report: self.report.map(|report| Box::new(report.into_report())),
             }),
             "call" => Body::Call(Call {
+                act: match self.act.as_deref() {
+                    Some(act) => Act::parse(act).ok_or_else(|| unknown("act"))?,
+                    None => Act::of_tool(self.name.as_deref().unwrap_or_default()),
+                },
                 id: boxed(self.tool_id).unwrap_or_default(),
                 name: self.name.unwrap_or_default().into_owned(),
                 input: self.input.unwrap_or_default().into_owned(),
@@ -356,6 +375,7 @@ fn source_of(name: &str) -> Option<TitleSource> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use baton_conversation::item::{GitOutput, Report, Verdict};
 
     fn item(body: Body) -> Item {
         Item {
@@ -378,6 +398,7 @@ mod tests {
     #[test]
     fn items_are_read_as_they_were_written() {
         let call = Call {
+            act: Act::Edit,
             id: "toolu_1".into(),
             name: "Edit".into(),
             input: serde_json::from_str(r#"{"file_path":"a\n\"","n":[1,{"x":null}]}"#).unwrap(),
@@ -385,7 +406,7 @@ mod tests {
         };
         check(
             &item(Body::Call(call)),
-            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1}}"#,
+            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1}}"#,
         );
         let result = ToolResult {
             id: "toolu_1".into(),
@@ -396,10 +417,20 @@ mod tests {
             error: Some("é".into()),
             duration_ms: Some(1_200),
             agent: Some("a1".into()),
+            report: Some(Box::new(Report {
+                verdict: Some(Verdict::Failed("é".to_owned())),
+                made: vec![
+                    GitOutput::Commit { hash: "1a2b3c4".to_owned(), subject: "x".to_owned() },
+                    GitOutput::PullRequest("github.com/o/r/pull/1".to_owned()),
+                ],
+                changed: Some((3, 1)),
+                failing: Some("error: x".to_owned()),
+                in_background: true,
+            })),
         };
         check(
             &item(Body::Result(result)),
-            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","text":"Bash cargo test: exit 101, é"}"#,
+            r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","background":true},"text":"Bash cargo test: exit 101, é"}"#,
         );
         let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
         let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };

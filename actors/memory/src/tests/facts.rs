@@ -49,7 +49,13 @@ fn prompt(text: &str) -> Body {
 fn ran(command: &str) -> [Body; 2] {
     let id: Box<str> = command.into();
     let input = [("command".to_owned(), serde_json::Value::from(command))].into_iter().collect();
-    let call = Call { id: id.clone(), name: "Bash".to_owned(), input, edit: None };
+    let call = Call {
+        act: baton_conversation::item::Act::of_tool("Bash"),
+        id: id.clone(),
+        name: "Bash".to_owned(),
+        input,
+        edit: None,
+    };
     let result = ToolResult {
         id,
         name: Some("Bash".to_owned()),
@@ -59,6 +65,7 @@ fn ran(command: &str) -> [Body; 2] {
         error: None,
         duration_ms: None,
         agent: None,
+        report: None,
     };
     [Body::Call(call), Body::Result(result)]
 }

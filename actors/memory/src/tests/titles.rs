@@ -85,6 +85,7 @@ fn a_title_may_be_made_of_a_record_without_words() {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         };
         item(uuid, Body::Result(result))
     };

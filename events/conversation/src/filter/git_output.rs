@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::one_line;
+use crate::item::GitOutput;
 
 /// Most commits and pull requests kept of one result.
 const MAX_MADE: usize = 4;
@@ -15,22 +16,6 @@ const MAX_ADDRESS_BYTES: usize = 200;
 /// Marks in the stored line of a result.
 const COMMITTED: &str = ", committed ";
 const OPENED: &str = ", opened ";
-/// Mark of a verdict, which may follow them.
-const SAYS: &str = ", says ";
-
-/// A commit or a pull request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GitOutput {
-    /// `[main 1a2b3c4] Fix the login`
-    Commit {
-        /// The hash with as many digits as were printed.
-        hash: String,
-        /// First line of the message.
-        subject: String,
-    },
-    /// `https://github.com/o/r/pull/12`, without the scheme.
-    PullRequest(String),
-}
 
 /// Changes text that only looks like such a mark.
 pub(super) fn unmarked(text: &str) -> Cow<'_, str> {
@@ -53,27 +38,6 @@ impl GitOutput {
             Self::Commit { hash, subject } => format!("{COMMITTED}{hash} {subject}"),
             Self::PullRequest(address) => format!("{OPENED}{address}"),
         }
-    }
-
-    /// Reads them from the stored line of a result.
-    pub fn read(text: &str) -> Vec<Self> {
-        let mut found = Vec::new();
-        let mut rest = text;
-        while let Some(at) = [COMMITTED, OPENED].iter().filter_map(|mark| rest.find(mark)).min() {
-            let is_commit = rest[at..].starts_with(COMMITTED);
-            let after = &rest[at + if is_commit { COMMITTED.len() } else { OPENED.len() }..];
-            let end = [COMMITTED, OPENED, SAYS].iter().filter_map(|mark| after.find(mark)).min().unwrap_or(after.len());
-            let said = &after[..end];
-            found.extend(match said.split_once(' ') {
-                Some((hash, subject)) if is_commit && is_hash(hash) => {
-                    Some(Self::Commit { hash: hash.to_owned(), subject: subject.to_owned() })
-                }
-                None if !is_commit && is_pull_request(said) => Some(Self::PullRequest(said.to_owned())),
-                _ => None,
-            });
-            rest = &after[end..];
-        }
-        found
     }
 }
 
@@ -114,13 +78,8 @@ mod tests {
     #[test]
     fn what_was_made_is_read_of_the_output() {
         let check = |output: &str, expected: &[&str]| {
-            let printed = GitOutput::find_all(output);
-            let suffix: Vec<String> = printed.iter().map(GitOutput::suffix).collect();
+            let suffix: Vec<String> = GitOutput::find_all(output).iter().map(GitOutput::suffix).collect();
             assert_eq!(suffix, expected, "{output:?}");
-            for says in ["", ", says passed", ", says failed: 3 failed, committed nothing"] {
-                let kept = format!("Bash cd x && git commit -F -: ok, 2 lines{}{says}", suffix.concat());
-                assert_eq!(GitOutput::read(&kept), printed, "{kept}");
-            }
         };
         check("[main 1a2b3c4] Fix the login\n 1 file changed, 1 insertion(+)", &[", committed 1a2b3c4 Fix the login"]);
         check("lint-staged ok\n[main (root-commit) 1a2b3c4d] Begin", &[", committed 1a2b3c4d Begin"]);

@@ -1,13 +1,12 @@
 //! Summarises a tool's whole output as one informative line.
 
-use crate::item::{Edit, Outcome, ToolResult};
+use crate::item::{Act, Edit, GitOutput, Outcome, Report, ToolResult, Verdict};
 use baton_redaction::raw_json::{Size, Text, Value};
 
-use super::git_output::{GitOutput, unmarked};
+use super::git_output::unmarked;
 use super::media::{self, Media};
 use super::open_calls::OpenCall;
-use super::telling::telling_line;
-use super::verdict::Verdict;
+use super::telling::{cause_line, telling_line};
 
 /// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -17,10 +16,10 @@ const LEAD_BYTES: usize = 400;
 const SPILL_BYTES: usize = 5_000;
 /// Tools that report on a command or an agent running elsewhere, whose outcome is not their own.
 const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
+/// One of these occurs in every output with a line that names a cause of failure.
+const COMPLAINTS: &[&[u8]] = &[b"rror", b"ERR", b"atal", b"FATAL", b"panic", b"xception", b"expect", b"ssert", b"FAIL"];
 /// Bytes of the end of a command's output, as written, that are searched for a verdict.
 const VERDICT_BYTES: usize = 8 * 1024;
-/// Tools that run a command line.
-const SHELLS: [&str; 5] = ["Bash", "PowerShell", "Shell", "shell", "bash"];
 /// Longest name of a task in the background, in bytes.
 const MAX_TASK_BYTES: usize = 64;
 /// Text that the harness appends to results for the model only.
@@ -140,6 +139,15 @@ impl<'a> Output<'a> {
         self.head(usize::MAX)
     }
 
+    /// Quickly excludes outputs in which no line names a cause of failure.
+    fn may_complain(&self) -> bool {
+        let complains = |bytes: &[u8]| COMPLAINTS.iter().any(|word| memchr::memmem::find(bytes, word).is_some());
+        match &self.spilled {
+            Some(whole) => complains(&whole.as_bytes()[..whole.len().min(ERROR_HEAD_BYTES)]),
+            None => self.texts.iter().any(|text| complains(text.raw())),
+        }
+    }
+
     fn size(&self) -> Size {
         if let Some(whole) = &self.spilled {
             let whole = whole.trim_end();
@@ -164,14 +172,13 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
     let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
+    let report = if watches { Report::default() } else { report(call, &lead, outcome, output) };
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(call, output, true)),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(&report)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-            // Commits made before the rest of the line failed still count.
-            let made = || reported(call, output, false);
-            error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), made()))
+            error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), reported(&report)))
         }
         Outcome::Denied => "denied".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
@@ -186,19 +193,8 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         error,
         duration_ms: facts.duration_ms,
         agent: facts.agent.clone(),
+        report: Some(Box::new(report)),
     }
-}
-
-/// Lines added and removed by a successful change, from the stored line of its result (`Edit a.rs: +3 -1`): the
-/// transcript's count for the whole file may differ from what the call shows.
-pub fn changed_lines(text: &str) -> Option<(u32, u32)> {
-    let (added, removed) = text.rsplit_once(": +")?.1.split_once(" -")?;
-    Some((added.parse().ok()?, removed.parse().ok()?))
-}
-
-/// True if the stored line of a result says that its call continues in the background.
-pub fn goes_on(text: &str) -> bool {
-    text.rsplit_once(": ").is_some_and(|(_, said)| said.starts_with(IN_BACKGROUND))
 }
 
 const IN_BACKGROUND: &str = "running in the background";
@@ -240,22 +236,41 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
 }
 
-/// Facts in the output of a command line: commits and pull requests, and a verdict if the exit code may be another
-/// program's.
-fn reported(call: Option<&OpenCall>, output: &Output<'_>, went_well: bool) -> String {
-    let Some(call) = call.filter(|call| SHELLS.contains(&call.name.as_str())) else { return String::new() };
+/// Facts in an output. Of a command line: commits and pull requests, also if the rest of the line failed, and a verdict
+/// if the exit code may be another program's.
+fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> Report {
+    let mut report = Report::default();
+    let Some(call) = call else { return report };
+    let went_well = outcome == Outcome::Ok;
+    if went_well && let Some(Edit { added, removed, .. }) = call.edit {
+        report.changed = Some(output.facts.changed.unwrap_or((added, removed)));
+    }
+    report.in_background = went_well && in_background(&call.name, lead, &output.facts).is_some();
+    if !matches!(outcome, Outcome::Ok | Outcome::Failed) || Act::of_tool(&call.name) != Act::Shell {
+        return report;
+    }
     let is_cut = call.target.ends_with('…');
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
     let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
-    let end = (makes || is_shared).then(|| output_end(output)).flatten();
-    let Some(end) = end else { return String::new() };
-    let mut said = String::new();
-    if makes {
-        GitOutput::find_all(&end).iter().for_each(|made| said.push_str(&made.suffix()));
+    if let Some(end) = (makes || is_shared).then(|| output_end(output)).flatten() {
+        if makes {
+            report.made = GitOutput::find_all(&end);
+        }
+        if is_shared {
+            report.verdict = Verdict::find(&end);
+        }
     }
-    if is_shared {
-        said.extend(Verdict::find(&end).map(|verdict| verdict.suffix()));
+    if went_well && output.may_complain() {
+        let head = output.whole_words(ERROR_HEAD_BYTES);
+        report.failing = super::kept(&super::without_colours(&head)).and_then(|head| cause_line(&head));
     }
+    report
+}
+
+/// The part of a result's line that says what [`report`] found.
+fn reported(report: &Report) -> String {
+    let mut said: String = report.made.iter().map(GitOutput::suffix).collect();
+    said.extend(report.verdict.as_ref().map(Verdict::suffix));
     said
 }
 

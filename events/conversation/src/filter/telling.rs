@@ -40,6 +40,15 @@ enum Rank {
 /// Returns the telling line, with at most 300 characters; `None` if the output has no words. The text must be redacted
 /// already.
 pub fn telling_line(text: &str) -> Option<String> {
+    best_line(text).map(|(_, line)| line)
+}
+
+/// As [`telling_line`], but only a line that names a cause: for output that may be no failure at all.
+pub(super) fn cause_line(text: &str) -> Option<String> {
+    best_line(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
+}
+
+fn best_line(text: &str) -> Option<(Rank, String)> {
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
     let mut ranked = lines
         .iter()
@@ -51,14 +60,14 @@ pub fn telling_line(text: &str) -> Option<String> {
         (Rank::Cause, _) => Err(line),
         _ => Ok(Some(best.map_or(line, |best| best.min(line)))),
     });
-    let (_, at) = best.unwrap_or_else(Some)?;
+    let (rank, at) = best.unwrap_or_else(Some)?;
     let reason = reason(&lines, at);
     let name = test_of(&lines, at).filter(|name| !reason.contains(&**name));
     let text = match name {
         Some(name) => format!("{}: {reason}", one_line(&name, MAX_NAME_CHARS)),
         None => reason,
     };
-    Some(one_line(&text, MAX_CHARS))
+    Some((rank, one_line(&text, MAX_CHARS)))
 }
 
 /// The line without the tags around it.

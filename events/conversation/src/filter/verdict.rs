@@ -1,21 +1,13 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
 use super::telling::telling_line;
+use crate::item::Verdict;
 
 /// Most lines at the end of an output that are searched: a run's summary is there.
 const MAX_LINES: usize = 60;
 /// Marks in the stored line of a result.
 const PASSED: &str = ", says passed";
 const FAILED: &str = ", says failed";
-
-/// A reported result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Everything that was run passed.
-    Passed,
-    /// Something failed, with the telling line if there is one.
-    Failed(String),
-}
 
 impl Verdict {
     /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
@@ -40,15 +32,6 @@ impl Verdict {
             Self::Failed(line) if line.is_empty() => FAILED.to_owned(),
             Self::Failed(line) => format!("{FAILED}: {line}"),
         }
-    }
-
-    /// Reads it from the stored line of a result.
-    pub fn read(text: &str) -> Option<Self> {
-        if text.ends_with(PASSED) {
-            return Some(Self::Passed);
-        }
-        let (_, rest) = text.split_once(FAILED)?;
-        (rest.is_empty() || rest.starts_with(": ")).then(|| Self::Failed(rest.trim_start_matches(": ").to_owned()))
     }
 }
 
@@ -148,8 +131,6 @@ mod tests {
         let check = |output: &str, expected: Option<bool>| {
             let found = Verdict::find(output);
             assert_eq!(found.as_ref().map(|verdict| *verdict == Verdict::Passed), expected, "{output:?} {found:?}");
-            let suffix = found.as_ref().map_or_else(String::new, Verdict::suffix);
-            assert_eq!(Verdict::read(&format!("Bash x | tail: ok, 3 lines{suffix}")), found, "{output:?}");
         };
         for passed in [
             "test a ... ok\n\ntest result: ok. 41 passed; 0 failed; 0 ignored",

@@ -19,7 +19,13 @@ fn item(text: &str) -> Item {
         "below" => Body::Meta(Meta::Below(words.into())),
         "branch" => Body::Meta(Meta::Branch(text)),
         "compaction" => Body::Meta(Meta::Compaction(Compaction::default())),
-        "call" => Body::Call(Call { id: words.into(), name: "Bash".into(), input: BTreeMap::new(), edit: None }),
+        "call" => Body::Call(Call {
+            act: crate::item::Act::of_tool("Bash"),
+            id: words.into(),
+            name: "Bash".into(),
+            input: BTreeMap::new(),
+            edit: None,
+        }),
         "result" => Body::Result(ToolResult {
             id: words.into(),
             name: Some("Bash".into()),
@@ -29,6 +35,7 @@ fn item(text: &str) -> Item {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         }),
         other => panic!("{other}"),
     };
@@ -148,18 +155,19 @@ fn what_a_call_changed_is_what_its_result_counts() {
         call.edit = edit.cloned();
         call
     };
-    let result = |outcome, text: &str| {
+    let result = |outcome, changed| {
         let Body::Result(mut result) = item("2 result c").body else { panic!() };
-        (result.outcome, result.text) = (outcome, text.to_owned());
+        let report = crate::item::Report { changed, ..Default::default() };
+        (result.outcome, result.report) = (outcome, Some(Box::new(report)));
         result
     };
     let check = |edit, result: Option<ToolResult>, expected| {
         assert_eq!(changed(Some(&call(edit)), result.as_ref()), expected, "{result:?}");
     };
     check(Some(&edit), None, Some((3, 0)));
-    check(Some(&edit), Some(result(Outcome::Ok, "Write a.rs: +2 -1")), Some((2, 1)));
-    check(Some(&edit), Some(result(Outcome::Ok, "Write a.rs: ok")), Some((3, 0)));
-    check(Some(&edit), Some(result(Outcome::Failed, "Write a.rs: failed, no such folder")), None);
-    check(None, Some(result(Outcome::Ok, "Bash x: +2 -1")), None);
-    assert_eq!(changed(None, Some(&result(Outcome::Ok, "Edit a.rs: +2 -1"))), None);
+    check(Some(&edit), Some(result(Outcome::Ok, Some((2, 1)))), Some((2, 1)));
+    check(Some(&edit), Some(result(Outcome::Ok, None)), Some((3, 0)));
+    check(Some(&edit), Some(result(Outcome::Failed, None)), None);
+    check(None, Some(result(Outcome::Ok, Some((2, 1)))), None);
+    assert_eq!(changed(None, Some(&result(Outcome::Ok, Some((2, 1))))), None);
 }

@@ -12,7 +12,7 @@ use crate::filter::{
     MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
 };
 use crate::hash::Mark;
-use crate::item::{Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
+use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::record::Timestamp;
 use baton_redaction::redact_owned;
 
@@ -331,7 +331,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
     ) {
         self.emit(stamp, || {
             let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
-            Some(Body::Call(Call { id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
+            Some(Body::Call(Call { act: Act::of_tool(name), id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
         });
     }
 

@@ -12,7 +12,10 @@ fn item(line: u64, body: Body) -> Item {
 
 fn call(line: u64, id: &str, name: &str, input: serde_json::Value) -> Item {
     let input = input.as_object().cloned().unwrap_or_default().into_iter().collect();
-    item(line, Body::Call(Call { id: id.into(), name: name.into(), input, edit: None }))
+    item(
+        line,
+        Body::Call(Call { act: crate::item::Act::of_tool(name), id: id.into(), name: name.into(), input, edit: None }),
+    )
 }
 
 fn result(line: u64, id: &str, text: &str) -> Item {
@@ -26,6 +29,7 @@ fn result(line: u64, id: &str, text: &str) -> Item {
         error: None,
         duration_ms: None,
         agent: None,
+        report: None,
     };
     item(line, Body::Result(result))
 }

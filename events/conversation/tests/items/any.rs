@@ -1,7 +1,10 @@
 //! Random conversations, for property tests of everything made of items.
 
-use baton_conversation::item::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::item::{
+    Act, Body, Call, Edit, GitOutput, Item, Meta, Outcome, Report, TitleSource, ToolResult, Verdict,
+};
 use baton_conversation::record::Timestamp;
+use proptest::option;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -42,6 +45,7 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
             let texts = text_keys.map(|key| (key, text.clone()));
             let input = [("command", command.clone()), ("file_path", command.clone())].into_iter().chain(texts);
             Body::Call(Call {
+                act: Act::of_tool(name),
                 id: if id == 0 { "".into() } else { format!("t{id}").into() },
                 name: name.to_owned(),
                 input: input.map(|(key, value)| (key.to_owned(), json!(value))).collect(),
@@ -50,8 +54,8 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
         });
     let outcome =
         prop_oneof![Just(Outcome::Ok), Just(Outcome::Failed), Just(Outcome::Denied), Just(Outcome::Interrupted)];
-    let result = (0..6_u8, outcome, any::<Option<i32>>(), text(), any::<bool>()).prop_map(
-        |(id, outcome, exit_code, text, e)| {
+    let result = (0..6_u8, outcome, any::<Option<i32>>(), text(), any::<bool>(), report()).prop_map(
+        |(id, outcome, exit_code, text, e, report)| {
             let error = e.then(|| text.clone());
             let name = e.then(|| "Bash".to_owned());
             Body::Result(ToolResult {
@@ -63,9 +67,11 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
                 error,
                 duration_ms: None,
                 agent: None,
+                report,
             })
         },
     );
+    let result = result.boxed();
     let body = prop_oneof![
         text().prop_map(|text| Body::Prompt { text }),
         text().prop_map(|text| Body::Reply { text }),
@@ -89,4 +95,17 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
         });
         items.collect()
     })
+}
+
+/// Facts of a result, often none.
+fn report() -> BoxedStrategy<Option<Box<Report>>> {
+    let verdict =
+        prop_oneof![Just(None), Just(Some(Verdict::Passed)), ".{0,40}".prop_map(|line| Some(Verdict::Failed(line)))];
+    let commit = ".{0,40}".prop_map(|subject| GitOutput::Commit { hash: "1a2b3c4".to_owned(), subject });
+    let made = prop::collection::vec(commit, 0..2);
+    let report = (verdict, made, any::<Option<(u32, u32)>>(), option::of(".{0,40}"), any::<bool>());
+    let report = report.prop_map(|(verdict, made, changed, failing, in_background)| {
+        Box::new(Report { verdict, made, changed, failing, in_background })
+    });
+    option::of(report).boxed()
 }

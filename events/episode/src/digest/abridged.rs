@@ -166,9 +166,19 @@ mod tests {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         };
         [
-            item(line, Body::Call(Call { id, name: "Edit".to_owned(), input, edit })),
+            item(
+                line,
+                Body::Call(Call {
+                    act: baton_conversation::item::Act::of_tool("Edit"),
+                    id,
+                    name: "Edit".to_owned(),
+                    input,
+                    edit,
+                }),
+            ),
             item(line + 1, Body::Result(result)),
         ]
     }

@@ -19,7 +19,7 @@ use self::vocabulary::{
     SETUP, WITH_SUBCOMMANDS, WRAPPERS,
 };
 use self::words::{Joint, Word};
-use baton_conversation::filter::Verdict;
+use baton_conversation::item::Verdict;
 
 /// Maximum number of steps of a command line that are compared.
 const MAX_STEPS: usize = 8;

@@ -8,7 +8,7 @@ use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Act, Outcome};
 
 /// Maximum length of a question before an answer, in characters.
 const QUESTION_CHARS: usize = 160;
@@ -20,8 +20,6 @@ const MAX_REPLY_BYTES: usize = 20_000;
 const TELLING_CHARS: usize = 60;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
-/// Tool that presents a plan for approval.
-const PLAN_TOOL: &str = "ExitPlanMode";
 
 /// Returns all decisions in transcript order without repetitions. A decision that differs only in numbers replaces the
 /// earlier one.
@@ -118,7 +116,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed
         let text = question::without_frame(said.text);
         if text.is_empty() { Vec::new() } else { vec![(said.place, pointed(&format!("{before}{text}"), said))] }
     };
-    if deed.is_some_and(|deed| deed.outcome() == Some(Outcome::Denied) && deed.tool() != question::TOOL) {
+    if deed.is_some_and(|deed| deed.outcome() == Some(Outcome::Denied) && deed.act() != Act::Ask) {
         if choice::asks(said.text) {
             return Vec::new();
         }
@@ -138,7 +136,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed
 
 /// Returns what a person refused.
 fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
-    if deed.tool() == PLAN_TOOL {
+    if presents_plan(deed) {
         return "the plan".to_owned();
     }
     let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));
@@ -152,7 +150,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 
 /// Returns an approved plan, as far as the call records it, at the line of the approval.
 fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
-    if deed.tool() != PLAN_TOOL || !deed.succeeded() || deed.aside {
+    if !presents_plan(deed) || !deed.succeeded() || deed.aside {
         return None;
     }
     let plan = without_filter_mark(deed.input("plan")?);
@@ -164,4 +162,9 @@ fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
 
 fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
+}
+
+/// Returns true if it presents a plan, unlike a call that only begins planning.
+fn presents_plan(deed: &Deed<'_>) -> bool {
+    deed.act() == Act::Plan && deed.input("plan").is_some()
 }

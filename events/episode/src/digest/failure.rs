@@ -11,8 +11,8 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
 use super::work;
 use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
-use baton_conversation::filter::Verdict;
 use baton_conversation::item::Outcome;
+use baton_conversation::item::Verdict;
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of open failures at a time; the oldest is dropped.

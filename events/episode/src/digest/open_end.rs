@@ -12,7 +12,7 @@ use super::sentence::{plain, sentences};
 use super::statement::announces;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, continuation, todo, work};
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Act, Outcome};
 
 /// Number of last rounds in which something said to be open counts as still open.
 const LAST_ROUNDS: usize = 3;
@@ -85,7 +85,7 @@ fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
-    (!what.is_empty() && deed.tool() != question::TOOL).then_some(what)
+    (!what.is_empty() && deed.act() != Act::Ask).then_some(what)
 }
 
 /// Returns unanswered questions: of the agent's tool, of its last words, and the person's last request.

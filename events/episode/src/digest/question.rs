@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::timeline::Deed;
+use baton_conversation::item::Act;
 
-/// Tool that asks.
-pub(super) const TOOL: &str = "AskUserQuestion";
 /// Text of the harness around the answers.
 const STARTS: [&str; 3] =
     ["User has answered your questions:", "User has answered your question:", "Your questions have been answered:"];
@@ -43,7 +42,7 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
 
 /// Returns the questions of a call, as far as its parameters are kept.
 pub(super) fn asked<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
-    if deed.tool() != TOOL {
+    if deed.act() != Act::Ask {
         return Vec::new();
     }
     let list = deed.call.and_then(|call| call.input.get("questions")).and_then(Value::as_array);

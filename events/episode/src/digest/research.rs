@@ -4,7 +4,7 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::statement;
 use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Act, Outcome};
 
 /// A shorter remark ("I have enough now.") does not say what was found, in characters.
 const TELLING_CHARS: usize = 40;
@@ -34,12 +34,8 @@ pub(super) fn research(timeline: &Timeline<'_>, show: &Show) -> Vec<Pointed> {
 
 /// Returns what was looked up: a query, or a URL.
 fn asked<'a>(deed: &Deed<'a>) -> Option<&'a str> {
-    let key = match deed.tool() {
-        "WebSearch" | "web_search" => "query",
-        "WebFetch" | "web_fetch" => "url",
-        _ => return None,
-    };
-    deed.input(key).filter(|text| !text.trim().is_empty())
+    let asked = || ["query", "url"].iter().find_map(|key| deed.input(key)).filter(|text| !text.trim().is_empty());
+    (deed.act() == Act::Fetch).then(asked).flatten()
 }
 
 /// Returns the result: the size of what was found, or why there is nothing.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::any_items::any_items;
-use baton_conversation::item::{Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
 
 mod beside;
 mod decisions;
@@ -50,7 +50,7 @@ impl Session {
         let path = input.get("file_path").and_then(|path| path.as_str()).unwrap_or_default().to_owned();
         let edit = edit.map(|(added, removed)| Edit { path, added, removed });
         let id = format!("toolu_{}", self.calls).into();
-        self.add(Body::Call(Call { id, name: name.into(), input, edit }))
+        self.add(Body::Call(Call { act: Act::of_tool(name), id, name: name.into(), input, edit }))
     }
 
     fn result(self, outcome: Outcome, exit_code: Option<i32>, error: Option<&str>) -> Self {
@@ -65,6 +65,7 @@ impl Session {
             error: error.map(Into::into),
             duration_ms: None,
             agent: None,
+            report: None,
         }))
     }
 

@@ -8,8 +8,7 @@ use serde_json::Value;
 use super::command::Command;
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
-use baton_conversation::filter::{Verdict, result};
-use baton_conversation::item::{Body, Call, Item, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, TitleSource, ToolResult, Verdict};
 use baton_conversation::record::Timestamp;
 
 /// The notice that an interruption of the harness becomes.
@@ -243,6 +242,15 @@ impl<'a> Deed<'a> {
         named.or_else(|| self.result.and_then(|result| result.name.as_deref())).unwrap_or_default()
     }
 
+    /// Returns the kind of work.
+    pub(super) fn act(&self) -> Act {
+        match (self.call, self.result) {
+            (Some(call), _) => call.act,
+            (None, Some(result)) => result.name.as_deref().map_or(Act::Other, Act::of_tool),
+            (None, None) => Act::Other,
+        }
+    }
+
     /// Returns a text parameter of the call.
     pub(super) fn input(&self, key: &str) -> Option<&'a str> {
         self.call?.input.get(key).and_then(Value::as_str)
@@ -261,7 +269,7 @@ impl<'a> Deed<'a> {
     /// Returns what the output says about the result.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let result = self.result.filter(|result| result.outcome == Outcome::Ok)?;
-        Verdict::read(&result.text)
+        result.verdict().cloned()
     }
 
     /// Returns the parsed shell command.
@@ -276,48 +284,34 @@ impl<'a> Deed<'a> {
 
     /// Returns the shell command, if the tool runs one.
     pub(super) fn command(&self) -> Option<&'a str> {
-        let shell = matches!(self.tool(), "Bash" | "PowerShell" | "Shell" | "shell" | "bash");
-        self.input("command").filter(|command| shell && !command.trim().is_empty())
+        self.input("command").filter(|command| self.act() == Act::Shell && !command.trim().is_empty())
     }
 
     /// Returns true if the command was only started, so that its result says nothing about how it ended.
     pub(super) fn in_background(&self) -> bool {
         let flag = self.call.and_then(|call| call.input.get("run_in_background"));
         let asked = flag.and_then(Value::as_bool).unwrap_or(false);
-        asked || self.result.is_some_and(|result| result::goes_on(&result.text))
+        asked || self.result.is_some_and(ToolResult::is_in_background)
     }
 
     /// Returns the file that the tool changes, with lines added and removed if known.
     pub(super) fn edit(&self) -> Option<(&'a str, u32, u32)> {
         if let Some(edit) = self.call.and_then(|call| call.edit.as_ref()) {
-            let counted = self.result.and_then(|result| result::changed_lines(&result.text));
+            let counted = self.result.and_then(ToolResult::changed);
             let (added, removed) = counted.unwrap_or((edit.added, edit.removed));
             return Some((edit.path.as_str(), added, removed)).filter(|(path, ..)| !path.is_empty());
         }
-        let writes = matches!(self.tool(), "Edit" | "Write" | "MultiEdit" | "NotebookEdit");
-        self.path().filter(|_| writes).map(|path| (path, 0, 0))
+        self.path().filter(|_| self.act() == Act::Edit).map(|path| (path, 0, 0))
     }
 
     /// Returns the file that the tool reads.
     pub(super) fn reading(&self) -> Option<&'a str> {
-        self.path().filter(|_| matches!(self.tool(), "Read" | "NotebookRead"))
+        self.path().filter(|_| self.act() == Act::Read)
     }
 
     /// Returns true if the tool only looks: finding nothing is not a failure of the work.
     pub(super) fn only_looks(&self) -> bool {
-        matches!(
-            self.tool(),
-            "Read"
-                | "NotebookRead"
-                | "Grep"
-                | "Glob"
-                | "LS"
-                | "BashOutput"
-                | "TaskOutput"
-                | "ToolSearch"
-                | "KillShell"
-                | "KillBash"
-        )
+        self.act().only_looks()
     }
 
     /// Returns the target of the call: a path, a URL, a pattern.

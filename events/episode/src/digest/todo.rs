@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::timeline::{Deed, Timeline};
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Act, Outcome};
 use baton_conversation::record::Timestamp;
 
 /// An item that was not done.
@@ -27,17 +27,23 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
     let mut made = 0;
     let counts = |deed: &&Deed<'a>| !deed.aside && !matches!(deed.outcome(), Some(Outcome::Failed | Outcome::Denied));
     for deed in timeline.deeds.iter().filter(counts) {
-        match deed.tool() {
-            "TodoWrite" | "update_plan" => list = written(deed).unwrap_or(list),
-            "TaskCreate" => {
+        if deed.act() != Act::Todo {
+            continue;
+        }
+        if let Some(whole) = written(deed) {
+            list = whole;
+            continue;
+        }
+        match task_id(deed) {
+            None if deed.input("subject").is_some() => {
                 // The harness numbers tasks from 1 in the order of creation; its answer is not kept.
                 made += 1;
                 if let Some(text) = deed.input("subject").filter(|text| !text.trim().is_empty()) {
                     tasks.insert(made, (Todo { text, begun: false, line: deed.line, at: deed.at }, true));
                 }
             }
-            "TaskUpdate" => {
-                let Some((task, open)) = task_id(deed).and_then(|id| tasks.get_mut(&id)) else { continue };
+            Some(id) => {
+                let Some((task, open)) = tasks.get_mut(&id) else { continue };
                 if let Some(text) = deed.input("subject").filter(|text| !text.trim().is_empty()) {
                     (task.text, task.line, task.at) = (text, deed.line, deed.at);
                 }
@@ -46,7 +52,7 @@ pub(super) fn open<'a>(timeline: &Timeline<'a>) -> Vec<Todo<'a>> {
                     *open = is_open(status);
                 }
             }
-            _ => {}
+            None => {}
         }
     }
     list.extend(tasks.into_values().filter(|(_, open)| *open).map(|(task, _)| task));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::digest::{CommandLine, ErrorLine, FileModified, Show, digest};
 use baton_conversation::filter::kept;
-use baton_conversation::item::{Body, Call, Edit, Item, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Edit, Item, Outcome, ToolResult};
 use baton_protocol::answer::Handoff;
 
 fn pointed(texts: &[&str]) -> Vec<Pointed> {
@@ -167,7 +167,7 @@ fn session(steps: &[&str]) -> Episode {
                     _ => ("Bash", "command", None),
                 };
                 let input = BTreeMap::from([(key.to_owned(), serde_json::json!(text))]);
-                add(Body::Call(Call { id: (*id).into(), name: name.into(), input, edit }));
+                add(Body::Call(Call { act: Act::of_tool(name), id: (*id).into(), name: name.into(), input, edit }));
                 let (outcome, exit_code) = if kind == "f" { (Outcome::Failed, Some(1)) } else { (Outcome::Ok, None) };
                 let error = (kind == "f").then(|| "it broke".to_owned());
                 let result = ToolResult {
@@ -179,6 +179,7 @@ fn session(steps: &[&str]) -> Episode {
                     error,
                     duration_ms: None,
                     agent: None,
+                    report: None,
                 };
                 add(Body::Result(result));
             }

@@ -4,7 +4,6 @@ use super::{Extractor, FactDraft, text};
 use crate::builder::Moment;
 use crate::program::{RepositoryChange, repository_changes, with_output};
 use crate::{Label, Relation};
-use baton_conversation::filter::GitOutput;
 use baton_conversation::item::{Body, Item, Outcome};
 
 /// Number of digits of a commit hash.
@@ -20,7 +19,7 @@ impl Extractor<'_> {
                 continue;
             };
             let told = if result.outcome == Outcome::Ok { repository_changes(line) } else { Vec::new() };
-            for made in with_output(told, line, GitOutput::read(&result.text)) {
+            for made in with_output(told, line, result.made()) {
                 self.repository_change(made, of);
             }
         }

@@ -214,7 +214,13 @@ mod tests {
     }
 
     fn call(line: u64, message: &str, id: &str) -> Item {
-        let call = Call { id: id.into(), name: "Bash".to_owned(), input: BTreeMap::new(), edit: None };
+        let call = Call {
+            act: Act::of_tool("Bash"),
+            id: id.into(),
+            name: "Bash".to_owned(),
+            input: BTreeMap::new(),
+            edit: None,
+        };
         Item { message: Some(message.into()), ..item(line, Body::Call(call)) }
     }
 

@@ -171,7 +171,13 @@ mod tests {
     fn a_result_names_no_argument_that_its_call_hides() {
         let item = |body: Body| Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body };
         let input = [("apiKey".to_owned(), "Zx81kLmn29Qp".into()), ("host".to_owned(), "db".into())];
-        let call = Call { id: "t1".into(), name: "connect".to_owned(), input: input.into(), edit: None };
+        let call = Call {
+            act: baton_conversation::item::Act::of_tool("connect"),
+            id: "t1".into(),
+            name: "connect".to_owned(),
+            input: input.into(),
+            edit: None,
+        };
         let result = ToolResult {
             id: "t1".into(),
             name: Some("connect".to_owned()),
@@ -181,6 +187,7 @@ mod tests {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         };
         let mut stored = Vec::new();
         for body in [Body::Call(call), Body::Result(result)] {

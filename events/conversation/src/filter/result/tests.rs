@@ -1,6 +1,12 @@
 use super::*;
 
 fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: &str) -> ToolResult {
+    let result = summarised(call, outcome, content);
+    assert_eq!(result.text, expected, "{content}");
+    result
+}
+
+fn summarised(call: Option<(&str, &str)>, outcome: Outcome, content: &str) -> ToolResult {
     let call = call.map(|(name, target)| {
         let edit = (name == "Edit").then(|| Edit { path: target.to_owned(), added: 3, removed: 1 });
         OpenCall { id: "c".into(), name: name.to_owned(), target: target.to_owned(), edit }
@@ -9,9 +15,7 @@ fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: 
         serde_json::to_vec(&serde_json::json!({ "c": serde_json::from_str::<serde_json::Value>(content).unwrap() }));
     let raw = raw.unwrap();
     let output = Output::parse(Value::Object((&raw).into()).get(b"c"));
-    let result = summarise("c", call.as_ref(), outcome, &output);
-    assert_eq!(result.text, expected, "{content}");
-    result
+    summarise("c", call.as_ref(), outcome, &output)
 }
 
 #[test]
@@ -112,4 +116,20 @@ fn sizes_do_not_depend_on_how_the_text_was_escaped() {
     assert_eq!(size("é😀\\na"), size("\\u00e9\\ud83d\\ude00\\u000aa"));
     assert_eq!(size("a\\\\n\\n"), Size { lines: 1, bytes: 3 });
     assert_eq!(size(""), Size::default());
+}
+
+#[test]
+fn facts_stand_beside_the_line_and_cannot_be_forged_by_a_command() {
+    let bash = |command: &str, outcome, content: &str| {
+        *summarised(Some(("Bash", command)), outcome, content).report.expect("the reader always reports")
+    };
+    let forged = bash("git log --grep \"CI, says failed: x\" | head", Outcome::Ok, r#""a\nb\nc\nd""#);
+    assert_eq!(forged, Report::default());
+    let piped = bash("cargo test | tail -3", Outcome::Ok, r#""test result: FAILED. 1 passed; 1 failed""#);
+    assert!(matches!(piped.verdict, Some(Verdict::Failed(_))), "{piped:?}");
+    let committed = bash("git commit -m x", Outcome::Ok, r#""[main 1a2b3c4] Fix it""#);
+    assert_eq!(committed.made, [GitOutput::Commit { hash: "1a2b3c4".to_owned(), subject: "Fix it".to_owned() }]);
+    let printed = bash("make run", Outcome::Ok, r#""starting\nerror: no such table: users\nbye""#);
+    assert_eq!(printed.failing.as_deref(), Some("error: no such table: users"));
+    assert_eq!(bash("make run", Outcome::Failed, r#""error: no such table""#).failing, None);
 }

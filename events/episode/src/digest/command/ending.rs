@@ -8,7 +8,7 @@
 
 use super::words::Joint;
 use super::{Command, Pipe, Step};
-use baton_conversation::filter::Verdict;
+use baton_conversation::item::Verdict;
 
 /// Error messages of one subcommand that do not begin with the program's name.
 const WORDS_OF: [(&str, &str); 7] = [

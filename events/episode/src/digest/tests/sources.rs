@@ -1,13 +1,18 @@
 //! Facts known only from a result, from a picture, or from the harness's own list.
 
 use super::*;
+use baton_conversation::item::Report;
 
 fn call(id: &str, name: &str, input: serde_json::Value, edit: Option<Edit>) -> Body {
     let input = input.as_object().cloned().unwrap_or_default().into_iter().collect();
-    Body::Call(Call { id: id.into(), name: name.into(), input, edit })
+    Body::Call(Call { act: Act::of_tool(name), id: id.into(), name: name.into(), input, edit })
 }
 
 fn result(id: &str, text: &str) -> Body {
+    reported(id, text, Report::default())
+}
+
+fn reported(id: &str, text: &str, report: Report) -> Body {
     Body::Result(ToolResult {
         id: id.into(),
         name: None,
@@ -17,6 +22,7 @@ fn result(id: &str, text: &str) -> Body {
         error: None,
         duration_ms: None,
         agent: None,
+        report: Some(Box::new(report)),
     })
 }
 
@@ -26,7 +32,7 @@ fn what_a_write_changed_is_what_its_result_counted() {
     let input = || json!({ "file_path": "a.rs" });
     let episode = Session::default()
         .add(call("c1", "Write", input(), edit(300)))
-        .add(result("c1", "Write a.rs: +2 -1"))
+        .add(reported("c1", "Write a.rs: +2 -1", Report { changed: Some((2, 1)), ..Report::default() }))
         .add(call("c2", "Write", input(), edit(7)))
         .add(result("c2", "Write a.rs: done"))
         .digest();
@@ -46,12 +52,17 @@ fn a_result_before_its_call_is_its_result() {
 
 #[test]
 fn a_command_that_goes_on_in_the_background_is_not_known_to_have_succeeded() {
-    let outcome = |said: &str| {
+    let outcome = |in_background: bool| {
         let run = call("c1", "Bash", json!({ "command": "npm run dev" }), None);
-        Session::default().add(run).add(result("c1", said)).digest().commands[0].outcome
+        Session::default()
+            .add(run)
+            .add(reported("c1", "Bash", Report { in_background, ..Report::default() }))
+            .digest()
+            .commands[0]
+            .outcome
     };
-    assert_eq!(outcome("Bash npm run dev: running in the background as b1"), "unknown");
-    assert_eq!(outcome("Bash npm run dev: ok, 3 lines"), "ok");
+    assert_eq!(outcome(true), "unknown");
+    assert_eq!(outcome(false), "ok");
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! The kind of work that a tool call does: after the reader, no part of Baton matches a tool by its name.
+
+/// Kind of work that a tool call does, whatever the agent calls the tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Act {
+    /// Runs a command line.
+    Shell,
+    /// Changes a file.
+    Edit,
+    /// Reads a file, or looks after something that runs.
+    Read,
+    /// Searches files, or the list of tools.
+    Search,
+    /// Gets something from the web.
+    Fetch,
+    /// Presents a plan, or begins planning.
+    Plan,
+    /// Changes the list of tasks.
+    Todo,
+    /// Asks the person.
+    Ask,
+    /// Starts a subagent.
+    Spawn,
+    /// Calls a tool of an MCP server.
+    Mcp,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+/// Tools of the known agents, by act.
+const TOOLS: [(Act, &[&str]); 9] = [
+    (Act::Shell, &["Bash", "PowerShell", "Shell", "shell", "bash"]),
+    (Act::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"]),
+    (
+        Act::Read,
+        &[
+            "Read",
+            "NotebookRead",
+            "BashOutput",
+            "TaskOutput",
+            "AgentOutput",
+            "AgentOutputTool",
+            "KillShell",
+            "KillBash",
+            "view_image",
+        ],
+    ),
+    (Act::Search, &["Grep", "Glob", "LS", "ToolSearch"]),
+    (Act::Fetch, &["WebSearch", "WebFetch", "web_search", "web_fetch"]),
+    (Act::Plan, &["ExitPlanMode", "EnterPlanMode"]),
+    (Act::Todo, &["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "update_plan"]),
+    (Act::Ask, &["AskUserQuestion", "request_user_input"]),
+    (Act::Spawn, &["Task", "Agent", "spawn_agent"]),
+];
+
+impl Act {
+    /// Every value.
+    pub const ALL: [Self; 11] = [
+        Self::Shell,
+        Self::Edit,
+        Self::Read,
+        Self::Search,
+        Self::Fetch,
+        Self::Plan,
+        Self::Todo,
+        Self::Ask,
+        Self::Spawn,
+        Self::Mcp,
+        Self::Other,
+    ];
+
+    /// The act of a known agent's tool.
+    pub fn of_tool(name: &str) -> Self {
+        if name.starts_with("mcp__") {
+            return Self::Mcp;
+        }
+        TOOLS.iter().find(|(_, names)| names.contains(&name)).map_or(Self::Other, |(act, _)| *act)
+    }
+
+    /// The name in stored items: `shell`, `edit`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shell => "shell",
+            Self::Edit => "edit",
+            Self::Read => "read",
+            Self::Search => "search",
+            Self::Fetch => "fetch",
+            Self::Plan => "plan",
+            Self::Todo => "todo",
+            Self::Ask => "ask",
+            Self::Spawn => "spawn",
+            Self::Mcp => "mcp",
+            Self::Other => "other",
+        }
+    }
+
+    /// The act with this stored name; `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|act| act.as_str() == text)
+    }
+
+    /// True if it only looks: finding nothing is no failure of the work.
+    pub fn only_looks(self) -> bool {
+        matches!(self, Self::Read | Self::Search)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acts_are_read_as_written() {
+        for act in Act::ALL {
+            assert_eq!(Act::parse(act.as_str()), Some(act));
+        }
+        assert_eq!(Act::parse("Shell"), None);
+    }
+
+    #[test]
+    fn tools_of_known_agents_have_an_act() {
+        for (name, expected) in [
+            ("Bash", Act::Shell),
+            ("apply_patch", Act::Edit),
+            ("update_plan", Act::Todo),
+            ("mcp__github__create_issue", Act::Mcp),
+            ("Skill", Act::Other),
+            ("", Act::Other),
+        ] {
+            assert_eq!(Act::of_tool(name), expected, "{name}");
+        }
+    }
+}

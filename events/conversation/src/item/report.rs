@@ -1,0 +1,84 @@
+//! Facts about a tool's result that the reader finds in its output.
+
+use super::{POINTED_BYTES, ToolResult};
+
+/// A commit or a pull request that git or gh reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GitOutput {
+    /// `[main 1a2b3c4] Fix the login`
+    Commit {
+        /// The hash with as many digits as were printed.
+        hash: String,
+        /// First line of the message.
+        subject: String,
+    },
+    /// `https://github.com/o/r/pull/12`, without the scheme.
+    PullRequest(String),
+}
+
+/// The result that a test, build or linter reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Everything that was run passed.
+    Passed,
+    /// Something failed, with the telling line if there is one.
+    Failed(String),
+}
+
+/// Facts that the reader found in the output of a tool. Not hashed.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Result that a test, build or lint states, which counts if the exit code may be another program's.
+    pub verdict: Option<Verdict>,
+    /// Commits and pull requests that were made.
+    pub made: Vec<GitOutput>,
+    /// Lines added and removed by a change of a file, counted over the whole file.
+    pub changed: Option<(u32, u32)>,
+    /// The line that names a cause of failure in the output of a command that succeeded.
+    pub failing: Option<String>,
+    /// True if the call continues in the background, so that its end is unknown.
+    pub in_background: bool,
+}
+
+impl Report {
+    /// Bytes that it points to.
+    pub(super) fn weight(&self) -> usize {
+        let made = self.made.iter().map(|made| match made {
+            GitOutput::Commit { hash, subject } => hash.len() + subject.len() + 2 * POINTED_BYTES,
+            GitOutput::PullRequest(address) => address.len() + POINTED_BYTES,
+        });
+        let verdict = match &self.verdict {
+            Some(Verdict::Failed(line)) => line.len() + POINTED_BYTES,
+            _ => 0,
+        };
+        let failing = self.failing.as_ref().map_or(0, |line| line.len() + POINTED_BYTES);
+        size_of::<Self>() + self.made.len() * size_of::<GitOutput>() + made.sum::<usize>() + verdict + failing
+    }
+}
+
+impl ToolResult {
+    /// See [`Report::verdict`].
+    pub fn verdict(&self) -> Option<&Verdict> {
+        self.report.as_ref()?.verdict.as_ref()
+    }
+
+    /// See [`Report::made`].
+    pub fn made(&self) -> &[GitOutput] {
+        self.report.as_ref().map_or(&[], |report| &report.made)
+    }
+
+    /// See [`Report::changed`].
+    pub fn changed(&self) -> Option<(u32, u32)> {
+        self.report.as_ref()?.changed
+    }
+
+    /// See [`Report::failing`].
+    pub fn failing(&self) -> Option<&str> {
+        self.report.as_ref()?.failing.as_deref()
+    }
+
+    /// See [`Report::in_background`].
+    pub fn is_in_background(&self) -> bool {
+        self.report.as_ref().is_some_and(|report| report.in_background)
+    }
+}
