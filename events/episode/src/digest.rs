@@ -11,6 +11,7 @@ mod content;
 mod continuation;
 mod decision;
 mod excerpt;
+mod exchange;
 mod failure;
 mod file;
 mod knowledge;
@@ -25,13 +26,14 @@ mod research;
 mod sentence;
 mod setback;
 mod show;
-mod statement;
 mod timeline;
+mod title;
 mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::excerpt::head;
+pub use self::exchange::Exchange;
 pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
 pub use self::model_marks::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::show::Show;
@@ -90,28 +92,27 @@ const HARNESS_COMMANDS: [&str; 16] = [
 ];
 /// Greetings.
 const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
-/// A first sentence of fewer characters is not a title by itself.
-const TELLING_TITLE_CHARS: usize = 20;
 
 /// The summary of one session, as `show` prints it. The order of the fields is part of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Episode {
-    /// The title: the best one in the transcript, except a repeated prompt; else the first sentence of the objective,
-    /// else of the first reply.
+    /// The title, at most eight words: what was done, and to what.
     pub title: String,
-    /// True if the transcript gives a title.
+    /// True if somebody gave it: a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
     pub is_titled: bool,
-    /// True if that title is only the last prompt, as the harness records it, and not a name of the session.
-    pub title_is_prompt: bool,
-    /// The purpose: the first prompt, after the title if the transcript gives one.
+    /// The purpose: the first prompt.
     pub objective: String,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
     /// refusal, the answer to a question).
     pub prompts: Vec<Pointed>,
+    /// The exchanges in order, see [`Exchange`].
+    pub exchanges: Vec<Exchange>,
     /// Work that was done, by category (`changes`, `commands`, `answers`), in transcript order.
     pub work_completed: BTreeMap<String, Vec<Pointed>>,
     /// Decisions, with who made them and why, in transcript order.
     pub decisions: Vec<Pointed>,
+    /// Decisions that were overruled later, in transcript order.
+    pub superseded: Vec<Pointed>,
     /// Failed approaches, in transcript order; used by recall only.
     pub setbacks: Vec<Pointed>,
     /// Failures, with the later success that resolved them.
@@ -130,6 +131,8 @@ pub struct Episode {
     pub unresolved: Vec<Pointed>,
     /// Next steps: from the todo list, and from the last words of the agent and the person.
     pub next_steps: Vec<Pointed>,
+    /// The work tree at the end.
+    pub state: WorkState,
     /// One paragraph for the next person or agent.
     pub continuation_context: String,
     /// The first working directory, if known; [`Episode::content`] shows paths below it as relative.
@@ -141,6 +144,19 @@ pub struct Episode {
     /// Number of items that were left out, or used only in part, because the conversation is longer than
     /// [`WHOLE_BYTES`]; almost always 0.
     pub left_out: u64,
+}
+
+/// Facts about the work tree at the end of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct WorkState {
+    /// The git branch.
+    pub branch: Option<String>,
+    /// Pull requests that were opened, as addresses without a scheme.
+    pub pull_requests: Vec<String>,
+    /// Files that were edited since the last commit, in a session that commits.
+    pub uncommitted: Vec<String>,
+    /// The last test, build or lint that passed.
+    pub check: Option<String>,
 }
 
 /// Follows a text that only a model says.
@@ -239,23 +255,17 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);
     let open = open_end::open_ends(&timeline, &failures);
-    let first_reply = || timeline.rounds.iter().find_map(|round| round.replies.first()).map_or("", |said| said.text);
-    let purpose = if objective.is_empty() { first_reply() } else { &objective };
+    let (title, is_titled) = title::title(&timeline);
+    let decisions = decision::decisions(&timeline);
     let mut episode = Episode {
-        // A title that is the last prompt says less about the session than the first prompt.
-        title: match timeline.title.clone().filter(|_| !timeline.title_is_prompt || objective.is_empty()) {
-            Some(title) => title,
-            None => first_line(purpose),
-        },
-        is_titled: timeline.title.is_some(),
-        title_is_prompt: timeline.title_is_prompt,
-        objective: match &timeline.title {
-            Some(title) if !timeline.title_is_prompt => titled(title, objective),
-            _ => objective,
-        },
+        title,
+        is_titled,
+        objective,
         prompts: work::prompts(&timeline),
+        exchanges: exchange::exchanges(&timeline),
         work_completed: work::completed(&timeline),
-        decisions: decision::decisions(&timeline),
+        decisions: decisions.in_force,
+        superseded: decisions.superseded,
         setbacks: setback::setbacks(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
         files_read: file::read(&timeline),
@@ -265,17 +275,25 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         knowledge_stored: knowledge::stored(&timeline),
         unresolved: open.unresolved,
         next_steps: open.next_steps,
+        state: continuation::work_state(&timeline, open.uncommitted),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
         span: times.span(),
         said_by_model: BTreeSet::new(),
         left_out: 0,
     };
-    episode.continuation_context = continuation::paragraph(&timeline, &failures, &episode);
+    episode.continuation_context = continuation::paragraph(&timeline, &episode);
     episode
 }
 
 impl Episode {
+    /// Returns the path relative to the session's first directory if it is below.
+    pub(crate) fn relative_path<'p>(&self, path: &'p str) -> &'p str {
+        let below =
+            self.cwd.as_deref().and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
+        below.filter(|rest| !rest.is_empty()).unwrap_or(path)
+    }
+
     /// Returns true if only a model says this; `line` is 0 for the objective and the continuation.
     pub fn is_of_model(&self, line: u64, text: &str) -> bool {
         !self.said_by_model.is_empty() && self.said_by_model.contains(&(line, text.to_owned()))
@@ -311,43 +329,30 @@ impl Episode {
     /// Sets a title that was found elsewhere, if the transcript gives none.
     pub fn entitle(&mut self, title: &str) {
         let title = one_line(title, TITLE_CHARS);
-        if self.is_titled || title.is_empty() {
-            return;
-        }
-        let before = continuation::objective(self);
-        self.objective = titled(&title, std::mem::take(&mut self.objective));
-        (self.title, self.is_titled) = (title, true);
-        if let (Some(before), Some(now)) = (before, continuation::objective(self))
-            && let Some(rest) = self.continuation_context.strip_prefix(&before)
-        {
-            self.continuation_context = format!("{now}{rest}");
+        if !self.is_titled && !title.is_empty() {
+            (self.title, self.is_titled) = (title, true);
         }
     }
 }
 
-/// Returns the first prompt that asks for something, with the next one if it is short. Line breaks are removed.
+/// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
+/// first sentence. Line breaks are removed.
 fn objective(timeline: &Timeline<'_>) -> String {
     let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
     let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
     let Some(first) = telling.next() else {
         return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
     };
+    if let Some(plan) = decision::pasted_plan(first) {
+        let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+        let reason = exchange::gist(plan, OBJECTIVE_CHARS);
+        return sentences_within(&format!("{}. {reason}", sentence::plain(heading)), OBJECTIVE_CHARS);
+    }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     match telling.next().filter(|_| short(first)) {
         Some(next) => sentences_within(&format!("{first} … {next}"), OBJECTIVE_CHARS),
         None => sentences_within(first, OBJECTIVE_CHARS),
     }
-}
-
-/// Puts the title before the objective, unless one contains the other.
-fn titled(title: &str, objective: String) -> String {
-    if objective.is_empty() || title.to_lowercase() == objective.to_lowercase() {
-        return title.to_owned();
-    }
-    if objective.to_lowercase().starts_with(title.trim_end_matches('…').to_lowercase().as_str()) {
-        return objective;
-    }
-    sentences_within(&format!("{title}: {objective}"), OBJECTIVE_CHARS + TITLE_CHARS)
 }
 
 /// Returns true if a prompt is not meant for the agent: a slash command without arguments, or one that configures the
@@ -357,14 +362,6 @@ fn is_for_the_harness(text: &str) -> bool {
     let name = name.strip_prefix('/').unwrap_or_default();
     let command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
     command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
-}
-
-/// Makes a title from a text: its first sentence, or more if that is too short to distinguish sessions.
-fn first_line(text: &str) -> String {
-    let text = without_salutation(text);
-    let sentence = sentence::sentences(text).first().map_or(text, |sentence| sentence.text);
-    let telling = sentence.chars().count() >= TELLING_TITLE_CHARS;
-    without_stray_number(one_line(if telling { sentence } else { text }, TITLE_CHARS))
 }
 
 /// Strips leading pictures and a greeting, if anything else is left.
@@ -378,22 +375,6 @@ fn without_salutation(text: &str) -> &str {
     let greets = words.next().is_some_and(|word| GREETINGS.iter().any(|known| known.eq_ignore_ascii_case(word)));
     let rest = if greets && words.count() <= 1 { after.trim_start() } else { rest };
     if rest.is_empty() { text } else { rest }
-}
-
-/// Removes the number of a list item whose text was cut off from the end of a title: `Report: 1.`, `… begin and 2.…`.
-fn without_stray_number(title: String) -> String {
-    let (whole, cut) = title.strip_suffix('…').map_or((title.as_str(), false), |whole| (whole.trim_end(), true));
-    let Some((before, last)) = whole.rsplit_once(' ') else { return title };
-    let digits = last.trim_start_matches('(').trim_end_matches(['.', ')']);
-    let point =
-        (1..=2).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) && last.ends_with(['.', ')']);
-    let before = before.trim_end();
-    if !point || !(cut || before.ends_with([':', ';', ',', '.', '-'])) {
-        return title;
-    }
-    let mut kept = before.trim_end_matches([':', ';', ',', ' ', '-']).to_owned();
-    kept.push_str(if cut { "…" } else { "" });
-    kept
 }
 
 /// Shortens a list to `max` entries: the oldest that are not worth keeping go first, then the oldest. Order is kept.

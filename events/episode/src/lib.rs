@@ -8,3 +8,4 @@ mod any_items;
 
 pub mod digest;
 pub mod handoff;
+mod lexicon;

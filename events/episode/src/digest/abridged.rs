@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(left_out, (items.len() - kept.len()) as u64 + 1);
         let episode = digest(&items, &Show::default());
         assert_eq!((episode.left_out, episode.prompts.len()), (left_out, 3));
-        assert_eq!(episode.title, "Rewrite the ledger, please.");
+        assert_eq!(episode.title, "Rewrite the ledger, please");
         let changed: Vec<_> = episode.files_modified.iter().map(|file| (&*file.path, file.added, file.line)).collect();
         assert_eq!(changed, [("src/importer.rs", 3, 1_001)]);
         assert!(episode.content().contains(&format!("Left out: {left_out} parts of a very long conversation")));

@@ -215,13 +215,6 @@ pub fn is_laid_down(text: &str) -> bool {
     })
 }
 
-/// Returns true if a person begins with an objection.
-pub(super) fn objects(text: &str) -> bool {
-    clauses(text)
-        .next()
-        .is_some_and(|first| Phrase::new(first).begins(&["no", "nope", "not", "don't", "do not", "instead"]))
-}
-
 /// Returns true if a sentence leaves a choice to the reader.
 pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
     let phrase = Phrase::new(sentence);

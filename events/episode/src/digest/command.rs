@@ -144,9 +144,18 @@ impl<'a> Command<'a> {
 
     /// Returns true if it makes a git commit.
     pub(super) fn commits(&self) -> bool {
-        self.steps
-            .iter()
-            .any(|step| step.program == "git" && step.subcommand.as_deref() == Some("commit") && !step.asks)
+        self.runs_git("commit")
+    }
+
+    /// Returns true if it pushes commits.
+    pub(super) fn pushes(&self) -> bool {
+        self.runs_git("push")
+    }
+
+    fn runs_git(&self, subcommand: &str) -> bool {
+        let runs =
+            |step: &Step<'_>| step.program == "git" && step.subcommand.as_deref() == Some(subcommand) && !step.asks;
+        self.steps.iter().any(runs)
     }
 
     /// Returns true if it runs an inline script, whose failure may be its own fault.

@@ -1,18 +1,22 @@
-//! One paragraph for the next person or agent: the purpose, what was last done, and the state at the end.
+//! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
 use super::command::Command;
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
-use super::failure::Failure;
-use super::statement;
+use super::exchange::{conclusion, gist};
 use super::timeline::{Deed, Timeline};
-use super::work;
-use super::{Episode, SHORT_CHARS};
-use baton_conversation::item::Outcome;
+use super::{Episode, Pointed, SHORT_CHARS, WorkState};
+use baton_conversation::item::{GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
-pub(super) const MAX_CHARS: usize = 1_400;
-/// Maximum length of quotations of objective, last request and last statement, in characters.
-const QUOTED_CHARS: usize = 220;
+pub(super) const MAX_CHARS: usize = 1_600;
+/// Maximum length of the goal and the state, in characters.
+const QUOTED_CHARS: usize = 260;
+/// A shorter state ("Committed.") is preceded by that of the exchange before, in characters.
+const TELLING_CHARS: usize = 120;
+/// Maximum number of decisions, open matters and files that are named.
+const MAX_NAMED: usize = 3;
+/// Maximum number of pull requests.
+const MAX_PULLS: usize = 4;
 /// Maximum length of a prompt that may be a mere courtesy, in bytes.
 const MAX_COURTESY_BYTES: usize = 80;
 /// Words of thanks, praise and agreement.
@@ -42,22 +46,22 @@ const COURTESIES: [&str; 24] = [
     "work",
     "you",
 ];
-/// Maximum number of files and failures that are named.
-const MAX_NAMED: usize = 4;
 
 /// Composes the paragraph from the other fields of the episode and the end of the timeline. Empty only if nothing was
 /// said or done.
-pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: &Episode) -> String {
+pub(super) fn paragraph(timeline: &Timeline<'_>, episode: &Episode) -> String {
+    let state = &episode.state;
+    let open = episode.unresolved.iter().chain(&episode.next_steps).cloned().collect::<Vec<_>>();
     let sentences = [
         objective(episode),
-        last_request(timeline),
-        last_answer(timeline, episode),
-        decided(episode),
-        next(episode),
+        said(timeline).map(|said| format!("State: {}", closed(said))),
         left_off(timeline),
-        still_failing(timeline, failures),
-        last_check(timeline),
-        files(timeline, episode),
+        listed("Decided", &episode.decisions),
+        listed("Open", &open),
+        state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
+        (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
+        files(episode),
+        state.check.as_ref().map(|check| format!("To check: `{}` passed last.", one_line(check, SHORT_CHARS))),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -66,15 +70,32 @@ pub(super) fn paragraph(timeline: &Timeline<'_>, failures: &[Failure], episode: 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = sentences_within(&episode.objective, QUOTED_CHARS);
-    (!first.is_empty()).then(|| format!("Objective: {}", closed(first)))
+    (!first.is_empty()).then(|| format!("Goal: {}", closed(first)))
 }
 
-/// Returns the last request, skipping courtesies. A single request is the objective.
-fn last_request(timeline: &Timeline<'_>) -> Option<String> {
-    let mut requests: Vec<&str> = work::requests(timeline).map(|said| said.text).collect();
-    requests.dedup();
-    let last = requests.iter().skip(1).rfind(|text| !is_courtesy(text))?;
-    Some(format!("Last of {} requests: {}", requests.len(), closed(sentences_within(last, QUOTED_CHARS * 2 / 3))))
+/// Returns the gist of the last conclusion; of the last two if that is short.
+pub(super) fn said(timeline: &Timeline<'_>) -> Option<String> {
+    let conclusions = timeline.rounds.iter().rev().filter_map(|round| conclusion(timeline, round));
+    let mut gists = conclusions.map(|said| gist(said.text, QUOTED_CHARS)).filter(|gist| !gist.is_empty());
+    let last = gists.next()?;
+    let before = if last.chars().count() < TELLING_CHARS { gists.next() } else { None };
+    Some(before.map_or_else(|| last.clone(), |before| format!("{} {last}", closed(before))))
+}
+
+/// Returns the facts about the work tree at the end.
+pub(super) fn work_state(timeline: &Timeline<'_>, uncommitted: Vec<String>) -> WorkState {
+    let mut pull_requests: Vec<String> = Vec::new();
+    for made in timeline.deeds.iter().flat_map(|deed| deed.result.map_or(&[][..], |result| result.made())) {
+        if let GitOutput::PullRequest(address) = made
+            && !pull_requests.contains(address)
+        {
+            pull_requests.push(address.clone());
+        }
+    }
+    let excess = pull_requests.len().saturating_sub(MAX_PULLS);
+    pull_requests.drain(..excess);
+    let branch = timeline.branch.map(|branch| one_line(branch, SHORT_CHARS)).filter(|branch| !branch.is_empty());
+    WorkState { branch, pull_requests, uncommitted, check: last_check(timeline) }
 }
 
 /// Returns true if a prompt only thanks, praises or agrees.
@@ -86,102 +107,35 @@ pub(crate) fn is_courtesy(text: &str) -> bool {
             .all(|word| COURTESIES.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
-/// Returns the agent's last statement if it answers the last request, otherwise the last answer.
-fn last_answer(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
-    let fresh = timeline.rounds.last().and_then(|round| statement::answer(&round.replies));
-    if let Some(answer) = fresh {
-        return Some(format!("Last said: {}", closed(sentences_within(&answer.text, QUOTED_CHARS))));
-    }
-    let answer = episode.work_completed.get("answers")?.last()?;
-    let unanswered = if timeline.rounds.len() > 1 { " The last request got no answer." } else { "" };
-    Some(format!("Last said: {}{unanswered}", closed(sentences_within(&answer.text, QUOTED_CHARS))))
-}
-
-/// Returns the last decision.
-fn decided(episode: &Episode) -> Option<String> {
-    let last = episode.decisions.last()?;
-    Some(format!("Last decided: {}", closed(sentences_within(&last.text, QUOTED_CHARS * 2 / 3))))
-}
-
-/// Returns the next steps, the latest first, as it was stated with the most knowledge.
-fn next(episode: &Episode) -> Option<String> {
-    let steps = &episode.next_steps;
-    let named: Vec<_> = steps
-        .iter()
-        .rev()
-        .take(MAX_NAMED / 2)
-        .map(|step| one_line(step.text.trim_end_matches('.'), SHORT_CHARS))
-        .collect();
-    let more = steps.len().saturating_sub(named.len());
+/// Returns the last entries of a list, as one sentence.
+fn listed(name: &str, list: &[Pointed]) -> Option<String> {
+    let named = list.iter().rev().take(MAX_NAMED).rev();
+    let named: Vec<_> = named.map(|entry| one_line(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
+    let more = list.len().saturating_sub(named.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("To do: {}{more}.", named.join("; ")))
+    (!named.is_empty()).then(|| closed(format!("{name}: {}{more}", named.join("; "))))
 }
 
-fn files(timeline: &Timeline<'_>, episode: &Episode) -> Option<String> {
-    let files = &episode.files_modified;
-    if files.is_empty() {
-        return None;
-    }
-    let (added, removed) = files.iter().fold((0_u64, 0_u64), |(added, removed), file| {
-        (added + u64::from(file.added), removed + u64::from(file.removed))
-    });
-    let named: Vec<_> = files
-        .iter()
-        .rev()
-        .take(MAX_NAMED)
-        .map(|file| one_line(timeline.relative_path(&file.path), SHORT_CHARS))
-        .collect();
-    let more = files.len().saturating_sub(MAX_NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let noun = if files.len() == 1 { "file" } else { "files" };
-    let last_edit = timeline.deeds.iter().rposition(|deed| deed.succeeded() && deed.edit().is_some());
-    let commits =
-        |deed: &Deed<'_>| deed.succeeded() && deed.command().is_some_and(|text| Command::read(text).commits());
-    let last_commit = timeline.deeds.iter().rposition(commits);
-    let state = match (last_edit, last_commit) {
-        (Some(edit), Some(commit)) if commit > edit => "; committed since",
-        (_, Some(_)) => "; edited since the last commit",
-        _ => "",
+fn files(episode: &Episode) -> Option<String> {
+    let (files, state) = match episode.state.uncommitted.as_slice() {
+        [] => {
+            (episode.files_modified.iter().map(|file| episode.relative_path(&file.path)).collect::<Vec<_>>(), "Changed")
+        }
+        uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
-    let sums = if added + removed == 0 { String::new() } else { format!(" (+{added} -{removed})") };
-    Some(format!("Changed {} {noun}{sums}: {}{more}{state}.", files.len(), named.join(", ")))
+    let named: Vec<_> = files.iter().rev().take(MAX_NAMED).map(|path| one_line(path, SHORT_CHARS)).collect();
+    let more = files.len().saturating_sub(named.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!named.is_empty()).then(|| format!("{state}: {}{more}.", named.join(", ")))
 }
 
-/// Returns how the last test, build or lint went.
+/// Returns the last test, build or lint of which it is known that it passed.
 fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
-    let (deed, command) = finished
-        .filter(|deed| !deed.in_background())
-        .filter_map(|deed| Some((deed, deed.parsed_command()?)))
-        .find(|(_, command)| command.checks() && !command.only_looks())?;
-    let outcome = match deed.outcome()? {
-        Outcome::Ok if command.passed() => "passed",
-        Outcome::Ok => "ran, and how it went was not told",
-        Outcome::Failed => return None,
-        Outcome::Denied => "was denied",
-        Outcome::Interrupted => "was interrupted",
-    };
-    Some(format!("Last check: `{}` {outcome}.", one_line(&without_filter_mark(command.normal()), SHORT_CHARS)))
-}
-
-fn still_failing(timeline: &Timeline<'_>, failures: &[Failure]) -> Option<String> {
-    let of_the_work = || failures.iter().filter(|failure| failure.of_the_work).map(|failure| &failure.line);
-    let open: Vec<_> = of_the_work().rev().filter(|error| error.resolution.is_none()).collect();
-    if open.is_empty() {
-        return match of_the_work().count() {
-            0 => None,
-            1 => Some("The one failure was resolved.".to_owned()),
-            2 => Some("Both failures were resolved.".to_owned()),
-            count => Some(format!("All {count} failures were resolved.")),
-        };
-    }
-    let named: Vec<_> = open.iter().take(MAX_NAMED / 2).map(|error| one_line(&error.text, SHORT_CHARS)).collect();
-    let more = open.len().saturating_sub(named.len());
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    let last = timeline.finished.last().and_then(|&index| timeline.deeds.get(index));
-    let ended_so = last.is_some_and(|deed| open.iter().any(|error| error.line == deed.result_line));
-    let head = if ended_so { "It ended on a failure" } else { "Never seen to succeed" };
-    Some(format!("{head}: {}{more}.", named.join("; ").trim_end_matches('.')))
+    let checks = finished.filter(|deed| !deed.in_background()).filter_map(|deed| Some((deed, deed.parsed_command()?)));
+    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks());
+    let (_, command) = checks.find(|(deed, command)| deed.outcome() == Some(Outcome::Ok) && command.passed())?;
+    Some(one_line(&without_filter_mark(command.normal()), SHORT_CHARS * 2))
 }
 
 /// Returns what was in progress at the end of the transcript.
@@ -194,9 +148,8 @@ fn left_off(timeline: &Timeline<'_>) -> Option<String> {
         one_line(&without_filter_mark(&what), SHORT_CHARS)
     };
     match last.outcome() {
-        None => Some(format!("`{}` was still running.", what())),
+        None if !Deed::in_background(last) => Some(format!("`{}` was still running.", what())),
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
-        Some(Outcome::Denied) => Some(format!("`{}` was denied.", what())),
         _ => None,
     }
 }

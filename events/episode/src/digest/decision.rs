@@ -1,64 +1,196 @@
-//! Decisions, with who made them and why: the agent's reasoned choices, answers to its questions, a person's
-//! corrections and refusals, approved plans.
+//! Decisions: the choices of an approved plan, answers to questions with options, what a person tells about the how, and the
+//! choices that the agent states in a conclusion.
+//!
+//! A later objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
+//! questions and quotations decide nothing.
+
+use std::collections::BTreeSet;
 
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
+use super::exchange;
 use super::question;
 use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
+use baton_conversation::quoted_text::own_words;
 
 /// Maximum length of a question before an answer, in characters.
-const QUESTION_CHARS: usize = 160;
-/// A longer prompt is a description or pasted text, and not a correction, in bytes.
-const MAX_CORRECTION_BYTES: usize = 1_500;
+const QUESTION_CHARS: usize = 200;
+/// A longer prompt is a description or pasted text, and does not tell how, in bytes.
+const MAX_STEERING_BYTES: usize = 1_500;
 /// Only this much of a longer reply, a document, is searched, in bytes.
 const MAX_REPLY_BYTES: usize = 20_000;
 /// A shorter choice says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 60;
+/// Fewest words of a choice.
+const MIN_WORDS: usize = 4;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
+/// Maximum number of choices that are taken from one plan, and from one conclusion.
+const MAX_OF_PLAN: usize = 4;
+const MAX_OF_CONCLUSION: usize = 3;
+/// Two decisions that share this many content words may be about the same matter.
+const SAME_MATTER_WORDS: usize = 3;
 
-/// Returns all decisions in transcript order without repetitions. A decision that differs only in numbers replaces the
-/// earlier one.
-pub(super) fn decisions(timeline: &Timeline<'_>) -> Vec<Pointed> {
-    let mut found: Vec<(usize, Pointed)> = Vec::new();
+/// What was decided.
+#[derive(Default)]
+pub(super) struct Decisions {
+    /// What holds at the end.
+    pub(super) in_force: Vec<Pointed>,
+    /// What was decided and then overruled.
+    pub(super) superseded: Vec<Pointed>,
+}
+
+/// A decision and the place of its text among the items.
+struct Found {
+    place: usize,
+    said: Pointed,
+    /// A person said it; otherwise the agent did, and a person's objection ends it.
+    by_person: bool,
+}
+
+/// Returns all decisions in transcript order without repetitions.
+pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
+    let mut found: Vec<Found> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
-    for (index, round) in timeline.rounds.iter().enumerate() {
-        match round.prompt.as_ref().zip(before) {
-            Some((prompt, before)) => {
-                found.extend(corrections(prompt, round.after_interruption, before.replies.last()));
-            }
-            None => found.extend(round.prompt.iter().flat_map(reasoned)),
+    for round in &timeline.rounds {
+        if let Some(prompt) = &round.prompt {
+            found.extend(of_prompt(timeline, round, prompt, before));
         }
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        let next = timeline.rounds.get(index + 1).and_then(|next| next.prompt.as_ref());
-        found.extend(choices(round, next.is_some_and(|prompt| choice::objects(prompt.text))));
+        found.extend(of_agent(timeline, round));
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
-    found.extend(timeline.deeds.iter().filter_map(plan));
-    let mut decisions = without_repetitions(found);
-    super::keep(&mut decisions, MAX_ENTRIES, |_| true);
-    decisions
+    found.extend(timeline.deeds.iter().flat_map(approved_plan));
+    found.sort_by_key(|found| found.place);
+    let (superseded, in_force): (Vec<_>, Vec<_>) = {
+        let ended = ended(timeline, &found);
+        found.into_iter().enumerate().partition(|(at, _)| ended.contains(at))
+    };
+    let list = |found: Vec<(usize, Found)>| {
+        let mut list = without_repetitions(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
+        super::keep(&mut list, MAX_ENTRIES, |_| true);
+        list
+    };
+    Decisions { in_force: list(in_force), superseded: list(superseded) }
 }
 
-/// Returns the agent's choices in a round. A proposal at its end does not count if the person objects.
-fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
+/// Returns what a prompt decides.
+fn of_prompt(
+    timeline: &Timeline<'_>,
+    round: &Round<'_>,
+    prompt: &Message<'_>,
+    before: Option<&Round<'_>>,
+) -> Vec<Found> {
+    let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
+    if let Some(plan) = pasted_plan(prompt.text) {
+        return of_plan(plan).into_iter().map(found).collect();
+    }
+    if prompt.text.len() > MAX_STEERING_BYTES || super::is_for_the_harness(prompt.text.trim()) {
+        return Vec::new();
+    }
+    let Some(before) = before else {
+        // Everything else in the first prompt is the purpose of the session.
+        let reasoned = choice::clauses(prompt.text).filter(|clause| choice::is_reasoned(clause));
+        return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
+    };
+    if let Some(chosen) = chosen(prompt, before) {
+        return vec![found(chosen)];
+    }
+    let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+    let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
+    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, worked)).collect();
+    if steering.is_empty()
+        && round.after_interruption
+        && !Signs::read(prompt.text).has_any(&[Sign::Order, Sign::Trouble])
+    {
+        let short = prompt.text.len() <= DECISION_CHARS
+            && !choice::asks(prompt.text)
+            && clauses.iter().any(|clause| words(clause).len() >= 2);
+        return if short { vec![found(format!("User: {}", prompt.text))] } else { Vec::new() };
+    }
+    steering.into_iter().map(|clause| found(format!("User: {}", plain(clause)))).collect()
+}
+
+/// Returns true if a clause of a person tells how something shall be done. A question does if it proposes something and
+/// files were changed for it (`worked`).
+fn steers(clause: &str, worked: bool) -> bool {
+    let own = own_words(clause);
+    let signs = Signs::read(&own);
+    let rest = without_assent(&own);
+    let rest_signs = Signs::read(rest);
+    let says_little = rest.split_whitespace().count() < MIN_WORDS && rest.is_ascii();
+    if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
+        return false;
+    }
+    let tells = signs.has_any(&[Sign::Direct, Sign::Contrast]) || rest_signs.begins(Sign::Direct);
+    if signs.asks() {
+        return worked && signs.has(Sign::Suggest) && !signs.has(Sign::Trouble);
+    }
+    if signs.has(Sign::Trouble) && !rest_signs.begins(Sign::Direct) {
+        return false;
+    }
+    tells && (worked || signs.has(Sign::Contrast) || rest_signs.begins(Sign::Direct))
+        || choice::is_person_choice(clause)
+}
+
+/// Strips agreement before the clause: `yes please, and let's make it simple`.
+fn without_assent(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    for _ in 0..4 {
+        let word = rest.split([' ', ',']).next().unwrap_or_default();
+        let lower = word.to_lowercase();
+        if word.is_empty()
+            || !(matches!(lower.as_str(), "please" | "and" | "but" | "so" | "then" | "fine" | "also")
+                || Signs::read(&lower).begins(Sign::Assent))
+        {
+            break;
+        }
+        rest = rest[word.len()..].trim_start_matches([' ', ',', '.', '!']);
+    }
+    rest
+}
+
+/// Returns the choice that a short prompt makes between the options of the agent's last question.
+fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
+    if prompt.text.len() > DECISION_CHARS || choice::asks(prompt.text) {
+        return None;
+    }
+    let reply = before.replies.last()?;
+    let all = sentences(reply.text);
+    let mut last = all.iter().rev().take(LAST_SENTENCES).map(|sentence| sentence.text);
+    let question = last.find(|sentence| choice::is_left_to_the_reader(sentence)).map(plain)?;
+    Some(format!("{} User: {}", one_line(&question, QUESTION_CHARS), prompt.text))
+}
+
+/// Returns the agent's choices in a round: in any reply if it states one outright, and the choices of its conclusion if it
+/// changed something.
+fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Found> {
+    let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
+    let worked = timeline.deeds[round.deeds.clone()]
+        .iter()
+        .any(|deed| deed.succeeded() && (deed.edit().is_some() || deed.commits()));
     let mut found = Vec::new();
-    let last = round.replies.last().map(|reply| reply.place);
     for reply in &round.replies {
-        let objected = objected && last == Some(reply.place);
+        let concludes = worked && conclusion == Some(reply.place);
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+        let mut of_conclusion = 0;
         for (at, sentence) in sentences.iter().enumerate() {
-            let own = Some(sentence.text).filter(|_| !sentence.quoted);
-            let Some(choice) = own.and_then(choice::agent_choice) else { continue };
-            if choice == Choice::Proposed && objected {
+            if sentence.quoted {
                 continue;
             }
+            let outright = choice::agent_choice(sentence.text) == Some(Choice::Made);
+            let concluded = concludes && of_conclusion < MAX_OF_CONCLUSION && concludes_choice(sentence.text);
+            if !outright && !concluded {
+                continue;
+            }
+            of_conclusion += usize::from(concluded && !outright);
             let mut text = plain(sentence.text);
             let before = at.checked_sub(1).and_then(|before| sentences.get(before));
             if let Some(before) = before.filter(|before| !before.point && !sentence.point)
@@ -66,55 +198,96 @@ fn choices(round: &Round<'_>, objected: bool) -> Vec<(usize, Pointed)> {
             {
                 text = format!("{} {text}", plain(before.text));
             }
-            found.push((reply.place, pointed(&text, reply)));
+            found.push(Found { place: reply.place, said: pointed(&text, reply), by_person: false });
         }
     }
     found
 }
 
-/// Returns what a person corrected or laid down in a prompt; the whole prompt if they stopped the agent to say it, or
-/// answered its question.
-fn corrections(prompt: &Message<'_>, after_interruption: bool, before: Option<&Message<'_>>) -> Vec<(usize, Pointed)> {
-    if prompt.text.len() > MAX_CORRECTION_BYTES {
-        return Vec::new();
-    }
-    let told = |text: &str| (prompt.place, pointed(text, prompt));
-    let laid_down: Vec<_> = choice::clauses(prompt.text)
-        .filter(|clause| choice::is_person_choice(clause))
-        .map(|clause| told(&format!("User: {}", plain(clause))))
-        .collect();
-    let short = prompt.text.len() <= DECISION_CHARS && !choice::asks(prompt.text);
-    if !laid_down.is_empty() || !short {
-        return laid_down;
-    }
-    let question = before.and_then(|reply| {
-        let sentences = sentences(reply.text);
-        let last = sentences.iter().rev().take(LAST_SENTENCES);
-        last.map(|sentence| sentence.text).find(|sentence| choice::is_left_to_the_reader(sentence)).map(plain)
-    });
-    match question {
-        Some(question) => vec![told(&format!("{} User: {}", one_line(&question, QUESTION_CHARS), prompt.text))],
-        None if after_interruption => vec![told(&format!("User: {}", prompt.text))],
-        None => Vec::new(),
-    }
+/// Returns true if a sentence of a conclusion states a choice with what it was made against, or what was kept.
+fn concludes_choice(sentence: &str) -> bool {
+    let own = own_words(sentence);
+    let signs = Signs::read(&own);
+    let telling = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
+    let idle = signs.asks()
+        || signs.begins(Sign::Announce)
+        || signs.begins(Sign::Offer)
+        || signs.begins(Sign::Hedge)
+        || signs.has(Sign::Hedge);
+    telling
+        && !is_heading(&own)
+        && !idle
+        && !signs.has_any(&[Sign::Trouble, Sign::Later, Sign::Remaining, Sign::Next])
+        && (signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Keep]))
 }
 
-/// Returns a person's reasoned choices in the first prompt; everything else in it is the purpose of the session.
-fn reasoned(prompt: &Message<'_>) -> Vec<(usize, Pointed)> {
-    if prompt.text.len() > MAX_CORRECTION_BYTES {
+/// Returns true if a sentence of a plan states a choice, unlike a step that replaces something.
+fn plans_choice(sentence: &str) -> bool {
+    let signs = Signs::read(&own_words(sentence));
+    concludes_choice(sentence) && signs.has_any(&[Sign::Contrast, Sign::Keep]) && !is_heading(sentence)
+}
+
+/// Returns true if a sentence only introduces what follows it.
+fn is_heading(sentence: &str) -> bool {
+    sentence.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
+}
+
+/// Returns the plan that a prompt pastes to have it carried out.
+pub(super) fn pasted_plan(prompt: &str) -> Option<&str> {
+    let text = prompt.trim_start();
+    let (first, rest) = text.split_once('\n')?;
+    let first = first.to_lowercase();
+    let introduced = first.contains("plan") && first.trim_end().ends_with(':');
+    let headed = text.starts_with("# ") && first.contains("plan");
+    if headed {
+        return Some(text);
+    }
+    introduced.then_some(rest.trim_start()).filter(|plan| plan.starts_with('#'))
+}
+
+/// Returns true if it presents a plan, unlike a call that only begins planning.
+pub(super) fn presents_plan(deed: &Deed<'_>) -> bool {
+    deed.act() == Act::Plan && deed.input("plan").is_some()
+}
+
+/// Returns the choices of an approved plan, at the line of the approval, as far as the call records the plan.
+fn approved_plan(deed: &Deed<'_>) -> Vec<Found> {
+    if !presents_plan(deed) || !deed.succeeded() || deed.aside {
         return Vec::new();
     }
-    let told = |clause: &str| (prompt.place, pointed(&format!("User: {}", plain(clause)), prompt));
-    choice::clauses(prompt.text).filter(|clause| choice::is_reasoned(clause)).map(told).collect()
+    let plan = without_filter_mark(deed.input("plan").unwrap_or_default());
+    let found = |text: String| Found {
+        place: deed.ended,
+        said: Pointed { text: one_line(&text, DECISION_CHARS), line: deed.result_line, at: deed.result_at },
+        by_person: true,
+    };
+    of_plan(&plan).into_iter().map(found).collect()
+}
+
+/// Returns what a plan decides: its heading, and the sentences that state a choice.
+fn of_plan(plan: &str) -> Vec<String> {
+    let heading = plan
+        .lines()
+        .map(str::trim)
+        .find(|line| line.starts_with('#'))
+        .or_else(|| plan.lines().map(str::trim).find(|line| !line.is_empty()));
+    let heading = heading.map(|line| plain(line.trim_start_matches(['#', ' ']))).unwrap_or_default();
+    let heading = heading.strip_prefix("Plan: ").unwrap_or(&heading).to_owned();
+    let mut found = vec![format!("Plan approved: {heading}")];
+    let chosen = sentences(plan).into_iter().filter(|sentence| !sentence.quoted && plans_choice(sentence.text));
+    found.extend(chosen.take(MAX_OF_PLAN).map(|sentence| format!("Plan: {}", plain(sentence.text))));
+    found.retain(|text| text.len() > "Plan approved: ".len());
+    found
 }
 
 /// Returns what a person said to a tool: answers with their questions, a refusal with its reason.
-fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed)> {
+fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     let said = &answer.said;
+    let found = |text: &str| Found { place: said.place, said: pointed(text, said), by_person: true };
     let deed = answer.deed.and_then(|index| timeline.deeds.get(index));
     let whole = |before: &str| {
         let text = question::without_frame(said.text);
-        if text.is_empty() { Vec::new() } else { vec![(said.place, pointed(&format!("{before}{text}"), said))] }
+        if text.is_empty() { Vec::new() } else { vec![found(&format!("{before}{text}"))] }
     };
     if deed.is_some_and(|deed| deed.outcome() == Some(Outcome::Denied) && deed.act() != Act::Ask) {
         if choice::asks(said.text) {
@@ -127,11 +300,8 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<(usize, Pointed
     if pairs.is_empty() {
         return whole("User: ");
     }
-    let told = |(question, answer): (&str, &str)| {
-        let text = format!("{} User: {answer}", one_line(question, QUESTION_CHARS));
-        (said.place, pointed(&text, said))
-    };
-    pairs.into_iter().filter(|(_, answer)| !answer.is_empty()).map(told).collect()
+    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
+    pairs.map(|(question, answer)| found(&format!("{} User: {answer}", one_line(question, QUESTION_CHARS)))).collect()
 }
 
 /// Returns what a person refused.
@@ -148,23 +318,55 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     }
 }
 
-/// Returns an approved plan, as far as the call records it, at the line of the approval.
-fn plan(deed: &Deed<'_>) -> Option<(usize, Pointed)> {
-    if !presents_plan(deed) || !deed.succeeded() || deed.aside {
-        return None;
+/// Returns the indices of decisions that something later ended: a person's objection to what the agent decided for the
+/// prompt before, or a choice of the same matter that names the earlier one as its alternative.
+fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
+    let matter: Vec<BTreeSet<String>> = found.iter().map(|found| words(&found.said.text)).collect();
+    let mut ended = BTreeSet::new();
+    for pair in timeline.rounds.windows(2) {
+        let [before, after] = pair else { continue };
+        let Some(prompt) = &after.prompt else { continue };
+        let Some(first) = choice::clauses(prompt.text).next() else { continue };
+        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) {
+            continue;
+        }
+        let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
+        let objection = words(prompt.text);
+        for (at, earlier) in found.iter().enumerate() {
+            let is_last = !earlier.by_person && (begins..prompt.place).contains(&earlier.place);
+            if is_last && matter[at].intersection(&objection).count() >= 2 {
+                ended.insert(at);
+            }
+        }
     }
-    let plan = without_filter_mark(deed.input("plan")?);
-    let lines = plan.lines().map(|line| line.trim_start_matches(['#', ' ']));
-    let text = plain(&lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" · "));
-    let text = one_line(&format!("Plan approved: {}", text.trim_start_matches("Plan: ")), DECISION_CHARS);
-    Some((deed.ended, Pointed { text, line: deed.result_line, at: deed.result_at }))
+    for (at, later) in found.iter().enumerate() {
+        let Some(rejected) = rejected(&later.said.text) else { continue };
+        for (before, _) in found.iter().enumerate().take(at) {
+            let shared = matter[before].intersection(&rejected).count();
+            let of_same = matter[before].intersection(&matter[at]).count() >= SAME_MATTER_WORDS;
+            if of_same && shared > 0 && shared * 2 >= rejected.len() && found[before].place < later.place {
+                ended.insert(before);
+            }
+        }
+    }
+    ended
+}
+
+/// Returns the content words of what a choice was made against: `X instead of these`.
+fn rejected(text: &str) -> Option<BTreeSet<String>> {
+    let lower = text.to_lowercase();
+    let marks =
+        ["instead of ", "rather than ", "no longer ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
+    let after = marks.iter().find_map(|mark| lower.split_once(mark)).map(|(_, after)| after)?;
+    let clause = after.split(['.', ';', ',', ':', '(', '。', '，']).next().unwrap_or_default();
+    Some(words(clause)).filter(|words| !words.is_empty())
+}
+
+/// Returns the content words of a text.
+fn words(text: &str) -> BTreeSet<String> {
+    super::repetition::significant_words(text)
 }
 
 fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
-}
-
-/// Returns true if it presents a plan, unlike a call that only begins planning.
-fn presents_plan(deed: &Deed<'_>) -> bool {
-    deed.act() == Act::Plan && deed.input("plan").is_some()
 }

@@ -1,57 +1,61 @@
-//! Open ends: failures, questions, calls without a result, todo items; and the next steps.
+//! What is open at the end, and the next steps: only what the latest evidence shows.
 
 use super::choice;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
+use super::exchange;
 use super::failure::Failure;
 use super::leftovers;
-use super::phrase::Phrase;
 use super::question;
 use super::repetition::SeenTexts;
 use super::sentence::{plain, sentences};
-use super::statement::announces;
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::{ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, continuation, todo, work};
+use super::{
+    ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, decision, is_courtesy, todo, work,
+};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
 
 /// Number of last rounds in which something said to be open counts as still open.
-const LAST_ROUNDS: usize = 3;
-/// Pronouns: if only they say what is postponed, the sentence before is added.
-const POINTING: [&str; 5] = ["it", "that", "this", "them", "these"];
-/// A postponement in fewer words says too little alone.
-const TELLING_WORDS: usize = 4;
+const LAST_ROUNDS: usize = 2;
+/// A question in fewer words does not name its matter: the sentence before is added.
+const TELLING_WORDS: usize = 7;
+/// Number of last sentences in which a closing question is looked for.
+const LAST_SENTENCES: usize = 3;
 /// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
+/// Number of files that are named.
+const MAX_FILES: usize = 4;
 
 /// What a session leaves open.
 #[derive(Default)]
 pub(super) struct OpenEnds {
-    /// Failures without a later success, unanswered questions, work that was started and not finished.
+    /// Checks that fail, questions without an answer, work that was started and not finished.
     pub(super) unresolved: Vec<Pointed>,
-    /// What remains to be done, from the todo list or the last words of the agent and the person.
+    /// What remains to be done, from the list of tasks or the last words of the agent and the person.
     pub(super) next_steps: Vec<Pointed>,
+    /// Files that were edited since the last commit, if the session commits at all.
+    pub(super) uncommitted: Vec<String>,
 }
 
 /// Returns what is open at the end, each list in transcript order, without repetitions.
 pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEnds {
-    let mut ends = OpenEnds::default();
+    let mut ends = OpenEnds { uncommitted: uncommitted(timeline), ..OpenEnds::default() };
     ends.unresolved.extend(failures.iter().filter(|failure| failure.is_open).map(|failure| {
         let line = &failure.line;
         Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
     }));
     ends.unresolved.extend(without_end(timeline));
     ends.unresolved.extend(questions(timeline));
+    ends.unresolved.extend(unapproved_plan(timeline));
     for todo in todo::open(timeline) {
-        let pointed = Pointed {
-            text: one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS),
-            line: todo.line,
-            at: todo.at,
-        };
+        let text = one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS);
+        let pointed = Pointed { text, line: todo.line, at: todo.at };
         if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
     }
+    ends.unresolved.extend(kept_back(timeline, &ends.uncommitted));
     ends.next_steps.extend(put_off(timeline));
     add_stated(timeline, &mut ends);
-    ends.next_steps.extend(announced(timeline));
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
         list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
@@ -61,11 +65,15 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
     ends
 }
 
-/// Returns calls of the last round that have no result, or were interrupted.
+/// Returns commands and changes of the last round that have no result, or were interrupted, with nothing after them.
 fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let Some(last) = timeline.rounds.last() else { return Vec::new() };
-    let deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside && !deed.only_looks());
-    let told = deeds.filter_map(|deed| {
+    let replied = last.replies.last().map_or(0, |reply| reply.place);
+    let deeds = timeline.deeds[last.deeds.clone()].iter();
+    let cut = deeds.filter(|deed| {
+        !deed.aside && deed.began > replied && matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn)
+    });
+    let told = cut.filter_map(|deed| {
         let how = match deed.outcome() {
             None if !deed.in_background() => "has no result",
             Some(Outcome::Interrupted) => "was interrupted",
@@ -85,7 +93,7 @@ fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
-    (!what.is_empty() && deed.act() != Act::Ask).then_some(what)
+    (!what.is_empty()).then_some(what)
 }
 
 /// Returns unanswered questions: of the agent's tool, of its last words, and the person's last request.
@@ -99,27 +107,62 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
             continue;
         }
         let asked = question::asked(deed).into_iter();
-        found.extend(asked.map(|text| Pointed { text: one_line(text, LINE_CHARS), line: deed.line, at: deed.at }));
+        found.extend(asked.map(|text| Pointed {
+            text: one_line(&format!("Not answered: {text}"), LINE_CHARS),
+            line: deed.line,
+            at: deed.at,
+        }));
     }
     let Some(last) = timeline.rounds.last() else { return found };
-    if let Some(reply) = last.replies.last().filter(|reply| timeline.deeds.iter().all(|deed| deed.began < reply.place))
-    {
-        let sentences = sentences(reply.text);
-        let asked = sentences.iter().rev().take(3).filter(|sentence| Phrase::new(sentence.text).asks());
-        let real = asked.filter(|sentence| !is_courtesy(sentence.text));
-        let mut asked: Vec<Pointed> = real.map(|sentence| pointed(sentence.text, reply)).collect();
-        asked.reverse();
-        found.append(&mut asked);
-    }
+    found.extend(closing_question(timeline, last));
     found.extend(unanswered_request(timeline, last));
     found
 }
 
+/// Returns the question or offer with which the agent's last message ends, with the sentence before it if it does not name
+/// its matter.
+fn closing_question(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
+    let reply = last.replies.last()?;
+    if timeline.deeds.iter().any(|deed| deed.began > reply.place) {
+        return None;
+    }
+    let sentences = sentences(reply.text);
+    let asks = |text: &str| Signs::read(text).asks() || offers_work(text);
+    let (at, asked) =
+        sentences.iter().enumerate().rev().take(LAST_SENTENCES).find(|(_, sentence)| asks(sentence.text))?;
+    if is_mere_help(asked.text) {
+        return None;
+    }
+    let says_little = asked.text.split_whitespace().count() < TELLING_WORDS && asked.text.is_ascii();
+    let before =
+        at.checked_sub(1).and_then(|before| sentences.get(before)).filter(|before| says_little && !before.point);
+    let text = match before {
+        Some(before) => format!("Not answered: {} {}", plain(before.text), plain(asked.text)),
+        None => format!("Not answered: {}", plain(asked.text)),
+    };
+    Some(pointed(&text, reply))
+}
+
+/// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`.
+fn offers_work(sentence: &str) -> bool {
+    let lower = sentence.to_lowercase();
+    Signs::read(sentence).has(Sign::Offer) && ["like me to ", "want me to "].iter().any(|phrase| lower.contains(phrase))
+}
+
 /// Returns true for an offer of further help, which is not a real question.
-fn is_courtesy(question: &str) -> bool {
-    let phrase = Phrase::new(question);
-    phrase.has_any(&["anything else", "any questions", "something else", "help you", "how can i help"])
-        || phrase.begins(&["what would you", "what are you", "what do you want", "what aspect", "what can i"])
+fn is_mere_help(question: &str) -> bool {
+    let lower = question.to_lowercase();
+    [
+        "anything else",
+        "something else",
+        "any questions",
+        "help you",
+        "can i help",
+        "what would you like",
+        "what do you want",
+    ]
+    .iter()
+    .any(|phrase| lower.contains(phrase))
 }
 
 /// Returns the last request if nothing was said or done after it.
@@ -129,14 +172,72 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
         || !last.replies.is_empty()
         || timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.succeeded());
     let alone = timeline.rounds.len() == 1;
-    (!heard && !alone && !continuation::is_courtesy(request.text)).then(|| Pointed {
+    (!heard && !alone && !is_courtesy(request.text)).then(|| Pointed {
         text: format!("No answer to: {}", one_line(request.text, PROMPT_CHARS)),
         line: request.line,
         at: request.at,
     })
 }
 
-/// Returns what a person postponed in their last prompts, with the sentence before if it says too little alone.
+/// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
+fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && decision::presents_plan(deed))?;
+    let later =
+        timeline.deeds.iter().any(|later| later.began > deed.began && later.succeeded() && later.edit().is_some());
+    if deed.succeeded() || later {
+        return None;
+    }
+    let plan = without_filter_mark(deed.input("plan").unwrap_or_default());
+    let heading = plan.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty())?;
+    let text = one_line(&format!("Plan not approved: {}", plain(heading)), LINE_CHARS);
+    Some(Pointed { text, line: deed.line, at: deed.at })
+}
+
+/// Returns the files that were edited after the last commit. Empty in a session that neither committed nor was asked to:
+/// its person commits by other means.
+fn uncommitted(timeline: &Timeline<'_>) -> Vec<String> {
+    let Some(commit) = timeline.deeds.iter().rfind(|deed| !deed.aside && deed.commits() && deed.succeeded()) else {
+        return Vec::new();
+    };
+    let edits = timeline.deeds.iter().filter(|deed| deed.began > commit.began && deed.succeeded());
+    let mut files: Vec<String> = Vec::new();
+    for (path, ..) in edits.filter_map(Deed::edit) {
+        let path = timeline.relative_path(path);
+        let own = !path.starts_with(['/', '~']) && !path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
+        if own && !files.iter().any(|known| known == path) {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
+/// Returns what was not committed, and commits that were not pushed, where the session did both before.
+fn kept_back(timeline: &Timeline<'_>, uncommitted: &[String]) -> Vec<Pointed> {
+    let own = || timeline.deeds.iter().filter(|deed| !deed.aside && deed.succeeded());
+    let mut found = Vec::new();
+    if let Some(edit) = own().rfind(|deed| deed.edit().is_some()).filter(|_| !uncommitted.is_empty()) {
+        let more = uncommitted.len().saturating_sub(MAX_FILES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = uncommitted[..uncommitted.len().min(MAX_FILES)].join(", ");
+        let text = one_line(&format!("Edited and not committed: {named}{more}"), LINE_CHARS);
+        found.push(Pointed { text, line: edit.line, at: edit.at });
+    }
+    let pushes = |deed: &&Deed<'_>| deed.command().is_some_and(|text| Command::read(text).pushes());
+    let pushed = own().rfind(pushes).map(|deed| deed.ended);
+    if let Some(commit) =
+        own().rfind(|deed| deed.commits()).filter(|commit| pushed.is_some_and(|pushed| pushed < commit.began))
+    {
+        let made = commit.result.and_then(|result| result.made().iter().find_map(exchange::shown_commit));
+        let text = one_line(
+            &format!("Committed and not pushed: {}", made.unwrap_or_else(|| "the last commit".to_owned())),
+            LINE_CHARS,
+        );
+        found.push(Pointed { text, line: commit.line, at: commit.at });
+    }
+    found
+}
+
+/// Returns what a person postponed in their last prompts.
 fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found = Vec::new();
     let last = timeline.rounds.len().saturating_sub(LAST_ROUNDS).max(1);
@@ -146,44 +247,32 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
         let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
         for (at, clause) in clauses.iter().enumerate() {
-            let phrase = Phrase::new(clause);
-            if !phrase.has_any(&choice::LATER) || phrase.asks() {
+            let signs = Signs::read(clause);
+            if !signs.has(Sign::Later) || signs.asks() {
                 continue;
             }
             // `not today though` alone does not say what is postponed.
-            let before = at.checked_sub(1).and_then(|before| clauses.get(before));
-            let says_little =
-                phrase.words().count() < TELLING_WORDS || phrase.words().any(|word| POINTING.contains(&word));
-            let told = match before.filter(|_| says_little) {
-                Some(before) if before.ends_with(['.', '!', '?', ',', ';', ':']) => format!("User: {before} {clause}"),
-                Some(before) => format!("User: {before}. {clause}"),
-                None => format!("User: {clause}"),
-            };
+            let says_little = clause.split_whitespace().count() < TELLING_WORDS;
+            let before = at.checked_sub(1).and_then(|before| clauses.get(before)).filter(|_| says_little);
+            let told = before.map_or_else(|| format!("User: {clause}"), |before| format!("User: {before} {clause}"));
             found.push(pointed(&told, prompt));
         }
     }
     found
 }
 
-/// Adds what the agent said is open or next after the last change of a file; anything earlier may have been done since.
+/// Adds what the agent's last conclusions list as remaining, if nothing was changed after them.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
     let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let rounds = timeline.rounds.iter().skip(timeline.rounds.len().saturating_sub(LAST_ROUNDS));
-    for reply in rounds.flat_map(|round| &round.replies).filter(|reply| reply.place > changed) {
-        for left in leftovers::leftovers(reply.text) {
-            let pointed = pointed(left.text, reply);
+    let conclusions = rounds.filter_map(|round| exchange::conclusion(timeline, round));
+    for said in conclusions.filter(|said| said.place > changed) {
+        for left in leftovers::leftovers(said.text) {
+            let pointed = pointed(left.text, said);
             if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
         }
     }
-}
-
-/// Returns what the agent was about to do at the end of the transcript.
-fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
-    let reply = timeline.rounds.last()?.replies.last()?;
-    let done = timeline.deeds.iter().any(|deed| deed.began > reply.place && deed.result.is_some());
-    let last = *sentences(reply.text).last().filter(|_| !done)?;
-    announces(last.text).then(|| pointed(last.text.trim_end_matches([':', ' ']), reply))
 }
 
 fn pointed(text: &str, said: &Message<'_>) -> Pointed {

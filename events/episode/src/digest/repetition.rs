@@ -80,7 +80,7 @@ fn numbers(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
-fn significant_words(text: &str) -> BTreeSet<String> {
+pub(super) fn significant_words(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= TELLING_BYTES);
     words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }

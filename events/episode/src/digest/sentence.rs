@@ -80,9 +80,27 @@ fn mark_quoted(text: &str, found: &mut [Sentence<'_>]) {
     }
 }
 
-/// Strips marks of emphasis.
+/// Strips marks of emphasis and the targets of links.
 pub(super) fn plain(text: &str) -> String {
-    text.replace("**", "").replace("__", "").trim().to_owned()
+    let text = text.replace("**", "").replace("__", "");
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some((before, label, after)) = link(rest) {
+        out.push_str(before);
+        out.push_str(label);
+        rest = after;
+    }
+    out.push_str(rest);
+    out.trim().to_owned()
+}
+
+/// Splits a text at its first link: what stands before it, its label, what follows.
+fn link(text: &str) -> Option<(&str, &str, &str)> {
+    let middle = text.find("](")?;
+    let begin = text[..middle].rfind('[')?;
+    let end = middle + text[middle..].find(')')?;
+    let target = &text[middle + 2..end];
+    (!target.contains(char::is_whitespace)).then(|| (&text[..begin], &text[begin + 1..middle], &text[end + 1..]))
 }
 
 /// Returns true for a line without a sentence: blank, heading, table row, rule, a lone quote mark, a bold label.

@@ -64,8 +64,8 @@ pub(super) struct Deed<'a> {
 #[derive(Default)]
 pub(super) struct Timeline<'a> {
     pub(super) title: Option<String>,
-    /// True if the title is only a prompt that the harness recorded.
-    pub(super) title_is_prompt: bool,
+    /// Its source.
+    pub(super) title_source: Option<TitleSource>,
     pub(super) rounds: Vec<Round<'a>>,
     /// In the order of the calls.
     pub(super) deeds: Vec<Deed<'a>>,
@@ -75,6 +75,8 @@ pub(super) struct Timeline<'a> {
     pub(super) answers: Vec<Answer<'a>>,
     /// The first working directory, without a trailing slash.
     pub(super) cwd: Option<&'a str>,
+    /// The last git branch.
+    pub(super) branch: Option<&'a str>,
 }
 
 impl<'a> Timeline<'a> {
@@ -86,7 +88,6 @@ impl<'a> Timeline<'a> {
         let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
         let mut timeline = Self::default();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut title_source = None;
         let mut known: Option<BTreeSet<&str>> = None;
         let mut early: BTreeMap<&str, usize> = BTreeMap::new();
         let mut interrupted = false;
@@ -141,7 +142,10 @@ impl<'a> Timeline<'a> {
                         .uuid
                         .as_deref()
                         .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
-                Body::Meta(Meta::Title { source, text }) => timeline.retitle(&mut title_source, *source, text),
+                Body::Meta(Meta::Title { source, text }) => timeline.retitle(*source, text),
+                Body::Meta(Meta::Branch(branch)) => {
+                    timeline.branch = Some(branch).filter(|branch| *branch != "HEAD").map(|branch| branch.as_str())
+                }
                 Body::Meta(Meta::Cwd(directory)) => {
                     cwd = Some(directory.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());
                     timeline.cwd = timeline.cwd.or(cwd);
@@ -189,12 +193,10 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    fn retitle(&mut self, current: &mut Option<TitleSource>, source: TitleSource, text: &str) {
+    fn retitle(&mut self, source: TitleSource, text: &str) {
         let text = one_line(text, TITLE_CHARS);
-        if !text.is_empty() && current.is_none_or(|current| source >= current) {
-            *current = Some(source);
-            self.title_is_prompt = source == TitleSource::LastPrompt;
-            self.title = Some(text);
+        if !text.is_empty() && self.title_source.is_none_or(|current| source >= current) {
+            (self.title, self.title_source) = (Some(text), Some(source));
         }
     }
 }
@@ -307,6 +309,11 @@ impl<'a> Deed<'a> {
     /// Returns the file that the tool reads.
     pub(super) fn reading(&self) -> Option<&'a str> {
         self.path().filter(|_| self.act() == Act::Read)
+    }
+
+    /// Returns true if it runs a command that commits.
+    pub(super) fn commits(&self) -> bool {
+        self.command().is_some_and(|text| Command::read(text).commits())
     }
 
     /// Returns true if the tool only looks: finding nothing is not a failure of the work.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
+use super::exchange;
 use super::question;
-use super::statement;
 use super::timeline::{Message, Round, Timeline};
-use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
+use super::{ANSWER_CHARS, CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use baton_conversation::item::Outcome;
 
 /// Returns what a person typed, one line each, without input for the harness. Equal prompts in a row count once: an
@@ -52,7 +52,7 @@ pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item
 pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
     let (mut answers, mut changes, mut commands) = (Vec::new(), Vec::new(), Vec::new());
     for round in &timeline.rounds {
-        answers.extend(statement::answer(&round.replies));
+        answers.extend(exchange::conclusion(timeline, round).and_then(answer));
         changes.extend(changed(timeline, round));
         commands.extend(ran(timeline, round));
     }
@@ -65,6 +65,12 @@ pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed
         }
     }
     completed
+}
+
+/// Returns the gist of a conclusion.
+fn answer(said: &Message<'_>) -> Option<Pointed> {
+    let text = exchange::gist(said.text, ANSWER_CHARS);
+    (!text.is_empty()).then_some(Pointed { text, line: said.line, at: said.at })
 }
 
 /// Returns the commands run, by first run; equal ones are counted together.

@@ -83,11 +83,11 @@ fn a_prompt_that_the_harness_repeats_is_neither_title_nor_purpose() {
     use TitleSource::{LastPrompt, Model, Summary};
     let session =
         || Session::default().prompt("The refresh token expires too early.").title(LastPrompt, "now commit it");
-    let first = "The refresh token expires too early.";
-    check_purpose(session(), first, first);
-    check_purpose(session().title(Summary, "older"), first, first);
+    let (title, first) = ("The refresh token expires too early", "The refresh token expires too early.");
+    check_purpose(session(), title, first);
+    check_purpose(session().title(Summary, "older"), title, first);
     let nothing_typed = Session::default().title(LastPrompt, "now commit it");
-    check_purpose(nothing_typed, "now commit it", "");
+    check_purpose(nothing_typed, "", "");
     let named = session().title(Model, "Token expiry").title(LastPrompt, "and push");
-    check_purpose(named, "Token expiry", "Token expiry: The refresh token expires too early.");
+    check_purpose(named, "Token expiry", first);
 }

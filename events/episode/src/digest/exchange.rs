@@ -1,0 +1,220 @@
+//! Exchanges: a prompt, what was done for it, and what the agent concluded.
+//!
+//! The other lists of an episode are derived from them.
+
+use super::command::Command;
+use super::excerpt::{one_line, without_filter_mark};
+use super::timeline::{Deed, Message, Round, Timeline};
+use super::{LINE_CHARS, MAX_ENTRIES, Pointed, sentence};
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::{Act, GitOutput, Outcome, ToolResult};
+use baton_conversation::record::Timestamp;
+
+/// Maximum length of a prompt, in characters.
+const PROMPT_CHARS: usize = 600;
+/// Maximum length of a conclusion, in characters.
+const CONCLUSION_CHARS: usize = 1_500;
+/// Length that the first and the last paragraph of a longer one may have, in characters.
+const EDGE_CHARS: usize = 600;
+/// A reply of fewer characters after a longer one is a remark ("Done."), not the conclusion.
+const TELLING_CHARS: usize = 400;
+/// Fewest words of a sentence of substance.
+const MIN_WORDS: usize = 4;
+/// A gist of fewer characters of prose says too little.
+const SHORT_GIST_CHARS: usize = 100;
+/// Maximum number of sentences in a gist.
+const MAX_SENTENCES: usize = 6;
+/// Maximum number of files, commands and commits of an exchange.
+const MAX_DONE: usize = 20;
+
+/// A prompt and everything up to the next one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// What the person asked, on one line; `None` for work before the first prompt, or if prompts are not shown.
+    pub prompt: Option<Pointed>,
+    /// The agent's last message before the next prompt, with its paragraphs. A longer one keeps whole sentences, and its
+    /// first and last paragraph. `None` if the agent only announced what it was about to do.
+    pub conclusion: Option<Pointed>,
+    /// Number of calls of each act.
+    pub acts: Vec<(Act, u32)>,
+    /// Files that were changed, by first change.
+    pub files: Vec<String>,
+    /// Commands that did more than look, each with how its last run ended.
+    pub commands: Vec<(String, Option<Outcome>)>,
+    /// Commits, as `hash subject`, and pull requests that were made.
+    pub made: Vec<String>,
+    /// True if a person interrupted the agent.
+    pub interrupted: bool,
+}
+
+/// Returns the last [`MAX_ENTRIES`] exchanges, in order.
+pub(super) fn exchanges(timeline: &Timeline<'_>) -> Vec<Exchange> {
+    let skipped = timeline.rounds.len().saturating_sub(MAX_ENTRIES);
+    let mut rounds = timeline.rounds.iter().skip(skipped).peekable();
+    let mut exchanges = Vec::new();
+    while let Some(round) = rounds.next() {
+        let interrupted = rounds.peek().is_some_and(|next| next.after_interruption);
+        exchanges.push(exchange(timeline, round, interrupted));
+    }
+    exchanges
+}
+
+fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Exchange {
+    let pointed = |text: String, said: &Message<'_>| Pointed { text, line: said.line, at: said.at };
+    let mut exchange = Exchange {
+        prompt: round.prompt.as_ref().map(|said| pointed(one_line(said.text, PROMPT_CHARS), said)),
+        conclusion: conclusion(timeline, round).map(|said| pointed(condensed(said.text), said)),
+        interrupted,
+        ..Exchange::default()
+    };
+    for deed in &timeline.deeds[round.deeds.clone()] {
+        match exchange.acts.iter_mut().find(|(act, _)| *act == deed.act()) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => exchange.acts.push((deed.act(), 1)),
+        }
+        if let Some((path, ..)) = deed.edit().filter(|_| deed.succeeded()) {
+            let path = one_line(timeline.relative_path(path), LINE_CHARS);
+            if !exchange.files.contains(&path) && exchange.files.len() < MAX_DONE {
+                exchange.files.push(path);
+            }
+        }
+        if let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) {
+            let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
+            match exchange.commands.iter().position(|(known, _)| *known == text) {
+                Some(at) => exchange.commands[at].1 = deed.outcome(),
+                None if exchange.commands.len() < MAX_DONE => exchange.commands.push((text, deed.outcome())),
+                None => {}
+            }
+        }
+        for made in deed.result.map_or(&[][..], ToolResult::made) {
+            if exchange.made.len() < MAX_DONE {
+                exchange.made.push(match made {
+                    GitOutput::Commit { hash, subject } => format!("{hash} {subject}"),
+                    GitOutput::PullRequest(address) => address.clone(),
+                });
+            }
+        }
+    }
+    exchange
+}
+
+/// Returns a commit as `hash subject`.
+pub(super) fn shown_commit(made: &GitOutput) -> Option<String> {
+    match made {
+        GitOutput::Commit { hash, subject } => Some(format!("{hash} {subject}")),
+        GitOutput::PullRequest(_) => None,
+    }
+}
+
+/// Returns the message with which a round ends: the last one of substance since the last change. A remark that follows
+/// it ("the background task has ended as well") is not the conclusion.
+pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) -> Option<&'t Message<'a>> {
+    let deeds = &timeline.deeds[round.deeds.clone()];
+    let changes = |deed: &&Deed<'_>| !deed.aside && deed.edit().is_some() && deed.succeeded();
+    let changed = deeds.iter().rfind(changes).map_or(0, |deed| deed.began);
+    let since = || round.replies.iter().rev().filter(|reply| reply.place > changed && !only_announces(reply.text));
+    let length = |reply: &Message<'_>| reply.text.chars().take(TELLING_CHARS * 2).count();
+    let last = since().next()?;
+    let longest = since().max_by_key(|reply| length(reply)).filter(|reply| length(reply) > length(last) * 2);
+    Some(longest.unwrap_or(last))
+}
+
+/// Returns true if a reply only says what the agent is about to do.
+fn only_announces(text: &str) -> bool {
+    let sentences = sentence::sentences(text);
+    let last = sentences.last().map_or("", |sentence| sentence.text);
+    Signs::read(last).begins(Sign::Announce) || last.ends_with([':', '：']) || last.is_empty()
+}
+
+/// Shortens a message to whole sentences, keeping its first and last paragraph.
+pub(super) fn condensed(text: &str) -> String {
+    let text = text.trim();
+    let length = |text: &str| text.chars().count();
+    if length(text) <= CONCLUSION_CHARS {
+        return paragraphs(text).collect::<Vec<_>>().join("\n");
+    }
+    let all: Vec<&str> = paragraphs(text).collect();
+    let Some((last, before)) = all.split_last() else { return String::new() };
+    let last = super::sentences_within(last, EDGE_CHARS);
+    let mut left = CONCLUSION_CHARS - length(&last);
+    let mut kept: Vec<String> = Vec::new();
+    let mut complete = true;
+    for (at, paragraph) in before.iter().enumerate() {
+        let paragraph =
+            if at == 0 { super::sentences_within(paragraph, EDGE_CHARS) } else { one_line(paragraph, LINE_CHARS * 2) };
+        let room = length(&paragraph) + 3;
+        if room > left {
+            complete = false;
+            break;
+        }
+        left -= room;
+        kept.push(paragraph);
+    }
+    if !complete {
+        kept.push("…".to_owned());
+    }
+    kept.push(last);
+    kept.join("\n")
+}
+
+/// Returns the first sentences of substance of a message, on one line: no praise, announcement, offer, question or label.
+/// Items of lists follow only if the prose says too little.
+pub(super) fn gist(text: &str, chars: usize) -> String {
+    let sentences = sentence::sentences(text);
+    let telling: Vec<&sentence::Sentence<'_>> = sentences.iter().filter(|sentence| tells(sentence)).collect();
+    let mut gist = String::new();
+    for point in [false, true] {
+        if point && gist.chars().count() >= SHORT_GIST_CHARS {
+            break;
+        }
+        for sentence in telling.iter().filter(|sentence| sentence.point == point).take(MAX_SENTENCES) {
+            let next = sentence::plain(sentence.text);
+            let length = gist.chars().count() + next.chars().count() + 1;
+            if !gist.is_empty() && length > chars {
+                break;
+            }
+            if !gist.is_empty() {
+                gist.push_str(if gist.ends_with(['.', '!', '。', '！', ';']) { " " } else { "; " });
+            }
+            gist.push_str(&next);
+        }
+    }
+    super::sentences_within(&gist, chars)
+}
+
+/// Returns true for a sentence of substance.
+fn tells(sentence: &sentence::Sentence<'_>) -> bool {
+    let signs = Signs::read(sentence.text);
+    let words = sentence.text.split_whitespace().count();
+    let says = words >= MIN_WORDS || !sentence.text.is_ascii() && sentence.text.chars().count() > MIN_WORDS;
+    let idle = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Offer);
+    says && !idle && !sentence.quoted && !sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
+}
+
+/// Returns the lines of a text that are not blank, rules or fences.
+fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric))
+}
+
+impl Exchange {
+    /// Time of its prompt, or of its conclusion.
+    pub fn at(&self) -> Option<Timestamp> {
+        [&self.prompt, &self.conclusion].into_iter().flatten().find_map(|said| said.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_conclusion_keeps_its_first_and_last_paragraph() {
+        let middle = "A sentence in the middle of it all.\n\n".repeat(80);
+        let text = format!("The cause was a race.\n\n{middle}Shall I commit it?");
+        let kept = condensed(&text);
+        assert!(kept.starts_with("The cause was a race.\n") && kept.ends_with("…\nShall I commit it?"), "{kept}");
+        assert!(kept.chars().count() <= CONCLUSION_CHARS, "{}", kept.len());
+        assert_eq!(condensed(" One.\n\n---\n- two\n"), "One.\n- two");
+        assert_eq!(condensed(""), "");
+    }
+}

@@ -1,0 +1,251 @@
+//! Words that carry meaning, by language: one matcher over data files, one pass over a sentence.
+//!
+//! A file of `lexicon/` has sections such as `[contrast]`; each line below is a phrase. A phrase that begins with `^` counts
+//! only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces.
+//!
+//! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
+//! structure leaves open, so a phrase is worth its line only if it is right nearly always where it fires.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// The data files, one a language.
+const FILES: [&str; 8] = [
+    include_str!("lexicon/en.txt"),
+    include_str!("lexicon/de.txt"),
+    include_str!("lexicon/es.txt"),
+    include_str!("lexicon/fr.txt"),
+    include_str!("lexicon/pt.txt"),
+    include_str!("lexicon/ru.txt"),
+    include_str!("lexicon/zh.txt"),
+    include_str!("lexicon/ja.txt"),
+];
+/// Longest sentence that is read, in characters.
+const MAX_CHARS: usize = 1_000;
+/// Stands for a code span, whose words are not the speaker's.
+const CODE: char = '`';
+
+/// What a phrase tells about the sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    /// One thing is taken over another: `instead of`.
+    Contrast,
+    /// Something stays as it is, or is taken back: `kept`, `reverted`.
+    Keep,
+    /// A choice by its own word: `decided`, `switched to`.
+    Choose,
+    /// A reason: `because`.
+    Reason,
+    /// A person tells how: `use`, `let's`, `don't`.
+    Direct,
+    /// A person proposes how, perhaps as a question: `could we`.
+    Suggest,
+    /// A person objects: `no,`, `actually`.
+    Object,
+    /// Something does not work: `fails`, `still broken`.
+    Trouble,
+    /// An order that says nothing about how: `commit`, `continue`.
+    Order,
+    /// The agent says what it is about to do: `let me`.
+    Announce,
+    /// The agent offers something: `would you like`.
+    Offer,
+    /// Something is put off: `later`, `for now`.
+    Later,
+    /// Something is not done: `not tested`, `still open`.
+    Remaining,
+    /// A next step: `you'll need to`.
+    Next,
+    /// A heading or label of things that are not done.
+    RemainingHead,
+    /// A heading or label of next steps.
+    NextHead,
+    /// Not meant as a fact: a condition, an example, somebody's option.
+    Hedge,
+    /// A person confirms: `it works now`.
+    Works,
+    /// A person agrees: `yes`, `ok`.
+    Assent,
+}
+
+const SECTIONS: [(&str, Sign); 19] = [
+    ("contrast", Sign::Contrast),
+    ("keep", Sign::Keep),
+    ("choose", Sign::Choose),
+    ("reason", Sign::Reason),
+    ("direct", Sign::Direct),
+    ("suggest", Sign::Suggest),
+    ("object", Sign::Object),
+    ("trouble", Sign::Trouble),
+    ("order", Sign::Order),
+    ("announce", Sign::Announce),
+    ("offer", Sign::Offer),
+    ("later", Sign::Later),
+    ("remaining", Sign::Remaining),
+    ("next", Sign::Next),
+    ("remaining head", Sign::RemainingHead),
+    ("next head", Sign::NextHead),
+    ("hedge", Sign::Hedge),
+    ("works", Sign::Works),
+    ("assent", Sign::Assent),
+];
+
+struct Lexicon {
+    matcher: AhoCorasick,
+    phrases: Vec<Phrase>,
+}
+
+struct Phrase {
+    sign: Sign,
+    /// Counts only at the beginning of a sentence.
+    begins: bool,
+    /// Matches whole words only.
+    whole: bool,
+}
+
+static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
+    let (mut texts, mut phrases) = (Vec::new(), Vec::new());
+    for file in FILES {
+        let mut sign = None;
+        for line in file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                sign = SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, sign)| *sign);
+                continue;
+            }
+            let Some(sign) = sign else { continue };
+            let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
+            texts.push(text);
+            phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide) });
+        }
+    }
+    let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
+    Lexicon { matcher: matcher.expect("phrases of bounded number and length always build"), phrases }
+});
+
+/// What the words of a sentence tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Signs {
+    set: u32,
+    beginning: u32,
+    asks: bool,
+}
+
+impl Signs {
+    /// Reads a sentence; linear.
+    pub(crate) fn read(sentence: &str) -> Self {
+        let text = normalised(sentence);
+        let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
+        let bare = text.trim_end_matches(|c: char| matches!(c, ')' | '"' | '*' | '_' | '”' | ' '));
+        let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
+        let lexicon = &*LEXICON;
+        for found in lexicon.matcher.find_overlapping_iter(&text) {
+            let phrase = &lexicon.phrases[found.pattern().as_usize()];
+            let before = text[..found.start()].chars().next_back();
+            let mut after = text[found.end()..].chars();
+            let (next, second) = (after.next(), after.next());
+            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            // `next` is no word of `Next.js`.
+            let goes_on = is_word(next) || next == Some('.') && is_word(second);
+            if phrase.whole && (is_word(before) || goes_on) {
+                continue;
+            }
+            let bit = 1 << phrase.sign as u32;
+            if found.start() == first {
+                signs.beginning |= bit;
+            } else if phrase.begins {
+                continue;
+            }
+            signs.set |= bit;
+        }
+        signs
+    }
+
+    /// True if a phrase of this kind occurs.
+    pub(crate) fn has(self, sign: Sign) -> bool {
+        self.set & (1 << sign as u32) != 0
+    }
+
+    /// True if any of these occurs.
+    pub(crate) fn has_any(self, signs: &[Sign]) -> bool {
+        signs.iter().any(|sign| self.has(*sign))
+    }
+
+    /// True if the sentence begins with a phrase of this kind.
+    pub(crate) fn begins(self, sign: Sign) -> bool {
+        self.beginning & (1 << sign as u32) != 0
+    }
+
+    /// True for a question.
+    pub(crate) fn asks(self) -> bool {
+        self.asks
+    }
+}
+
+/// Lower case, plain apostrophes, no emphasis, single spaces, each code span one mark.
+fn normalised(sentence: &str) -> String {
+    let mut text = String::with_capacity(sentence.len().min(4 * MAX_CHARS));
+    let mut chars = sentence.chars().take(MAX_CHARS);
+    while let Some(c) = chars.next() {
+        match c {
+            '*' | '_' => {}
+            '`' => {
+                while chars.next().is_some_and(|c| c != '`') {}
+                text.push(CODE);
+            }
+            '’' => text.push('\''),
+            c if c.is_whitespace() || c.is_control() => {
+                if !text.ends_with(' ') {
+                    text.push(' ');
+                }
+            }
+            c => text.extend(c.to_lowercase()),
+        }
+    }
+    text
+}
+
+/// True for scripts that are written without spaces.
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_every_file_is_a_phrase_of_a_known_section() {
+        for file in FILES {
+            let mut known = false;
+            for line in file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                    Some(name) => known = SECTIONS.iter().any(|(section, _)| *section == name),
+                    None => assert_eq!(normalised(line), line, "phrases are lower case with single spaces"),
+                }
+                assert!(known, "{line} is in no known section");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_words_tell_in_every_language() {
+        for (sentence, sign, expected) in [
+            ("We use **Postgres instead of Redis**.", Sign::Contrast, true),
+            ("The insteadoffer is here.", Sign::Contrast, false),
+            ("`instead of` is a phrase.", Sign::Contrast, false),
+            ("Wir nehmen Postgres statt Redis.", Sign::Contrast, true),
+            ("Usamos Postgres en lugar de Redis.", Sign::Contrast, true),
+            ("On prend Postgres au lieu de Redis.", Sign::Contrast, true),
+            ("Используем Postgres вместо Redis.", Sign::Contrast, true),
+            ("用Postgres代替Redis", Sign::Contrast, true),
+            ("Redisの代わりにPostgresを使う", Sign::Contrast, true),
+            ("看看要不要加缓存", Sign::Choose, false),
+            ("Let me look.", Sign::Announce, true),
+            ("It will let me look.", Sign::Announce, false),
+        ] {
+            assert_eq!(Signs::read(sentence).has(sign), expected, "{sentence}");
+        }
+        assert!(Signs::read("Really (now?)").asks() && !Signs::read("Why? So.").asks());
+    }
+}
