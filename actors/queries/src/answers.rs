@@ -7,16 +7,17 @@
 
 use std::collections::BTreeMap;
 
+use baton_conversation::item;
 use baton_conversation::printable::plain;
 use baton_conversation::record::SessionId;
-use baton_episode::digest::{Episode as Digest, Metadata as Numbers, Pointed};
+use baton_episode::digest::{self, Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::UNSEEN_STEP;
 use baton_events::session::{EpisodeRef, FailureReason, Phase, State, UnindexedReason};
 use baton_protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, FileModified, FileRead, Hit, Line, Metadata, Problem, Row,
-    SessionEnrichment,
+    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata,
+    Problem, Row, SessionEnrichment, WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -166,6 +167,8 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             .map(|(category, found)| (category.clone(), lines(found)))
             .collect(),
         decisions: lines(&episode.decisions),
+        superseded: lines(&episode.superseded),
+        exchanges: episode.exchanges.iter().map(|exchange| shown_exchange(exchange, &episode)).collect(),
         errors: episode
             .errors
             .iter()
@@ -215,6 +218,12 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             .collect(),
         unresolved: lines(&episode.unresolved),
         next_steps: lines(&episode.next_steps),
+        state: WorkState {
+            branch: episode.state.branch.as_deref().map(redact_plain),
+            pull_requests: episode.state.pull_requests.iter().map(|address| redact_plain(address)).collect(),
+            uncommitted: episode.state.uncommitted.iter().map(|path| redact_plain(path)).collect(),
+            check: episode.state.check.as_deref().map(redact_plain),
+        },
         continuation_context: redact_plain(&episode.continuation_context),
         content,
         metadata: Metadata {
@@ -229,6 +238,29 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
         },
         said_by: by_model_alone.map(|(name, _)| (name.to_owned(), MODEL.to_owned())).collect(),
         left_out: episode.left_out,
+    }
+}
+
+fn shown_exchange(exchange: &digest::Exchange, of: &Digest) -> Exchange {
+    let command = |(text, outcome): &(String, Option<item::Outcome>)| ExchangeCommand {
+        text: redact_plain(text),
+        outcome: match outcome {
+            Some(item::Outcome::Ok) => "ok",
+            Some(item::Outcome::Failed) => "failed",
+            Some(item::Outcome::Denied) => "denied",
+            Some(item::Outcome::Interrupted) => "interrupted",
+            None => "unknown",
+        }
+        .to_owned(),
+    };
+    Exchange {
+        prompt: exchange.prompt.as_ref().map(|said| line(said, of)),
+        conclusion: exchange.conclusion.as_ref().map(|said| line(said, of)),
+        acts: exchange.acts.iter().map(|(act, count)| (act.as_str().to_owned(), *count)).collect(),
+        files: exchange.files.iter().map(|path| redact_plain(path)).collect(),
+        commands: exchange.commands.iter().map(command).collect(),
+        made: exchange.made.iter().map(|made| redact_plain(made)).collect(),
+        interrupted: exchange.interrupted,
     }
 }
 

@@ -30,6 +30,8 @@ pub enum Sort {
     Session,
     /// The result of a session: its last answer.
     Done,
+    /// What an agent concluded for a prompt: the sentences that answer the question.
+    Answer,
     /// A passage that matches the words.
     Passage,
     /// Something that an agent stored in the memory itself.
@@ -56,6 +58,7 @@ impl Sort {
         match self {
             Self::Session => "session",
             Self::Done => "done",
+            Self::Answer => "answer",
             Self::Passage => "passage",
             Self::Note => "note",
             Self::Decision => "decision",

@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, MODEL_MARK, Pointed};
+use crate::digest::{Episode, MODEL_MARK, Pointed, WorkState};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::CloseReason;
@@ -54,6 +54,10 @@ pub struct Facts {
     modified: Vec<String>,
     unresolved: Vec<String>,
     next_steps: Vec<String>,
+    /// Branch and pull requests, on one line.
+    branch: String,
+    uncommitted: Vec<String>,
+    check: String,
     cwd: Option<String>,
 }
 
@@ -93,9 +97,18 @@ impl Facts {
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
             unresolved: entries(&episode.unresolved),
             next_steps: entries(&episode.next_steps),
+            branch: branch(&episode.state),
+            uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),
+            check: episode.state.check.as_deref().map(|check| quoted(check, ENTRY_CHARS)).unwrap_or_default(),
             cwd: episode.cwd.clone(),
         }
     }
+}
+
+/// Returns the branch and the pull requests.
+fn branch(state: &WorkState) -> String {
+    let branch = state.branch.iter().map(|branch| quoted(branch, ENTRY_CHARS));
+    branch.chain(state.pull_requests.iter().map(|address| quoted(address, ENTRY_CHARS))).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the last entries of a list.

@@ -31,7 +31,9 @@ pub use coding::{
 };
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};
-pub use episode::{CommandLine, Episode, ErrorLine, FileModified, FileRead, Line, Metadata};
+pub use episode::{
+    CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Line, Metadata, WorkState,
+};
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use graph::{Fact, Facts, Node, Nodes};
 pub use history::{Change, Explain, HistoryEvent, Owed, Replayed, ReplayedSession};

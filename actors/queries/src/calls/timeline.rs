@@ -113,8 +113,8 @@ fn to_answer(services: &Services, id: &SessionId, row: &Row) -> answer::Timeline
         ..answer::TimelineSession::default()
     };
     if let Some(episode) = episode {
-        let is_name = !episode.title.is_empty() && (!episode.title_is_prompt || episode.objective.is_empty());
-        past.title = if is_name { bounded(&episode.title) } else { marked(&episode, 0, &episode.objective) };
+        past.title =
+            if !episode.title.is_empty() { bounded(&episode.title) } else { marked(&episode, 0, &episode.objective) };
         past.outcome = outcome(&episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
         past.commits = commits(&episode);

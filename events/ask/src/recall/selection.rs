@@ -96,8 +96,9 @@ fn supporting(asked: &Intent, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<
     let best = by(|entry| entry.fit, f32::max, 0.0);
     // Tool output is evidence for an error, not for what someone thought.
     let can = |entry: &Entry| entry.sort == Sort::Note || entry.answers || asked.is(Kind::Solved);
-    others
-        .retain(|entry| matches!(entry.sort, Sort::Passage | Sort::Note) && entry.fit >= SUPPORTING_FIT && can(entry));
+    others.retain(|entry| {
+        matches!(entry.sort, Sort::Passage | Sort::Note | Sort::Answer) && entry.fit >= SUPPORTING_FIT && can(entry)
+    });
     others.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     let is_new = |entry: &Entry| !answers.iter().any(|told| covers(told, entry));
     let mut beside: Vec<Entry> = others.into_iter().filter(is_new).take(SUPPORTING).collect();
@@ -120,6 +121,7 @@ fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
 fn is_of(entry: &Entry, kind: Kind) -> bool {
     match kind {
         _ if entry.sort == Sort::Note => entry.answers,
+        Kind::Decisions | Kind::Failed | Kind::Solved if entry.sort == Sort::Answer => true,
         Kind::Latest => matches!(entry.sort, Sort::Session | Sort::Done | Sort::Open | Sort::Next),
         Kind::Open => matches!(entry.sort, Sort::Open | Sort::Next),
         Kind::Preferences => entry.sort == Sort::Fact,

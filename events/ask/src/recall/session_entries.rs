@@ -3,10 +3,16 @@
 use super::intent::{Intent, Kind};
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Pointed};
+use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
+/// Maximum length of a conclusion's sentences, in characters.
+const ANSWER_CHARS: usize = 420;
+/// Maximum number of exchanges per session.
+const MOST_ANSWERS: usize = 3;
+/// Minimum share of the subject that an exchange must have.
+const LEAST_ANSWER_FIT: f32 = 0.5;
 /// Maximum length of an objective after a title, in characters.
 const OBJECTIVE_CHARS: usize = 200;
 /// Maximum number of entries of one sort per session.
@@ -113,6 +119,7 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
         Entry { answers: true, by_model, ..place.entry(Sort::Failed, &said, worth, fit) }
     });
     entries.extend(unsolved);
+    entries.extend(answers_of(episode, place, asked));
     entries.extend(file_entries(episode, place, asked));
     entries
 }
@@ -123,15 +130,36 @@ fn is_failure_of_model(episode: &Episode, told: &Pointed) -> bool {
     episode.errors.iter().find(is_it).is_some_and(|error| episode.is_of_model(error.line, &error.text))
 }
 
+/// Returns the exchanges that match best: what the agent concluded, in the sentences that carry the subject. The question is
+/// matched against prompt and conclusion together, because a conclusion seldom repeats what was asked.
+fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+    if asked.is_general() || asked.is(Kind::Files) {
+        return Vec::new();
+    }
+    let told = |exchange: &Exchange| {
+        let said = exchange.conclusion.as_ref()?;
+        let prompt = exchange.prompt.as_ref().map_or("", |prompt| &prompt.text);
+        let fit = asked.fit(&format!("{prompt} {}", said.text));
+        let text = carrying_sentences(&said.text, ANSWER_CHARS, |sentence| asked.fit(sentence));
+        (fit >= LEAST_ANSWER_FIT && !text.is_empty()).then(|| (Pointed { text, line: said.line, at: said.at }, fit))
+    };
+    let mut found: Vec<_> = episode.exchanges.iter().filter_map(told).collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));
+    let worth = if asked.kinds.is_empty() { 1.6 } else { 2.9 };
+    let entry = |(said, fit): (Pointed, f32)| {
+        let entry = place.line(Sort::Answer, "", Some(said.line), said.at.or(place.at), worth).with_fit(fit);
+        Entry { text: one_line(&said.text, ANSWER_CHARS), answers: true, ..entry }
+    };
+    found.into_iter().take(MOST_ANSWERS).map(entry).collect()
+}
+
 /// Returns title, project and purpose on one line.
 fn session_entry(episode: &Episode, place: &Place<'_>) -> Entry {
     let mut text = one_line(&episode.title, TEXT_CHARS);
     let objective = episode.objective.trim();
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
-    // A title that is the last prompt says less about the session than its objective.
-    let is_repeated = episode.title_is_prompt && !objective.is_empty();
     let mut says_purpose = true;
-    if text.is_empty() || is_repeated || begins(objective, &text) {
+    if text.is_empty() || begins(objective, &text) {
         text = one_line(objective, OBJECTIVE_CHARS);
     } else if !objective.is_empty() && !begins(&text, objective) {
         text = format!("{text}: {}", one_line(objective, OBJECTIVE_CHARS));

@@ -320,12 +320,12 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
 fn a_session_is_told_by_its_purpose_and_not_by_what_was_typed_last() {
     let (asked, session) = (read("what were we working on"), id("one"));
     let place = Place { project: None, ..place(&session, 1) };
-    let told = |title_is_prompt, objective: &str| {
-        let (title, objective) = ("and push it".to_owned(), objective.to_owned());
-        let episode = Episode { title, objective, title_is_prompt, ..Episode::default() };
+    let told = |title: &str, objective: &str| {
+        let (title, objective) = (title.to_owned(), objective.to_owned());
+        let episode = Episode { title, objective, ..Episode::default() };
         session_entries(&episode, &place, &asked)[0].text.clone()
     };
-    assert_eq!(told(true, "Move the log"), "Move the log");
-    assert_eq!(told(false, "Move the log"), "and push it: Move the log");
-    assert_eq!(told(true, ""), "and push it");
+    assert_eq!(told("Move the", "Move the log"), "Move the log");
+    assert_eq!(told("Segments", "Move the log"), "Segments: Move the log");
+    assert_eq!(told("Segments", ""), "Segments");
 }

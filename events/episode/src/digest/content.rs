@@ -32,6 +32,7 @@ impl Episode {
             content.paragraph("Left out: ", &format!("{} parts of a very long conversation", self.left_out));
         }
         content.section("Decisions", &texts(&self.decisions));
+        content.section("Decided before and overruled", &texts(&self.superseded));
         content.section("Done", &self.done());
         content.section("Open", &self.open());
         content.section("Asked and answered", &self.asked_and_answered());

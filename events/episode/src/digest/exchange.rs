@@ -191,6 +191,29 @@ fn tells(sentence: &sentence::Sentence<'_>) -> bool {
     says && !idle && !sentence.quoted && !sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
+/// Returns the sentences of a conclusion that carry a subject, whole and in order: those that fit best, within `chars`.
+/// `fit` tells how well a sentence fits, from 0.
+pub fn carrying_sentences(conclusion: &str, chars: usize, fit: impl Fn(&str) -> f32) -> String {
+    let sentences = sentence::sentences(conclusion);
+    let fits: Vec<f32> = sentences.iter().map(|sentence| fit(sentence.text)).collect();
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|at| tells(&sentences[*at])).collect();
+    // The first sentences usually say what the message is about.
+    order.sort_by(|a, b| fits[*b].total_cmp(&fits[*a]).then(a.cmp(b)));
+    let mut kept: Vec<usize> = Vec::new();
+    let mut left = chars;
+    for at in order.into_iter().take(MAX_SENTENCES) {
+        let length = sentences[at].text.chars().count() + 1;
+        if length > left && !kept.is_empty() {
+            break;
+        }
+        left = left.saturating_sub(length);
+        kept.push(at);
+    }
+    kept.sort_unstable();
+    let text = kept.into_iter().map(|at| sentence::plain(sentences[at].text)).collect::<Vec<_>>().join(" ");
+    super::sentences_within(&text, chars)
+}
+
 /// Returns the lines of a text that are not blank, rules or fences.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric))

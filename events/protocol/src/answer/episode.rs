@@ -24,6 +24,11 @@ pub struct Episode {
     pub work_completed: BTreeMap<String, Vec<Line>>,
     /// Decisions, with their authors and reasons.
     pub decisions: Vec<Line>,
+    /// Decisions that were overruled later. Absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub superseded: Vec<Line>,
+    /// Prompts with what was done for them and what the agent concluded, in order.
+    pub exchanges: Vec<Exchange>,
     /// Failures and their resolutions.
     pub errors: Vec<ErrorLine>,
     /// Files read.
@@ -40,6 +45,8 @@ pub struct Episode {
     pub unresolved: Vec<Line>,
     /// Next steps.
     pub next_steps: Vec<Line>,
+    /// The work tree at the end.
+    pub state: WorkState,
     /// One paragraph for continuing the session.
     pub continuation_context: String,
     /// The whole episode as text.
@@ -54,6 +61,58 @@ pub struct Episode {
     /// zero.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
+}
+
+/// A prompt, and everything up to the next one.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Exchange {
+    /// What the person asked. Absent for work before the first prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Line>,
+    /// The agent's last message before the next prompt, at most 1,500 characters, with its line breaks. Absent if the agent
+    /// only announced what it was about to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Line>,
+    /// Number of tool calls by act: `shell`, `edit`, `read`, `search`, `fetch`, `plan`, `todo`, `ask`, `spawn`, `mcp`, `other`.
+    pub acts: BTreeMap<String, u32>,
+    /// Files that were changed.
+    pub files: Vec<String>,
+    /// Commands that did more than look.
+    pub commands: Vec<ExchangeCommand>,
+    /// Commits, as `hash subject`, and addresses of pull requests that were made.
+    pub made: Vec<String>,
+    /// True if a person interrupted the agent. Absent if false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// A command of an exchange.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExchangeCommand {
+    /// The command.
+    pub text: String,
+    /// Outcome of its last run: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
+    pub outcome: String,
+}
+
+/// Facts about the work tree at the end of a session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkState {
+    /// The git branch, if recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Pull requests that were opened, as addresses without a scheme. Absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pull_requests: Vec<String>,
+    /// Files that were edited since the last commit, in a session that commits. Absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
+    /// The last test, build or lint that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
 }
 
 /// Figures about a session.
