@@ -192,7 +192,7 @@ fn episode_table(judged: &JudgedEpisode) -> Table {
 
 fn answer_table(judged: &JudgedAnswer) -> Table {
     let JudgedAnswer { id, kind, score, command, .. } = judged;
-    let mut table = Table::new(&format!("Question {id} ({kind}): {score}"), &format!("baton {command}"));
+    let mut table = Table::new(&format!("Question {id} ({kind}): {score}"), command);
     table.row("gold", judged.gold.clone());
     judged.missing_keys.iter().for_each(|key| table.row("key without a match", key.clone()));
     judged.answer.iter().for_each(|line| table.row("answer", line.clone()));

@@ -319,7 +319,15 @@ mod tests {
         });
         let unresolved = vec![pointed(90, "docs"), pointed(70, "edited"), pointed(40, "lint failed"), pointed(20, "?")];
         let episode = Episode { unresolved, next_steps: vec![pointed(3, "push a branch")], ..Episode::default() };
-        let expected = ["open right [90]", "open right [70]", "open RESOLVED [40]", "open - [20]", "next right [3]"];
+        let expected = [
+            "error missed [40]",
+            "resolution missed [44]",
+            "open right [90]",
+            "open right [70]",
+            "open RESOLVED [40]",
+            "open - [20]",
+            "next right [3]",
+        ];
         let figures = check(&gold, &episode, &expected);
         assert_eq!((figures.open, figures.next), (counts(4, 2, 1, 1), counts(1, 1, 1, 1)));
         assert_eq!(figures.open_though_resolved, 1);

@@ -159,7 +159,7 @@ impl Gold {
         Self::parse(&text).map_err(|what| Error::Data { path: path.to_owned(), what })
     }
 
-    fn parse(text: &[u8]) -> Result<Self, String> {
+    pub(super) fn parse(text: &[u8]) -> Result<Self, String> {
         let mut gold: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         for (at, session) in gold.sessions.iter().enumerate() {
             if session.source().is_none() {

@@ -22,7 +22,7 @@ pub struct JudgedAnswer {
     pub kind: String,
     /// The text asked for: that of the question, the exact error, or the variant for `recall`.
     pub form: Form,
-    /// The command, without options.
+    /// The command line.
     pub command: String,
     /// What a right answer contains.
     pub gold: String,
@@ -82,12 +82,15 @@ fn ask_in_form(
         let what = format!("question {}: `baton {}` failed: {}", question.id, arguments.join(" "), remarks.trim());
         return Err(Error::NothingMeasured(what));
     }
-    Ok(judge(question, form, format!("{} {text}", command.name()), &printed, &remarks))
+    Ok(judge(question, form, format!("baton {}", arguments.join(" ")), &printed, &remarks))
 }
 
 fn judge(question: &Question, form: Form, command: String, printed: &str, remarks: &str) -> JudgedAnswer {
-    let abstains = abstains(printed, remarks);
-    let missing = question.patterns.iter().filter(|pattern| !pattern.is_match(printed));
+    let abstains = printed.trim().is_empty() || printed.lines().take(1).chain(remarks.lines()).any(is_abstention);
+    // An abstention repeats the words of the question, which may be those of a key.
+    let (first, rest) = printed.split_once('\n').unwrap_or((printed, ""));
+    let told = if is_abstention(first) { rest } else { printed };
+    let missing = question.patterns.iter().filter(|pattern| !pattern.is_match(told));
     let missing_keys: Vec<String> = missing.map(|pattern| pattern.as_str().to_owned()).collect();
     let session = question.session.as_ref().and_then(|id| id.get(..ID_CHARS));
     let score = if question.kind == UNANSWERABLE {
@@ -113,16 +116,12 @@ fn judge(question: &Question, form: Form, command: String, printed: &str, remark
     }
 }
 
-/// True if the first line of an answer, or a remark on it, says that nothing is known. An answer about other projects
-/// than the one asked for is an answer.
-fn abstains(printed: &str, remarks: &str) -> bool {
-    let says_so = |line: &str| {
-        let line = line.trim_start().to_lowercase();
-        let begins = ["no ", "nothing ", "not seen", "too general"].iter().any(|begin| line.starts_with(begin));
-        let unknown = ["known", "found", "seen", "too general", "ran "].iter().any(|word| line.contains(word));
-        begins && unknown && !line.contains("this is of all of them")
-    };
-    printed.trim().is_empty() || printed.lines().next().is_some_and(says_so) || remarks.lines().any(says_so)
+/// True if the line says that nothing is known. An answer about other projects than the one asked for is an answer.
+fn is_abstention(line: &str) -> bool {
+    let line = line.trim_start().to_lowercase();
+    let begins = ["no ", "nothing ", "not seen", "too general"].iter().any(|begin| line.starts_with(begin));
+    let unknown = ["known", "found", "seen", "too general"].iter().any(|word| line.contains(word));
+    begins && unknown && !line.contains("this is of all of them")
 }
 
 /// The figures of all answers.
@@ -180,6 +179,7 @@ mod tests {
         check("none", "Nothing is known about x; nearest: y.\nsession y", "", 1.0, true);
         check("none", "Not seen as a failure in any session that is known.", "", 1.0, true);
         check("none", "No known session ran `x`.", "", 1.0, true);
+        check("how", "No known session ran `ark directly provider`.", "", 0.0, true);
         check("none", "passage nothing was found", "Nothing of it is known of it; this is of all of them", 0.0, false);
         check("none", "session x", "4 more entries did not fit", 0.0, false);
     }
