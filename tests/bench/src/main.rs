@@ -196,7 +196,8 @@ struct AnswersArgs {
     /// Compare episodes only, which takes seconds
     #[arg(long)]
     without_questions: bool,
-    /// Also print each statement with its match, each one that is missed, and each answer
+    /// Also print each statement with its match (in capitals: what contradicts the gold), each one that is missed, and
+    /// each answer
     #[arg(long)]
     detail: bool,
     /// Print one JSON object, with all details

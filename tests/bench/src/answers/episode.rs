@@ -67,7 +67,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// True for what contradicts the gold.
-    pub fn is_false(self) -> bool {
+    pub fn contradicts(self) -> bool {
         matches!(self, Self::Overruled | Self::Unresolved | Self::Resolved)
     }
 
@@ -131,7 +131,7 @@ pub(super) fn judge(session: &Session, episode: &Episode) -> JudgedEpisode {
         short_titles: usize::from(is_short),
         title_words: words,
         title_words_found: shared,
-        with_false_statements: usize::from(statements.iter().any(|statement| statement.verdict.is_false())),
+        contradicting_sessions: usize::from(statements.iter().any(|statement| statement.verdict.contradicts())),
     };
     JudgedEpisode {
         session_id: session.session_id.clone(),
@@ -274,7 +274,7 @@ mod tests {
         ];
         let figures = check(&gold, &episode, &expected);
         assert_eq!((figures.decisions, figures.overruled), (counts(4, 2, 2, 1), 1));
-        assert_eq!(figures.with_false_statements, 1);
+        assert_eq!(figures.contradicting_sessions, 1);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct EpisodeFigures {
     /// Of these, those that the given titles have.
     pub title_words_found: usize,
     /// Sessions with a statement that contradicts the gold.
-    pub with_false_statements: usize,
+    pub contradicting_sessions: usize,
 }
 
 impl AddAssign for EpisodeFigures {
@@ -88,7 +88,7 @@ impl AddAssign for EpisodeFigures {
         self.short_titles += other.short_titles;
         self.title_words += other.title_words;
         self.title_words_found += other.title_words_found;
-        self.with_false_statements += other.with_false_statements;
+        self.contradicting_sessions += other.contradicting_sessions;
     }
 }
 
@@ -117,7 +117,7 @@ impl EpisodeFigures {
         let share = percent(self.title_words_found as f64, self.title_words as f64);
         table.row("good titles", format!("{} of {}", self.good_titles, self.sessions));
         table.row("  at most 8 words; words shared", format!("{}; {share}", self.short_titles));
-        table.row("sessions with a false statement", format!("{} of {}", self.with_false_statements, self.sessions));
+        table.row("sessions contradicting the gold", format!("{} of {}", self.contradicting_sessions, self.sessions));
         table
     }
 }
@@ -152,9 +152,8 @@ impl Points {
     fn text(self) -> String {
         let Self { questions, points, confidently_wrong, beside_the_point } = self;
         let share = percent(points, questions as f64);
-        format!(
-            "{points} of {questions} ({share}); 0 without abstaining: {beside_the_point}, unanswerable: {confidently_wrong}"
-        )
+        let wrong = format!("{beside_the_point} wrong, {confidently_wrong} unanswerable");
+        format!("{points} of {questions} ({share}); answered without abstaining: {wrong}")
     }
 }
 
