@@ -51,15 +51,18 @@ impl Throwaway {
     /// Starts this program on the examples.
     pub fn start(examples: &Path) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(|error| Error::NotStarted(error.to_string()))?;
-        Self::start_program(&program, examples)
+        Self::start_program(&program, examples, None)
     }
 
-    /// Starts another `baton` on the transcripts below a Claude Code directory.
-    pub fn start_program(program: &Path, claude: &Path) -> Result<Self, Error> {
+    /// Starts another `baton` on the transcripts below a Claude Code directory, and below one of Codex.
+    pub fn start_program(program: &Path, claude: &Path, codex: Option<&Path>) -> Result<Self, Error> {
         let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
         // The daemon removes it when it exits, even if this process is killed.
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
-        let environment = Environment::apart(home, claude.to_owned());
+        let mut environment = Environment::apart(home, claude.to_owned());
+        if let Some(codex) = codex {
+            environment.codex_home = codex.to_owned();
+        }
         let daemon = Daemon::start_program(program, &environment, &["--throwaway"], Stdio::piped())
             .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;
         Ok(Self { environment, daemon: Some(daemon) })

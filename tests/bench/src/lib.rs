@@ -5,6 +5,7 @@
 //! Figures that the system does not report are left out, with a remark. None of the user's data is read or changed, and
 //! no process or file is left behind, even after an interrupt.
 
+mod answers;
 mod corpus;
 mod crash;
 mod daemon;
@@ -37,6 +38,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use answers::{
+    Answers, Counts as AnswerCounts, EpisodeFigures, Form as QuestionForm, JudgedAnswer, JudgedEpisode, JudgedFile,
+    Options as AnswersOptions, Points, QuestionFigures, Statement, Verdict, measure as answers,
+};
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, enter_own_namespace, run_trials as crash};
 pub use daemon::{Daemon, Question, Rebuild};

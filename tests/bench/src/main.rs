@@ -10,8 +10,8 @@ use baton::cli::ErrorFormat;
 use baton::print;
 use baton::print::{Output, Style};
 use baton_bench::{
-    self as bench, Corpus, CorpusOptions, CrashOptions, Error, HookOptions, Part, ReadOptions, RecallEndpoint,
-    RecallOptions, ScaleOptions, Table,
+    self as bench, AnswersOptions, Corpus, CorpusOptions, CrashOptions, Error, HookOptions, Part, ReadOptions,
+    RecallEndpoint, RecallOptions, ScaleOptions, Table,
 };
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
@@ -84,6 +84,20 @@ enum Bench {
     /// 0]…]}]}. A speaker's text is written as `Name: text`. The first line of a tool's text is its command, the rest
     /// its output, of which an index keeps one line, and only if it `failed`.
     Recall(RecallArgs),
+    /// How true episodes and answers are, compared with what a careful reader says of the same sessions
+    ///
+    /// Episodes are made in this process: decisions, errors, resolutions, open matters, next steps and titles are
+    /// compared with those in GOLD. A statement is right if it is within 3 lines of one of the gold's, or has at least
+    /// half of its content words. Open matters and next steps match either of the gold's lists; trivial errors count
+    /// neither way. A title is good if it has at most 8 words and at least half of the gold's content words (2 of
+    /// fewer than 4): an approximation. Then a real `baton`, as a throwaway daemon over all transcripts in both
+    /// directories, is asked each question by `baton recall`, `fix` or `how`. An answer gets 1 if it matches all keys
+    /// (or, for the kind `none`, says that nothing is known), 0.5 if it names the session, else 0. GOLD is one JSON
+    /// object: {"sessions":[{"session_id","path","gold":{"title","decisions":[{"text","lines":[N…]}],"overruled":[…],
+    /// "errors":[{"text","lines","resolution","resolution_lines","kind"}],"open":[…],"next":[…],"uncommitted":[…]}}],
+    /// "questions":[{"id","kind","cmd":"recall"|"fix"|"how","text","session","gold","keys":[PATTERN…],"project",
+    /// "exact_error"?,"recall_variant"?}]}.
+    Answers(AnswersArgs),
     /// Cost of enriching: requests and tokens of the example sessions, from a close to the enriched episode, a queue
     ///
     /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and plays the model
@@ -164,6 +178,29 @@ struct RecallArgs {
     #[arg(long, value_name = "NAME", requires = "endpoint")]
     api_key_env: Option<String>,
     /// Print one JSON object, with the ranking of each question
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct AnswersArgs {
+    /// What the sessions came to, and questions about them
+    #[arg(value_name = "GOLD.json", required = true)]
+    gold: Vec<PathBuf>,
+    /// Claude Code's directory, with the sessions whose `path` begins with projects/
+    #[arg(long, value_name = "DIR")]
+    claude: Option<PathBuf>,
+    /// Codex' directory, with the sessions whose `path` begins with sessions/
+    #[arg(long, value_name = "DIR")]
+    codex: Option<PathBuf>,
+    /// Compare episodes only, which takes seconds
+    #[arg(long)]
+    without_questions: bool,
+    /// Also print each statement with its match (in capitals: what contradicts the gold), each one that is missed, and
+    /// each answer
+    #[arg(long)]
+    detail: bool,
+    /// Print one JSON object, with all details
     #[arg(long)]
     json: bool,
 }
@@ -280,6 +317,7 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         Bench::Read(args) => return read(args),
         Bench::Memory(args) => return memory(args),
         Bench::Recall(args) => return recall(args),
+        Bench::Answers(args) => return answers(args),
         Bench::All(args) => (Part::ALL.to_vec(), args),
         Bench::Index(args) => (vec![Part::Index], args),
         Bench::Latency(args) => (vec![Part::Latency], args),
@@ -353,6 +391,17 @@ fn recall(args: &RecallArgs) -> Result<ExitCode, Error> {
     let options = RecallOptions { data: args.data.clone(), limit: args.limit, turns: args.turns, vectors };
     let recall = bench::recall(&options, &report_progress)?;
     print_results(&recall, &recall.tables(), args.json)
+}
+
+fn answers(args: &AnswersArgs) -> Result<ExitCode, Error> {
+    let options = AnswersOptions {
+        gold: args.gold.clone(),
+        claude: args.claude.clone(),
+        codex: args.codex.clone(),
+        without_questions: args.without_questions,
+    };
+    let answers = bench::answers(&options, &report_progress)?;
+    print_results(&answers, &answers.tables(args.detail), args.json)
 }
 
 /// Prints the current step, if standard error is a terminal.

@@ -25,7 +25,12 @@ pub(super) struct TestDaemon {
 impl TestDaemon {
     /// Starts a daemon in an empty home and waits until it is ready.
     pub(super) fn start(claude: &Path) -> Result<Self, Error> {
-        let throwaway = Throwaway::start_program(&program::baton()?, claude)?;
+        Self::start_on(claude, None)
+    }
+
+    /// Like [`Self::start`], over a directory of Codex too.
+    pub(super) fn start_on(claude: &Path, codex: Option<&Path>) -> Result<Self, Error> {
+        let throwaway = Throwaway::start_program(&program::baton()?, claude, codex)?;
         let client = throwaway.client()?;
         client.set_answer_timeout(PATIENCE);
         Ok(Self { client, throwaway })

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "in a test a broken assumption is a failed test")]
 
+mod answers;
 mod kills;
 mod measure;
 mod power;
