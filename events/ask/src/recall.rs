@@ -91,8 +91,8 @@ pub struct Entry {
     pub ended: Option<Timestamp>,
     /// How well it matches the question, from 0 to 1.
     pub fit: f32,
-    /// Note: it says something of the requested kind. Passage: a person or an agent said it. Failure: it is an error
-    /// without a known fix.
+    /// Note: it says something of the requested kind. Passage: a person or an agent said it. Conclusion: it has the words of
+    /// the question. Failure: it is an error without a known fix.
     pub answers: bool,
     /// True if only a model says it.
     pub by_model: bool,

@@ -216,7 +216,7 @@ fn live_through(texts: &[String; 6]) {
         black_box((blame_keys(text), blame(text, &witnesses, Some("/p"), 5)));
         let asked = recall::read(text, &recall::Context { projects: &projects, now });
         let fit = recall::whole_fit(&episode, &asked);
-        let place = recall::Place { session: &session, rank: 1, at: None, project: Some("p"), fit };
+        let place = recall::Place { session: &session, rank: 1, at: None, project: Some("p"), fit, found: &[] };
         let mut later = Later::default();
         let mut entries = recall::session_entries(&episode, &place, &asked);
         entries.extend(recall::still_open(&episode, &place, &asked, &later));

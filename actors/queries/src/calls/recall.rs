@@ -175,8 +175,10 @@ impl Recall {
         for (rank, session) in (1..).zip(&found.sessions) {
             let state = &session.row.state;
             let project = state.place.as_ref().map(|place| place.project.as_str());
+            let lines: Vec<u64> = session.passages.iter().filter_map(|hit| hit.line).collect();
             let place = Place {
                 session: &session.id,
+                found: &lines,
                 rank,
                 at: state.last_conversation_at,
                 project: project.map(resolve::last_part),
@@ -241,7 +243,7 @@ impl Recall {
         let entry = |hit: answer::Hit| {
             let session = SessionId::new(&hit.session_id)?;
             let fit = asked.fit(&hit.snippet);
-            let place = Place { session: &session, rank: hit.rank as usize, at: None, project: None, fit };
+            let place = Place { session: &session, rank: hit.rank as usize, at: None, project: None, fit, found: &[] };
             Some(place.line(Sort::Passage, &hit.snippet, hit.line, None, PASSAGE).with_fit(fit))
         };
         Ok(typed.filter_map(entry).collect())

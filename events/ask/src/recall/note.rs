@@ -27,7 +27,7 @@ pub fn note_entry(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, ask
     };
     let fit = asked.fit(&told);
     let worth = if asked.kinds.is_empty() { WORTH } else { WORTH_OF_A_KIND };
-    let place = Place { session: &session, rank: 1, at, project: None, fit };
+    let place = Place { session: &session, rank: 1, at, project: None, fit, found: &[] };
     let answers = asked.kinds.iter().any(|kind| addresses(&told, *kind));
     Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).with_fit(fit) }
 }

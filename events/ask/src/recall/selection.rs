@@ -57,7 +57,7 @@ pub fn select(asked: &Intent, mut entries: Vec<Entry>) -> Selection {
         others.append(&mut answers);
         let general = asked.is_general();
         others.retain(|entry| match entry.sort {
-            Sort::Passage | Sort::Note => true,
+            Sort::Passage | Sort::Note | Sort::Answer => true,
             _ if is_unsolved(entry) => entry.fit >= best * nearness(Kind::Solved) && best > 0.0,
             // A session found only by similar words is useful only through its passages.
             _ => !general && entry.fit >= LEAST_FIT,
@@ -121,7 +121,7 @@ fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
 fn is_of(entry: &Entry, kind: Kind) -> bool {
     match kind {
         _ if entry.sort == Sort::Note => entry.answers,
-        Kind::Decisions | Kind::Failed | Kind::Solved if entry.sort == Sort::Answer => true,
+        Kind::Decisions | Kind::Failed | Kind::Solved if entry.sort == Sort::Answer => entry.answers,
         Kind::Latest => matches!(entry.sort, Sort::Session | Sort::Done | Sort::Open | Sort::Next),
         Kind::Open => matches!(entry.sort, Sort::Open | Sort::Next),
         Kind::Preferences => entry.sort == Sort::Fact,

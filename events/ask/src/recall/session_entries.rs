@@ -9,10 +9,14 @@ use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sent
 const TEXT_CHARS: usize = 240;
 /// Maximum length of a conclusion's sentences, in characters.
 const ANSWER_CHARS: usize = 420;
+/// Maximum length of the request before them, in characters.
+const REQUEST_CHARS: usize = 200;
 /// Maximum number of exchanges per session.
-const MOST_ANSWERS: usize = 3;
-/// Minimum share of the subject that an exchange must have.
-const LEAST_ANSWER_FIT: f32 = 0.5;
+const MOST_ANSWERS: usize = 2;
+/// Minimum share of the subject with which an exchange answers by its own words.
+const ANSWER_FIT: f32 = 0.5;
+/// Share that the exchange of a passage which the search found counts for, beside its own words.
+const OF_A_PASSAGE: f32 = 0.4;
 /// Maximum length of an objective after a title, in characters.
 const OBJECTIVE_CHARS: usize = 200;
 /// Maximum number of entries of one sort per session.
@@ -37,6 +41,8 @@ pub struct Place<'a> {
     pub project: Option<&'a str>,
     /// How well the whole session matches, from 0 to 1: by [`whole_fit`] and by the passages found in it.
     pub fit: f32,
+    /// Lines of the passages found in it.
+    pub found: &'a [u64],
 }
 
 impl Place<'_> {
@@ -136,19 +142,37 @@ fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry
     if asked.is_general() || asked.is(Kind::Files) {
         return Vec::new();
     }
-    let told = |exchange: &Exchange| {
+    let begins = |exchange: &Exchange| {
+        [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.line).min()
+    };
+    let told = |(at, exchange): (usize, &Exchange)| {
         let said = exchange.conclusion.as_ref()?;
         let prompt = exchange.prompt.as_ref().map_or("", |prompt| &prompt.text);
-        let fit = asked.fit(&format!("{prompt} {}", said.text));
-        let text = carrying_sentences(&said.text, ANSWER_CHARS, |sentence| asked.fit(sentence));
-        (fit >= LEAST_ANSWER_FIT && !text.is_empty()).then(|| (Pointed { text, line: said.line, at: said.at }, fit))
+        let own = asked.fit(&format!("{prompt} {}", said.text));
+        // The conclusion of the exchange in which a passage was found is what became of it.
+        let from = begins(exchange).unwrap_or(said.line);
+        let until = episode.exchanges.get(at + 1).and_then(begins).unwrap_or(u64::MAX);
+        let is_found = place.found.iter().any(|line| (from..until).contains(line));
+        let fits = |sentence: &str| asked.fit(sentence);
+        let concluded = carrying_sentences(&said.text, ANSWER_CHARS, fits);
+        let request = carrying_sentences(prompt, REQUEST_CHARS, fits);
+        let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
+        let counts = own >= ANSWER_FIT || place.rank == 1 && is_found;
+        let fit = own + if is_found { (1.0 - own) * OF_A_PASSAGE } else { 0.0 };
+        (counts && !text.is_empty()).then(|| (Pointed { text, line: said.line, at: said.at }, fit, own))
     };
-    let mut found: Vec<_> = episode.exchanges.iter().filter_map(told).collect();
+    let mut found: Vec<_> = episode.exchanges.iter().enumerate().filter_map(told).collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));
-    let worth = if asked.kinds.is_empty() { 1.6 } else { 2.9 };
-    let entry = |(said, fit): (Pointed, f32)| {
-        let entry = place.line(Sort::Answer, "", Some(said.line), said.at.or(place.at), worth).with_fit(fit);
-        Entry { text: one_line(&said.text, ANSWER_CHARS), answers: true, ..entry }
+    let worth = if asked.kinds.is_empty() { 2.2 } else { 2.9 };
+    let entry = |(said, fit, own): (Pointed, f32, f32)| {
+        let near = fit + (1.0 - fit) * OF_THE_SESSION * place.fit;
+        let entry = place.line(Sort::Answer, "", Some(said.line), said.at.or(place.at), worth * (0.4 + 0.6 * near));
+        Entry {
+            text: one_line(&said.text, ANSWER_CHARS + REQUEST_CHARS),
+            fit: near,
+            answers: own >= ANSWER_FIT,
+            ..entry
+        }
     };
     found.into_iter().take(MOST_ANSWERS).map(entry).collect()
 }

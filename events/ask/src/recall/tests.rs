@@ -15,7 +15,7 @@ fn read(question: &str) -> Intent {
 }
 
 fn place(session: &SessionId, rank: usize) -> Place<'_> {
-    Place { session, rank, at: None, project: Some("shop"), fit: 1.0 }
+    Place { session, rank, at: None, project: Some("shop"), fit: 1.0, found: &[] }
 }
 
 fn episode() -> Episode {

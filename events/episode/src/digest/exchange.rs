@@ -22,6 +22,8 @@ const TELLING_CHARS: usize = 400;
 const MIN_WORDS: usize = 4;
 /// A gist of fewer characters of prose says too little.
 const SHORT_GIST_CHARS: usize = 100;
+/// Worth of a sentence that gives a reason or names an alternative, compared with a full match.
+const REASON_WORTH: f32 = 0.15;
 /// Maximum number of sentences in a gist.
 const MAX_SENTENCES: usize = 6;
 /// Maximum number of files, commands and commits of an exchange.
@@ -195,7 +197,9 @@ fn tells(sentence: &sentence::Sentence<'_>) -> bool {
 /// `fit` tells how well a sentence fits, from 0.
 pub fn carrying_sentences(conclusion: &str, chars: usize, fit: impl Fn(&str) -> f32) -> String {
     let sentences = sentence::sentences(conclusion);
-    let fits: Vec<f32> = sentences.iter().map(|sentence| fit(sentence.text)).collect();
+    let gives_reason = |text: &str| Signs::read(text).has_any(&[Sign::Reason, Sign::Contrast]);
+    let worth = |text: &str| fit(text) + if gives_reason(text) { REASON_WORTH } else { 0.0 };
+    let fits: Vec<f32> = sentences.iter().map(|sentence| worth(sentence.text)).collect();
     let mut order: Vec<usize> = (0..sentences.len()).filter(|at| tells(&sentences[*at])).collect();
     // The first sentences usually say what the message is about.
     order.sort_by(|a, b| fits[*b].total_cmp(&fits[*a]).then(a.cmp(b)));

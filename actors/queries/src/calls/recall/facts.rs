@@ -96,7 +96,7 @@ impl Recall {
             let list = if until.is_some() { &mut past } else { &mut holding };
             let Some((session, line)) = latest.filter(|_| fit > 0.0 && list.len() < most) else { continue };
             let worth = if is_searched { 1.0 } else { 3.2 } - list.len() as f32 * 0.01;
-            let place = Place { session: &session, rank: 1, at, project: None, fit };
+            let place = Place { session: &session, rank: 1, at, project: None, fit, found: &[] };
             let entry = place.line(Sort::Fact, &answer.fact, Some(line), at, worth).with_fit(fit);
             let mut entry = Entry { uuid: Some(uuid), by_model, ..entry };
             until.into_iter().for_each(|until| entry.end(until));
