@@ -1,6 +1,6 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
-use super::telling::telling_line;
+use super::telling::{reason_line, telling_line};
 use crate::item::Verdict;
 
 /// Most lines at the end of an output that are searched: a run's summary is there.
@@ -13,11 +13,20 @@ impl Verdict {
     /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
     /// reports a failure and another a success, it failed.
     pub(crate) fn find(output: &str) -> Option<Self> {
+        Self::by(output, summary, reason_line)
+    }
+
+    /// As [`find`](Self::find) was when the form of a result's stored line was set, for that line, which is hashed.
+    pub(crate) fn find_for_line(output: &str) -> Option<Self> {
+        Self::by(output, stored_summary, telling_line)
+    }
+
+    fn by(output: &str, summary: fn(&str) -> Option<bool>, line_of: fn(&str) -> Option<String>) -> Option<Self> {
         let lines = output.lines().rev().take(MAX_LINES).map(str::trim).filter(|line| !line.is_empty());
         let mut passed = false;
         for line in lines {
             match summary(line) {
-                Some(false) => return Some(Self::Failed(telling_line(output).unwrap_or_default())),
+                Some(false) => return Some(Self::Failed(line_of(output).unwrap_or_default())),
                 Some(true) => passed = true,
                 None => {}
             }
@@ -36,7 +45,22 @@ impl Verdict {
 }
 
 /// True if the line is the summary of a successful run, false if of a failed one.
-fn summary(line: &str) -> Option<bool> {
+pub(super) fn summary(line: &str) -> Option<bool> {
+    let fails = || line.trim_end().strip_suffix(" fail").and_then(|count| count.trim().parse::<u64>().ok());
+    match fails() {
+        // bun prints the number of passed tests on a line of its own.
+        Some(0) => Some(true),
+        Some(_) => Some(false),
+        None if RUNNERS.iter().any(|start| line.starts_with(start)) => Some(false),
+        None => stored_summary(line),
+    }
+}
+
+/// Beginnings of lines by which a runner of scripts reports that one failed.
+const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
+
+/// As [`summary`] was when the form of a stored line was set.
+fn stored_summary(line: &str) -> Option<bool> {
     let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
     let warns = line.starts_with("✖ ") && line.contains("(0 errors");
     if (starts(BROKEN) && !warns) || line.contains(": error TS") {
@@ -184,5 +208,10 @@ mod tests {
             panic!("it failed")
         };
         assert_eq!(line, "TypeError: parse is not iterable");
+        // The form that is hashed does not know bun's.
+        let bun = " 1348 pass\n 3 fail\nRan 1351 tests";
+        check(bun, Some(false));
+        assert_eq!(Verdict::find_for_line(bun), Some(Verdict::Passed));
+        check("error: script \"lint\" exited with code 1", Some(false));
     }
 }
