@@ -16,9 +16,9 @@ mod report;
 use self::mend::{Change, Made};
 use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, without_filter_mark};
-use super::phrase::Phrase;
 use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
@@ -50,14 +50,11 @@ const USAGE: [&str; 14] = [
     "o such file or directory",
     "or directory not found",
 ];
-/// What an agent says of a command that is to fail.
-const EXPECTED: [&str; 5] = ["should fail", "must fail", "will fail", "to fail", "should be failing"];
-
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
     /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
-    pub(super) of_the_work: bool,
+    of_the_work: bool,
     /// True if the latest evidence about what failed says that it fails.
     pub(super) is_open: bool,
 }
@@ -414,8 +411,8 @@ impl<'a> Walk<'a, '_> {
         let before = replies.take_while(|reply| reply.place < deed.began).last();
         let description = deed.input("description");
         let said = before.filter(|reply| reply.place + 2 >= deed.began).map(|reply| reply.text);
-        let last = |text: &str| super::sentence::sentences(text).last().map(|last| Phrase::new(last.text));
-        said.and_then(last).into_iter().chain(description.map(Phrase::new)).any(|phrase| phrase.has_any(&EXPECTED))
+        let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
+        said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
 }
 

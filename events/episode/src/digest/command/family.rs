@@ -126,7 +126,7 @@ impl Step<'_> {
 
     fn same_toolchain(&self, other: &Step<'_>) -> bool {
         let both = |chain: &&[&str]| chain.contains(&&*self.program) && chain.contains(&&*other.program);
-        self.program == other.program || TOOLCHAINS.iter().any(|chain| both(chain)) || self.is_runner(other)
+        self.program == other.program || TOOLCHAINS.iter().any(both) || self.is_runner(other)
     }
 
     /// Returns true if it does everything that `failed` does, and then more: a test compiles what it tests.

@@ -3,12 +3,11 @@
 
 use super::super::command::{Command, Family, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
-use super::super::phrase::Phrase;
 use super::super::sentence::{plain, sentences};
-use super::super::statement::announces;
 use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, Pointed, SHORT_CHARS};
 use super::{Open, Subject, Walk};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of files that a resolution names.
@@ -21,19 +20,6 @@ const MAX_PROMPTS_BETWEEN: usize = 1;
 const MAX_QUOTED_CHARS: usize = 240;
 /// Minimum length of a word that a sentence shares with what it explains, in bytes.
 const TELLING_BYTES: usize = 4;
-/// Words of a cause.
-const CAUSE: [&str; 20] = [
-    "because", "since", "need", "needs", "needed", "missing", "should", "wrong", "never", "can't", "cannot", "doesn't",
-    "isn't", "wasn't", "weren't", "didn't", "cause", "caused", "expects", "requires",
-];
-/// Words of a change.
-const CHANGE: [&str; 12] = [
-    "instead", "without", "fix", "fixed", "added", "changed", "removed", "replaced", "updated", "moved", "switched",
-    "wrapped",
-];
-/// Words of a report about results, and of what comes next.
-const REPORTING: [&str; 6] = ["passing", "passed", "pass", "failing", "still", "committing"];
-
 /// Something that was changed.
 pub(super) struct Change<'a> {
     /// Position, line and time of the call.
@@ -217,13 +203,14 @@ pub(super) fn best_sentence(replies: &[&Message<'_>], about: &str, of_change: bo
     for reply in replies {
         for sentence in sentences(reply.text) {
             let length = sentence.text.chars().count();
-            let phrase = Phrase::new(sentence.text);
-            let is_told = phrase.has_any(&REPORTING) || phrase.begins(&["i'm"]) || sentence.text.ends_with(':');
-            if sentence.quoted || length > MAX_QUOTED_CHARS || phrase.asks() || is_told || announces(sentence.text) {
+            let signs = Signs::read(sentence.text);
+            let is_aside = signs.has(Sign::Result) || signs.begins(Sign::Announce) || sentence.text.ends_with(':');
+            if sentence.quoted || length > MAX_QUOTED_CHARS || signs.asks() || is_aside {
                 continue;
             }
-            let causes: &[&str] = if of_change && !phrase.has_any(&CHANGE) { &[] } else { &CAUSE };
-            let explains = causes.iter().chain(&CHANGE).filter(|word| phrase.has(word)).count().min(2);
+            let changes = signs.has_any(&[Sign::Change, Sign::Contrast]);
+            let reasons = signs.has_any(&[Sign::Reason, Sign::Lack]) && (changes || !of_change);
+            let explains = usize::from(changes) + usize::from(reasons);
             let shared = words(sentence.text).iter().filter(|word| wanted.contains(word)).count();
             let score = 2 * shared + explains;
             if explains > 0 && shared > 0 && best.as_ref().is_none_or(|(least, _)| score > *least) {

@@ -2,66 +2,23 @@
 
 use super::super::choice::clauses;
 use super::super::excerpt::{head, one_line, without_filter_mark};
-use super::super::phrase::Phrase;
+use super::super::exchange::conclusion;
 use super::super::sentence::{plain, sentences};
-use super::super::statement::announces;
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::{ERROR_CHARS, ErrorLine, Pointed, SHORT_CHARS, Show};
 use super::Failure;
 use super::mend::{best_sentence, words};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::pasted_line;
 
-/// A longer prompt is a document, in bytes; pasted output may be longer.
-const MAX_PROMPT_BYTES: usize = 1_500;
+/// A longer prompt describes work rather than a defect, in bytes; pasted output may be longer.
+const MAX_PROMPT_BYTES: usize = 600;
 /// A prompt with more headings is a plan or a document.
 const MAX_HEADINGS: usize = 1;
 /// Fewer words do not name a cause.
 const MIN_WORDS: usize = 5;
 /// Maximum number of files that are named.
 const MAX_FILES: usize = 4;
-/// What a person says of something that does not work.
-const DEFECTS: [&str; 14] = [
-    "doesn't work",
-    "does not work",
-    "not working",
-    "didn't work",
-    "still doesn't",
-    "bug",
-    "broken",
-    "fails",
-    "failed",
-    "failing",
-    "crashes",
-    "crashed",
-    "stuck",
-    "regression",
-];
-/// What an agent says before the cause.
-const CAUSES: [&str; 20] = [
-    "found the bug",
-    "found the issue",
-    "found the problem",
-    "found the root cause",
-    "found the cause",
-    "found a real issue",
-    "there's the bug",
-    "root cause",
-    "the issue is",
-    "the problem is",
-    "the bug is",
-    "the cause is",
-    "the error is",
-    "the failure is",
-    "the issue was",
-    "the problem was",
-    "the bug was",
-    "see the issue",
-    "see the problem",
-    "understand the issue",
-];
-/// What a person says of something that is not mended yet.
-const AGAIN: [&str; 7] = ["still", "again", "same error", "not fixed", "doesn't work", "does not work", "are you sure"];
-
 /// Returns the errors of the prompts; `known` are those that the session's commands showed.
 pub(super) fn reports(timeline: &Timeline<'_>, show: &Show, known: &[Failure]) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
@@ -69,7 +26,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, show: &Show, known: &[Failure]) -
         let Some(prompt) = round.prompt.filter(|prompt| !is_document(prompt.text)) else { continue };
         let pasted = pasted_line(prompt.text);
         let is_short = prompt.text.len() <= MAX_PROMPT_BYTES;
-        let says = is_short && clauses(prompt.text).any(|clause| is_defect(clause));
+        let says = is_short && clauses(prompt.text).any(is_defect);
         let mended = Mended::of(timeline, round);
         let cause = mended.as_ref().and_then(|mended| cause(round, mended.place, known));
         let edits = mended.as_ref().is_some_and(|mended| !mended.files.is_empty());
@@ -92,7 +49,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, show: &Show, known: &[Failure]) -
         let is_back = next.is_some_and(|next| complains_again(next.text));
         let resolution = mended
             .filter(|_| !is_back)
-            .map(|mended| mended.told(round, &format!("{} {text}", head(prompt.text, MAX_PROMPT_BYTES))));
+            .map(|mended| mended.told(timeline, round, &format!("{} {text}", head(prompt.text, MAX_PROMPT_BYTES))));
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, of_the_work: false, is_open: false });
     }
@@ -104,14 +61,15 @@ fn is_document(text: &str) -> bool {
         || text.lines().filter(|line| line.starts_with('#')).count() > MAX_HEADINGS
 }
 
+/// Returns true if a clause says that something does not work, and neither asks nor tells what to do.
 fn is_defect(clause: &str) -> bool {
-    let phrase = Phrase::new(clause);
-    let is_case = phrase.begins(&["if", "when", "whenever", "unless"]);
-    !is_case && phrase.has_any(&DEFECTS)
+    let signs = Signs::read(clause);
+    signs.has(Sign::Defect) && ![Sign::Direct, Sign::Hedge].iter().any(|sign| signs.begins(*sign))
 }
 
 fn complains_again(text: &str) -> bool {
-    text.len() <= MAX_PROMPT_BYTES && Phrase::new(text).has_any(&AGAIN) || pasted_line(text).is_some()
+    text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object])
+        || pasted_line(text).is_some()
 }
 
 /// The last sentence before the last change in which the agent names a cause, with the next one if it is short. None if
@@ -120,16 +78,16 @@ fn cause(round: &Round<'_>, until: usize, known: &[Failure]) -> Option<Pointed> 
     let from = round.prompt?.line;
     for reply in round.replies.iter().rev().filter(|reply| reply.place < until) {
         let all = sentences(reply.text);
-        let names = |text: &str| {
-            let phrase = Phrase::new(text);
-            phrase.has_any(&CAUSES) && !phrase.asks()
-        };
-        let Some(at) = all.iter().position(|sentence| names(sentence.text)) else { continue };
+        let names = |signs: Signs| signs.has(Sign::Cause) && !signs.asks();
+        let Some(at) = all.iter().position(|sentence| names(Signs::read(sentence.text))) else { continue };
         if known.iter().any(|failure| failure.line.line > from && failure.line.line < reply.line) {
             return None;
         }
         let is_short = words(all[at].text).len() < MIN_WORDS;
-        let told = all[at..].iter().take(1 + usize::from(is_short)).filter(|one| !announces(one.text));
+        let told = all[at..]
+            .iter()
+            .take(1 + usize::from(is_short))
+            .filter(|one| !Signs::read(one.text).begins(Sign::Announce) || names(Signs::read(one.text)));
         let text = told.map(|one| plain(one.text)).collect::<Vec<_>>().join(" ").trim_end_matches(':').to_owned();
         if words(&text).len() < MIN_WORDS {
             continue;
@@ -183,7 +141,7 @@ impl<'a> Mended<'a> {
         mended
     }
 
-    fn told(self, round: &Round<'_>, about: &str) -> Pointed {
+    fn told(self, timeline: &Timeline<'a>, round: &Round<'a>, about: &str) -> Pointed {
         let more = self.files.len().saturating_sub(MAX_FILES);
         let named = self.files.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(", ");
         let what = match (self.files.is_empty(), more) {
@@ -192,7 +150,7 @@ impl<'a> Mended<'a> {
             (false, more) => format!("by edits to {named} and {more} more"),
         };
         let last: Vec<&Message<'_>> =
-            round.replies.last().into_iter().filter(|reply| reply.place > self.place).collect();
+            conclusion(timeline, round).into_iter().filter(|reply| reply.place > self.place).collect();
         let said = best_sentence(&last, about, true);
         let (text, line, at) = match said {
             Some(said) => (format!("{what}: \"{}\"", said.text), said.line, said.at),
