@@ -97,7 +97,9 @@ impl Step<'_> {
             ("git", Some(subcommand)) => GIT_CHANGING.contains(&subcommand),
             ("sed" | "perl", _) => self.flags().any(|flag| flag.starts_with("-i") || flag == "-pi"),
             (program, subcommand) => {
-                CHANGERS.contains(&program) || family == Family::Install || subcommand.is_some_and(ends)
+                let composed = self.arguments.first().filter(|_| subcommand == Some("compose"));
+                let named = composed.map(|word| &**word).or(subcommand);
+                CHANGERS.contains(&program) || family == Family::Install || named.is_some_and(ends)
             }
         }
     }

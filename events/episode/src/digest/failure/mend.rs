@@ -5,7 +5,7 @@ use super::super::command::{Command, Family, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Deed, Message, Timeline};
-use super::super::{ERROR_CHARS, Pointed, SHORT_CHARS};
+use super::super::{ERROR_CHARS, Mend, Pointed, SHORT_CHARS};
 use super::{Open, Subject, Walk};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::record::Timestamp;
@@ -33,7 +33,7 @@ pub(super) enum Made<'a> {
     /// An edit of a file, as shown to people.
     Edit(&'a str),
     /// A command that changes something; `mends` is the family whose findings it mends.
-    Command { text: String, mends: Option<Family>, installs: bool },
+    Command { text: String, name: String, mends: Option<Family>, installs: bool },
 }
 
 impl<'a> Change<'a> {
@@ -48,9 +48,16 @@ impl<'a> Change<'a> {
             .map(|step| {
                 let text = one_line(&without_filter_mark(step.text()), SHORT_CHARS);
                 let mends = step.mends().then(|| step.family());
-                change(Made::Command { text, mends, installs: step.family() == Family::Install })
+                change(Made::Command { text, name: step.name(), mends, installs: step.family() == Family::Install })
             })
             .collect()
+    }
+
+    fn mend(&self) -> Mend {
+        match &self.made {
+            Made::Edit(path) => Mend::File((*path).to_owned()),
+            Made::Command { name, .. } => Mend::Command(name.clone()),
+        }
     }
 
     fn edited(&self) -> Option<&'a str> {
@@ -66,63 +73,69 @@ impl<'a> Walk<'a, '_> {
         deed: Option<&Deed<'a>>,
         by: Option<&Step<'a>>,
         is_success: bool,
-    ) -> Pointed {
+    ) -> (Pointed, Vec<Mend>) {
         let end = deed.map_or(usize::MAX, |deed| deed.began);
         let since: Vec<&Change<'a>> =
             self.changes.iter().filter(|change| change.place > open.ended && change.place < end).collect();
-        let passed = by.map(|step| match step.family() {
-            Family::Commit => step.name(),
-            _ => shown(step.text()),
-        });
-        let told =
-            |text: String, line: u64, at: Option<Timestamp>| Pointed { text: one_line(&text, ERROR_CHARS), line, at };
         let last = self.timeline.deeds.iter().rfind(|deed| deed.result.is_some());
         let (line, at) = deed.or(last).map_or((0, None), |deed| (deed.line, deed.at));
-        let Subject::Command { all, .. } = &open.subject else {
-            return told("passed later".to_owned(), deed.map_or(line, |deed| deed.result_line), at);
-        };
+        let told =
+            |text: &str, line: u64, at: Option<Timestamp>| Pointed { text: one_line(text, ERROR_CHARS), line, at };
+        let unknown = (told("passed later", deed.map_or(line, |deed| deed.result_line), at), Vec::new());
+        let Subject::Command { all, .. } = &open.subject else { return unknown };
+        let by_name = || by.map(|step| Mend::Command(step.name())).into_iter().collect::<Vec<_>>();
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
         if let Some(form) = form.as_ref().filter(|_| open.is_usage) {
-            return told(form.clone(), line, at);
+            return (told(form, line, at), by_name());
         }
         let families: Vec<Family> = all.iter().map(Step::family).collect();
-        let is = |family: Family| families.contains(&family);
-        let edits: Vec<&Change<'a>> = since.iter().copied().filter(|change| change.edited().is_some()).collect();
-        let explained =
-            explanation(self.timeline, open.ended, edits.last().map_or(end, |edit| edit.place), &open.complaint);
         let prompts = self.timeline.rounds.iter().filter_map(|round| round.prompt.map(|prompt| prompt.place));
-        let went_on = prompts.filter(|place| *place > open.ended && *place < end).count() > MAX_PROMPTS_BETWEEN;
-        let of_edits = families.iter().any(|family| !matches!(family, Family::Push | Family::Install)) && !went_on;
-        let commands = commands(&since, &families, &open.complaint, edits.is_empty() || !of_edits);
-        if of_edits && let Some(last) = edits.last() {
+        if prompts.filter(|place| *place > open.ended && *place < end).count() > MAX_PROMPTS_BETWEEN {
+            return match form.filter(|_| families.contains(&Family::Run)) {
+                Some(form) => (told(&form, line, at), by_name()),
+                None => unknown,
+            };
+        }
+        let is_edited = families.iter().any(|family| !matches!(family, Family::Push | Family::Install));
+        let edits: Vec<&Change<'a>> =
+            since.iter().copied().filter(|change| is_edited && change.edited().is_some()).collect();
+        let commands = commands(&since, &families, &open.complaint, edits.is_empty());
+        let named = commands.iter().map(|(command, _)| format!("`{command}`")).collect::<Vec<_>>().join(" and ");
+        let mends = edits.iter().copied().chain(commands.iter().map(|(_, change)| *change)).map(Change::mend);
+        let mends: Vec<Mend> = mends.fold(Vec::new(), |mut all, mend| {
+            all.extend(Some(mend).filter(|mend| !all.contains(mend)));
+            all
+        });
+        let until = edits.last().map_or(end, |edit| edit.place);
+        let explained = explanation(self.timeline, open.ended, until, &open.complaint);
+        if let Some(first) = edits.first() {
             let mut text = format!("by edits to {}", files(&edits));
-            for (command, _) in &commands {
-                text.push_str(&format!(" and `{command}`"));
+            if !named.is_empty() {
+                text = format!("{text} and {named}");
             }
             if let Some(explained) = &explained {
-                text.push_str(&format!(": \"{}\"", explained.text));
+                text = format!("{text}: \"{}\"", explained.text);
             }
-            if let Some(passed) = passed.filter(|_| is_success) {
-                text.push_str(&format!("; `{passed}` passed"));
+            if let Some(step) = by.filter(|_| is_success) {
+                let is_commit = step.family() == Family::Commit;
+                text = format!("{text}; `{}` passed", if is_commit { step.name() } else { shown(step.text()) });
             }
-            let first = edits.first().copied().unwrap_or(last);
             let (line, at) = explained.map_or((first.line, first.at), |explained| (explained.line, explained.at));
-            return told(text, line, at);
+            return (told(&text, line, at), mends);
         }
         if let Some(step) = by.filter(|step| step.mends()) {
-            return told(format!("by `{}`", shown(step.text())), line, at);
+            return (told(&format!("by `{}`", shown(step.text())), line, at), by_name());
         }
-        if let Some((_, change)) = commands.last().filter(|_| !went_on) {
-            let named: Vec<String> = commands.iter().map(|(command, _)| format!("`{command}`")).collect();
-            return told(format!("by {}", named.join(" and ")), change.line, change.at);
+        if let Some((_, change)) = commands.last() {
+            return (told(&format!("by {named}"), change.line, change.at), mends);
         }
-        if let Some(form) = form.filter(|_| !went_on || is(Family::Run)) {
-            return told(form, line, at);
-        }
-        match explained.filter(|_| !went_on) {
-            Some(explained) => told(format!("\"{}\"", explained.text), explained.line, explained.at),
-            None => told("passed later".to_owned(), deed.map_or(line, |deed| deed.result_line), at),
+        match (form, explained) {
+            (Some(form), _) => (told(&form, line, at), by_name()),
+            (None, Some(explained)) => {
+                (told(&format!("\"{}\"", explained.text), explained.line, explained.at), Vec::new())
+            }
+            (None, None) => unknown,
         }
     }
 }
@@ -136,14 +149,15 @@ fn commands<'c, 'a>(
 ) -> Vec<(&'c str, &'c Change<'a>)> {
     let lacks = ["not found", "annot find", "o module named", "nresolved import", "ould not resolve"];
     let lacks = lacks.iter().any(|words| complaint.contains(words));
+    let is_checked = families.iter().all(|family| family.is_check());
     let is_hook = families.iter().any(|family| matches!(family, Family::Commit | Family::Push));
     let mut found: Vec<(&str, &Change<'_>)> = Vec::new();
     for change in since.iter().copied() {
-        let Made::Command { text, mends, installs } = &change.made else { continue };
+        let Made::Command { text, name, mends, installs } = &change.made else { continue };
         let fits = match mends {
             Some(Family::Format) if families.contains(&Family::Lint) => complaint.contains("ormat"),
             Some(family) => is_hook || families.contains(family),
-            None => *installs && lacks || any,
+            None => *installs && lacks || any && !(is_checked && name == "git add"),
         };
         if fits && found.last().is_none_or(|(last, _)| last != text) {
             found.push((text, change));
@@ -171,7 +185,10 @@ fn files(edits: &[&Change<'_>]) -> String {
 
 /// Returns how a command that passed differs from the one that failed: another flag, another program or path.
 fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
-    let split = |step: &Step<'_>| step.text().split(' ').map(str::to_owned).collect::<Vec<_>>();
+    // `npm run test` is `npm test`.
+    let split = |step: &Step<'_>| -> Vec<String> {
+        step.text().split(' ').filter(|word| *word != "run").map(str::to_owned).collect()
+    };
     let (before, now) = (split(failed), split(passed));
     let missing =
         |of: &[String], in_: &[String]| of.iter().filter(|word| !in_.contains(word)).cloned().collect::<Vec<_>>();
