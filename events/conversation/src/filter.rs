@@ -21,6 +21,7 @@ pub mod result;
 mod git_output;
 mod manifest;
 mod recall;
+mod summary;
 mod telling;
 mod verdict;
 

@@ -102,7 +102,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
 
 fn best_reason(text: &str) -> Option<(Rank, String)> {
     let lines: Vec<&str> = lines(text).collect();
-    let passed = lines.iter().rposition(|line| super::verdict::summary(line) == Some(true));
+    let passed = lines.iter().rposition(|line| super::summary::summary(line) == Some(true));
     let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
     best_of(rest, reason_rank)
         .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)

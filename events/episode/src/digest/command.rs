@@ -14,9 +14,9 @@ mod words;
 use std::borrow::Cow;
 
 pub use self::ending::{Part, Ran};
-pub(super) use self::family::Family;
 pub(super) use self::files::{Touch, touched};
 use self::pipe::Pipe;
+pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
     ASKING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, WITH_SUBCOMMANDS,
     WRAPPERS,

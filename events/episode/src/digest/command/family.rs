@@ -2,27 +2,8 @@
 
 use super::Step;
 use super::vocabulary::{
-    CHANGERS, CHANGING, FAMILIES, FIXING, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING,
+    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING,
 };
-
-/// Kind of what a program checks or brings about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::digest) enum Family {
-    Build,
-    Test,
-    Lint,
-    Types,
-    Format,
-    /// A check of a kind that its name does not tell.
-    Check,
-    Install,
-    Commit,
-    /// Brings branches together, which may stop at a conflict.
-    Merge,
-    Push,
-    /// Anything else: only the same program is the same.
-    Run,
-}
 
 impl Family {
     /// Returns true for a test, build or lint.

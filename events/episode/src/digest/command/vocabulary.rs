@@ -1,6 +1,23 @@
 //! Known programs and their properties. The lists are heuristic: an unknown program is compared by its words.
 
-use super::Family;
+/// Kind of what a program checks or brings about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::digest) enum Family {
+    Build,
+    Test,
+    Lint,
+    Types,
+    Format,
+    /// A check of a kind that its name does not tell.
+    Check,
+    Install,
+    Commit,
+    /// Brings branches together, which may stop at a conflict.
+    Merge,
+    Push,
+    /// Anything else: only the same program is the same.
+    Run,
+}
 
 /// Programs with subcommands.
 pub(super) const WITH_SUBCOMMANDS: [&str; 39] = [

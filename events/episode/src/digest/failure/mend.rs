@@ -111,6 +111,8 @@ impl<'a> Walk<'a, '_> {
         let explained = explanation(self.timeline, open.ended, until, &open.complaint);
         if let Some(first) = edits.first() {
             let mut text = format!("by edits to {}", files(&edits));
+            let first =
+                edits.iter().find(|edit| edit.edited().is_some_and(|path| text.contains(path))).unwrap_or(first);
             if !named.is_empty() {
                 text = format!("{text} and {named}");
             }
