@@ -13,7 +13,7 @@ const LEAST_SAID: usize = 60;
 /// Beginnings of items that are Baton's words.
 const BEGINNINGS: [&str; 4] = ["Plan approved: ", "No answer to: ", "User: ", "User refused "];
 /// Ends of the part of an item that its line says; the rest describes the outcome.
-const ENDS: [&str; 6] = [" -> ", " passed ", " succeeded ", " was understood ", " has no result", " was interrupted"];
+const ENDS: [&str; 5] = [" -> ", " instead of ", "passed later", " has no result", " was interrupted"];
 
 /// All items of an episode, with their kind.
 pub(crate) fn items(episode: &Episode) -> Vec<(&'static str, Pointed)> {
@@ -63,7 +63,11 @@ impl Lines {
         let Some(line) = usize::try_from(item.line).ok().and_then(|line| self.0.get(line.wrapping_sub(1))) else {
             return false;
         };
-        let text = said(&item.text).to_lowercase();
+        said(&item.text).into_iter().any(|text| Self::contains(line, text))
+    }
+
+    fn contains(line: &str, text: &str) -> bool {
+        let text = text.to_lowercase();
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= TELLING_BYTES);
         let (mut all, mut there) = (0, 0);
         for word in words {
@@ -74,17 +78,20 @@ impl Lines {
     }
 }
 
-/// The part of an item that consists of somebody's words.
-fn said(text: &str) -> &str {
-    // A failure that has replaced another one: its line contains only the new one.
-    if let Some((_, now)) = text.split_once("; fails otherwise: ") {
-        return now;
+/// The parts of an item that consist of somebody's words, one of which is at its line.
+fn said(text: &str) -> Vec<&str> {
+    // A resolution points to the agent's sentence about the edits, or to the first of them.
+    if let Some(edits) = text.strip_prefix("by edits to ") {
+        return match edits.split_once(": \"") {
+            Some((_, sentence)) => vec![sentence.split('"').next().unwrap_or(sentence)],
+            None => edits.split("; ").next().unwrap_or(edits).split(", ").collect(),
+        };
     }
     // An answer follows the question, which may be in another line.
     let text = text.split_once("? User: ").map_or(text, |(_, answer)| answer);
     let text = BEGINNINGS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
     let end = ENDS.iter().filter_map(|end| text.find(end)).min();
-    &text[..end.unwrap_or(text.len())]
+    vec![&text[..end.unwrap_or(text.len())]]
 }
 
 /// Collects all strings of a record, without keys, including images.

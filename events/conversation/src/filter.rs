@@ -21,12 +21,13 @@ pub mod result;
 mod git_output;
 mod manifest;
 mod recall;
+mod summary;
 mod telling;
 mod verdict;
 
 pub use manifest::Manifest;
 pub use recall::without_recall;
-pub use telling::telling_line;
+pub use telling::{pasted_line, telling_line};
 
 /// Version of all rules that determine items: this module, redaction, and the readers. Content hashes of different
 /// versions are not comparable.

@@ -117,6 +117,8 @@ pub struct Episode {
     pub setbacks: Vec<Pointed>,
     /// Failures, with the later success that resolved them.
     pub errors: Vec<ErrorLine>,
+    /// What mended the failures of these lines, as far as it is known.
+    pub mends: BTreeMap<u64, Vec<Mend>>,
     /// Files read, by first read.
     pub files_read: Vec<FileRead>,
     /// Files written or edited, by first change.
@@ -182,8 +184,17 @@ pub struct ErrorLine {
     pub line: u64,
     /// Time of that line.
     pub at: Option<Timestamp>,
-    /// The later success of the same command or test, and what was edited between.
+    /// What mended it, or only that it passed later, at the line where that began.
     pub resolution: Option<Pointed>,
+}
+
+/// What mended a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mend {
+    /// An edit of this file, below the working directory if it is.
+    File(String),
+    /// A run of this program, with its subcommand: `cargo add`.
+    Command(String),
 }
 
 /// A file that was read.
@@ -268,6 +279,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         superseded: decisions.superseded,
         setbacks: setback::setbacks(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
+        mends: failures.iter().map(|failure| (failure.line.line, failure.mends.clone())).collect(),
         files_read: file::read(&timeline),
         files_modified: file::modified(&timeline),
         commands: work::commands(&timeline),

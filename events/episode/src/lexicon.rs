@@ -67,9 +67,23 @@ pub(crate) enum Sign {
     Works,
     /// A person agrees: `yes`, `ok`.
     Assent,
+    /// A person says that something does not work, in words that are said of nothing else: `is broken`.
+    Defect,
+    /// The agent names what is behind a trouble: `the issue is`.
+    Cause,
+    /// Something lacks or is not as it should be: `missing`, `should`.
+    Lack,
+    /// Something was changed: `fixed`, `replaced`.
+    Change,
+    /// How checks went, or what goes on: `passing`, `I'm`.
+    Result,
+    /// A check is to fail: `should fail`.
+    Expected,
+    /// An attempt came to nothing: `a dead end`.
+    Setback,
 }
 
-const SECTIONS: [(&str, Sign); 19] = [
+const SECTIONS: [(&str, Sign); 26] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -89,6 +103,13 @@ const SECTIONS: [(&str, Sign); 19] = [
     ("hedge", Sign::Hedge),
     ("works", Sign::Works),
     ("assent", Sign::Assent),
+    ("defect", Sign::Defect),
+    ("cause", Sign::Cause),
+    ("lack", Sign::Lack),
+    ("change", Sign::Change),
+    ("result", Sign::Result),
+    ("expected", Sign::Expected),
+    ("setback", Sign::Setback),
 ];
 
 struct Lexicon {

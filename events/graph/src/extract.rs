@@ -18,7 +18,7 @@ use super::package::Package;
 use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
-use baton_episode::digest::{Episode, ErrorLine};
+use baton_episode::digest::{Episode, ErrorLine, Mend};
 use baton_redaction::redact;
 
 /// Maximum number of files named as the resolution of one error: the last ones edited.
@@ -44,8 +44,8 @@ struct Extractor<'a> {
     calls: BTreeMap<&'a str, (&'a Call, Moment)>,
     /// Results by line.
     results: BTreeMap<u64, Vec<&'a ToolResult>>,
-    /// Edits that succeeded, by the line of their call.
-    edits: Vec<(u64, &'a str)>,
+    /// Files that were edited, in order.
+    edits: Vec<&'a str>,
     builder: GraphBuilder<'a>,
     session: Uuid,
 }
@@ -107,10 +107,10 @@ impl<'a> Extractor<'a> {
                 Body::Call(call) if !call.id.is_empty() => drop(self.calls.insert(&call.id, (call, moment(item)))),
                 Body::Result(result) => {
                     self.results.entry(item.line).or_default().push(result);
-                    if let (Outcome::Ok, Some((call, began))) = (result.outcome, self.calls.get(&*result.id))
+                    if let (Outcome::Ok, Some((call, _))) = (result.outcome, self.calls.get(&*result.id))
                         && let Some(edit) = &call.edit
                     {
-                        self.edits.push((began.line, &edit.path));
+                        self.edits.push(&edit.path);
                     }
                 }
                 _ => {}
@@ -174,12 +174,12 @@ impl<'a> Extractor<'a> {
 
     fn failures(&mut self, episode: &Episode) {
         for failure in &episode.errors {
-            self.failure(failure);
+            self.failure(failure, episode.mends.get(&failure.line).map_or(&[], Vec::as_slice));
         }
     }
 
     /// Adds a failure: the error, what failed with it, and its resolution.
-    fn failure(&mut self, failure: &ErrorLine) {
+    fn failure(&mut self, failure: &ErrorLine, mends: &[Mend]) {
         let of = Moment { line: failure.line, at: failure.at };
         let failed = self.result(failure.line, Outcome::Failed);
         let line = failed
@@ -190,25 +190,28 @@ impl<'a> Extractor<'a> {
         let name = error::normalise(&line);
         let Some(uuid) = self.builder.mention(Label::Error, &name, &failure.text, of, 1) else { return };
         let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
-        let fixes = self.fixes(failure);
+        let fixes = self.fixes(failure, mends);
         let fix = match fixes.split_last() {
             None => String::new(),
-            Some((Fix::File(last), [])) => format!(", resolved by editing {last}"),
-            Some((Fix::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
-            Some((Fix::Command(command), _)) => format!(", resolved by `{command}`"),
+            Some((Mend::File(last), [])) => format!(", resolved by editing {last}"),
+            Some((Mend::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
+            Some((Mend::Command(command), _)) => format!(", resolved by `{command}`"),
         };
         let (source, who) = self.failed_subject(call);
         let told = super::one_line::one_line(&line, SHORT_CHARS);
         let fact = format!("{who} failed with {told}{}{fix}", self.place);
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
-        self.builder.add(FactDraft::new(Relation::FailedWith, source, uuid).resting_on(open), &fact, of);
+        let draft = FactDraft::new(Relation::FailedWith, source, uuid);
+        // One that only passed later is not open, although nothing is known to have resolved it.
+        let is_over = failure.resolution.is_some() && fixes.is_empty();
+        self.builder.add(if is_over { draft } else { draft.resting_on(open) }, &fact, of);
         let Some(resolution) = &failure.resolution else { return };
         let after = Moment { line: resolution.line, at: resolution.at };
         for fix in fixes {
             let (target, how) = match &fix {
-                Fix::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
-                Fix::Command(name) => {
+                Mend::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
+                Mend::Command(name) => {
                     (self.builder.mention(Label::Command, name, "", after, 0), format!("running `{name}`"))
                 }
             };
@@ -236,28 +239,16 @@ impl<'a> Extractor<'a> {
         named.unwrap_or_else(|| (self.session, self.name.clone()))
     }
 
-    /// Returns the last files edited between a failure and its resolution; if there are none, the command that
-    /// succeeded.
-    fn fixes(&self, failure: &ErrorLine) -> Vec<Fix> {
-        let Some(resolution) = &failure.resolution else { return Vec::new() };
-        let mut files: Vec<String> = Vec::new();
-        let between = self.edits.iter().rev().filter(|(line, _)| (failure.line..resolution.line).contains(line));
-        for (_, path) in between {
-            let name = self.file_name(path);
-            if !files.contains(&name) {
-                files.push(name);
-            }
-            if files.len() == MAX_FIXES {
-                break;
-            }
-        }
-        files.reverse();
-        if !files.is_empty() {
-            return files.into_iter().map(Fix::File).collect();
-        }
-        let call = self.result(resolution.line, Outcome::Ok).and_then(|result| self.calls.get(&*result.id));
-        let command = call.and_then(|(call, _)| text(call, "command")).and_then(|line| program::commands(line).pop());
-        command.into_iter().map(Fix::Command).collect()
+    /// Returns the files and commands that mended a failure.
+    fn fixes(&self, failure: &ErrorLine, mends: &[Mend]) -> Vec<Mend> {
+        let mends = mends.iter().filter(|_| failure.resolution.is_some()).rev().take(MAX_FIXES);
+        let fixes = mends.map(|mend| match mend {
+            Mend::File(path) => Mend::File(self.file_name(path)),
+            Mend::Command(_) => mend.clone(),
+        });
+        let mut fixes: Vec<Mend> = fixes.collect();
+        fixes.reverse();
+        fixes
     }
 
     fn packages(&mut self, items: &'a [Item], episode: &Episode) {
@@ -266,7 +257,7 @@ impl<'a> Extractor<'a> {
             let of = self.moment_at(command.line);
             changed.extend(package::changed(&command.text).into_iter().map(|package| (package, of)));
         }
-        let done = |call: &Call| self.edits.iter().any(|(_, path)| call.edit.as_ref().is_some_and(|e| e.path == *path));
+        let done = |call: &Call| self.edits.iter().any(|path| call.edit.as_ref().is_some_and(|e| e.path == *path));
         for item in items {
             if let Body::Call(call) = &item.body
                 && call.edit.is_some()
@@ -418,10 +409,4 @@ impl<'a> Extractor<'a> {
             self.add_session_fact(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
         }
     }
-}
-
-/// What resolved an error.
-enum Fix {
-    File(String),
-    Command(String),
 }

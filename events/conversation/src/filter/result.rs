@@ -6,7 +6,7 @@ use baton_redaction::raw_json::{Size, Text, Value};
 use super::git_output::unmarked;
 use super::media::{self, Media};
 use super::open_calls::OpenCall;
-use super::telling::{cause_line, telling_line};
+use super::telling::{cause_line, finding_line, reason_line, telling_line};
 
 /// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -171,14 +171,15 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let fails = !watches && exit_code.is_some_and(|code| code != 0);
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
-    let error = failed.then(|| complaint(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
-    let report = if watches { Report::default() } else { report(call, &lead, outcome, output) };
+    let complaint = failed.then(|| shown(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
+    let (report, verdict) = if watches { Default::default() } else { report(call, &lead, outcome, output) };
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(&report)),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(&report, verdict)),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-            error.as_ref().map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(line), reported(&report)))
+            let line = complaint.as_deref().and_then(telling_line);
+            line.map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(&line), reported(&report, verdict)))
         }
         Outcome::Denied => "denied".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
@@ -190,7 +191,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         outcome,
         exit_code,
         text: format!("{}: {said}", unmarked(&subject)),
-        error,
+        error: complaint.as_deref().and_then(reason_line),
         duration_ms: facts.duration_ms,
         agent: facts.agent.clone(),
         report: Some(Box::new(report)),
@@ -237,40 +238,44 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
 }
 
 /// Facts in an output. Of a command line: commits and pull requests, also if the rest of the line failed, and a verdict
-/// if the exit code may be another program's.
-fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> Report {
-    let mut report = Report::default();
-    let Some(call) = call else { return report };
+/// if the exit code may be another program's; beside it the verdict of the result's line.
+fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> (Report, Option<Verdict>) {
+    let (mut report, mut verdict) = (Report::default(), None);
+    let Some(call) = call else { return (report, verdict) };
     let went_well = outcome == Outcome::Ok;
     if went_well && let Some(Edit { added, removed, .. }) = call.edit {
         report.changed = Some(output.facts.changed.unwrap_or((added, removed)));
     }
     report.in_background = went_well && in_background(&call.name, lead, &output.facts).is_some();
     if !matches!(outcome, Outcome::Ok | Outcome::Failed) || Act::of_tool(&call.name) != Act::Shell {
-        return report;
+        return (report, verdict);
     }
     let is_cut = call.target.ends_with('…');
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
     let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
-    if let Some(end) = (makes || is_shared).then(|| output_end(output)).flatten() {
+    let end = (makes || is_shared).then(|| output_end(output)).flatten();
+    if let Some(end) = &end {
         if makes {
-            report.made = GitOutput::find_all(&end);
+            report.made = GitOutput::find_all(end);
         }
         if is_shared {
-            report.verdict = Verdict::find(&end);
+            report.verdict = Verdict::find(end);
+            verdict = Verdict::find_for_line(end);
         }
     }
     if went_well && output.may_complain() {
-        let head = output.whole_words(ERROR_HEAD_BYTES);
-        report.failing = super::kept(&super::without_colours(&head)).and_then(|head| cause_line(&head));
+        report.failing = shown(&output.whole_words(ERROR_HEAD_BYTES)).and_then(|head| cause_line(&head));
     }
-    report
+    if is_shared && report.failing.is_none() {
+        report.failing = end.and_then(|end| finding_line(&end));
+    }
+    (report, verdict)
 }
 
 /// The part of a result's line that says what [`report`] found.
-fn reported(report: &Report) -> String {
+fn reported(report: &Report, verdict: Option<Verdict>) -> String {
     let mut said: String = report.made.iter().map(GitOutput::suffix).collect();
-    said.extend(report.verdict.as_ref().map(Verdict::suffix));
+    said.extend(verdict.as_ref().map(Verdict::suffix));
     said
 }
 
@@ -385,9 +390,9 @@ fn exit_code(head: &str) -> Option<i32> {
     digits.parse().ok()
 }
 
-/// The telling line of an output.
-fn complaint(head: &str) -> Option<String> {
-    telling_line(&super::kept(&super::without_colours(head))?)
+/// A part of an output as it may be quoted.
+fn shown(head: &str) -> Option<String> {
+    super::kept(&super::without_colours(head))
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -2,6 +2,11 @@
 //!
 //! Lines are ranked by kind, and the first of the best rank is taken. A reason found inside a test gets the test's name
 //! before it, because `assertion failed` alone does not say where.
+//!
+//! # Decisions
+//!
+//! - [`telling_line`] is part of the hashed line of an item, so its choice never changes. [`reason_line`] chooses
+//!   better and is only for what is not hashed.
 
 use std::borrow::Cow;
 
@@ -13,6 +18,8 @@ const MAX_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 160;
 /// Longest value of a comparison, in characters.
 const MAX_VALUE_CHARS: usize = 80;
+/// Most words of a line that is only a place.
+const MAX_PLACE_WORDS: usize = 4;
 /// Most lines of an output that are searched.
 const MAX_LINES: usize = 4_000;
 /// Most lines between a heading and its reason.
@@ -43,13 +50,70 @@ pub fn telling_line(text: &str) -> Option<String> {
     best_line(text).map(|(_, line)| line)
 }
 
-/// As [`telling_line`], but only a line that names a cause: for output that may be no failure at all.
+/// The line that says why, with at most 300 characters; `None` if the output has no words. Unlike [`telling_line`] it
+/// passes over what was printed before a summary of success, as tests of error handling print errors.
+pub(super) fn reason_line(text: &str) -> Option<String> {
+    best_reason(text).map(|(_, line)| line)
+}
+
+/// As [`reason_line`], but only a line that names a cause: for output that may be no failure at all.
 pub(super) fn cause_line(text: &str) -> Option<String> {
-    best_line(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
+    best_reason(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
+}
+
+/// The line of a pasted output that has the form of an error, in a text that a person typed around it.
+pub fn pasted_line(text: &str) -> Option<String> {
+    let rank = |line: &str| match reason_rank(line) {
+        Rank::Cause => Rank::Cause,
+        Rank::Failure if failed_test(line).is_some() || FAILURE_STARTS.iter().any(|start| line.starts_with(start)) => {
+            Rank::Failure
+        }
+        _ => Rank::Other,
+    };
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
+    let traced = || {
+        let is_frame =
+            |line: &&str| line.starts_with("at ") && line.ends_with(|c: char| c.is_ascii_digit() || c == ')');
+        let first = lines.windows(2).position(|pair| pair.iter().all(is_frame))?;
+        let reason = lines[..first].iter().rfind(|line| !line.is_empty() && !line.starts_with("at "))?;
+        Some(one_line(reason, MAX_CHARS))
+    };
+    let best = best_of(&lines, rank).filter(|(rank, _)| *rank <= Rank::Failure).map(|(_, line)| line);
+    best.or_else(traced)
+}
+
+/// As [`cause_line`], or a linter's finding with line and column: for the output of a program whose exit code is hidden.
+pub(super) fn finding_line(text: &str) -> Option<String> {
+    let found = |line: &str| match finding(line) {
+        Some(2..) => Rank::Cause,
+        _ if !line.starts_with("! ") && is_marked(line) => Rank::Cause,
+        _ => Rank::Other,
+    };
+    let lines: Vec<&str> = lines(text).collect();
+    cause_line(text).or_else(|| best_of(&lines, found).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line))
+}
+
+/// The lines of an output without marks around them. Hooks print what other programs said as one line with escaped line
+/// breaks.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().flat_map(|line| line.split("\\n")).take(MAX_LINES);
+    lines.map(|line| bare(line).trim_start_matches(['┃', '│', ' ']))
+}
+
+fn best_reason(text: &str) -> Option<(Rank, String)> {
+    let lines: Vec<&str> = lines(text).collect();
+    let passed = lines.iter().rposition(|line| super::summary::summary(line) == Some(true));
+    let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
+    best_of(rest, reason_rank)
+        .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)
+        .or_else(|| best_of(&lines, reason_rank))
 }
 
 fn best_line(text: &str) -> Option<(Rank, String)> {
-    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
+    best_of(&text.lines().take(MAX_LINES).map(bare).collect::<Vec<_>>(), rank)
+}
+
+fn best_of(lines: &[&str], rank: fn(&str) -> Rank) -> Option<(Rank, String)> {
     let mut ranked = lines
         .iter()
         .enumerate()
@@ -61,8 +125,8 @@ fn best_line(text: &str) -> Option<(Rank, String)> {
         _ => Ok(Some(best.map_or(line, |best| best.min(line)))),
     });
     let (rank, at) = best.unwrap_or_else(Some)?;
-    let reason = reason(&lines, at);
-    let name = test_of(&lines, at).filter(|name| !reason.contains(&**name));
+    let reason = reason(lines, at);
+    let name = test_of(lines, at).filter(|name| !reason.contains(&**name));
     let text = match name {
         Some(name) => format!("{}: {reason}", one_line(&name, MAX_NAME_CHARS)),
         None => reason,
@@ -100,6 +164,40 @@ fn rank(line: &str) -> Rank {
         return Rank::Mention;
     }
     Rank::Other
+}
+
+/// As [`rank`], with more forms.
+fn reason_rank(line: &str) -> Rank {
+    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
+    if has(REPEATED) {
+        return Rank::Echo;
+    }
+    match rank(line) {
+        Rank::Preamble | Rank::Echo => rank(line),
+        Rank::Cause => Rank::Cause,
+        _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
+        other => other,
+    }
+}
+
+/// Parts of lines that only repeat a failure, besides [`ECHOES`].
+const REPEATED: &[&str] =
+    &[" were emitted while running checks", "pre-commit script failed", "Process completed with exit code"];
+
+/// The numbers after a file with which a linter's line begins: 1 for `lib/a.ex:12:no_return`, 2 for `at src/a.ts:30:2
+/// lint/useKey`.
+fn finding(line: &str) -> Option<usize> {
+    let place = line.strip_prefix("at ").unwrap_or(line).split_whitespace().next()?;
+    let mut parts = place.split(':');
+    let file = parts.next().filter(|file| file.contains('/') && file.contains('.') && !file.contains("//"))?;
+    let numbers = parts.take_while(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())).count();
+    (numbers > 0 && !file.starts_with('(')).then_some(numbers)
+}
+
+/// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.
+fn is_marked(line: &str) -> bool {
+    let letter = line.strip_prefix('[').and_then(|rest| rest.get(1..)).and_then(|rest| rest.strip_prefix("] "));
+    line.starts_with("! ") || letter.is_some_and(|rest| rest.starts_with(['↘', '→', '↗', '↑', '↓']))
 }
 
 /// Beginnings of lines that name a cause.
@@ -263,6 +361,10 @@ fn reason(lines: &[&str], at: usize) -> String {
         return message.map_or_else(|| line.to_owned(), |message| format!("{name}: {message}"));
     }
     if line.ends_with(':') && !line.starts_with("failures:") {
+        return ahead().next().map_or_else(|| line.to_owned(), |next| format!("{line} {next}"));
+    }
+    // A linter's place without a message: the message follows.
+    if finding(line).is_some() && !line.contains(": ") && line.split_whitespace().count() <= MAX_PLACE_WORDS {
         return ahead().next().map_or_else(|| line.to_owned(), |next| format!("{line} {next}"));
     }
     with_values(lines, at)

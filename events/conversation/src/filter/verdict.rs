@@ -1,6 +1,7 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
-use super::telling::telling_line;
+use super::summary::{stored_summary, summary};
+use super::telling::{reason_line, telling_line};
 use crate::item::Verdict;
 
 /// Most lines at the end of an output that are searched: a run's summary is there.
@@ -13,11 +14,20 @@ impl Verdict {
     /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
     /// reports a failure and another a success, it failed.
     pub(crate) fn find(output: &str) -> Option<Self> {
+        Self::by(output, summary, reason_line)
+    }
+
+    /// As [`find`](Self::find) was when the form of a result's stored line was set, for that line, which is hashed.
+    pub(crate) fn find_for_line(output: &str) -> Option<Self> {
+        Self::by(output, stored_summary, telling_line)
+    }
+
+    fn by(output: &str, summary: fn(&str) -> Option<bool>, line_of: fn(&str) -> Option<String>) -> Option<Self> {
         let lines = output.lines().rev().take(MAX_LINES).map(str::trim).filter(|line| !line.is_empty());
         let mut passed = false;
         for line in lines {
             match summary(line) {
-                Some(false) => return Some(Self::Failed(telling_line(output).unwrap_or_default())),
+                Some(false) => return Some(Self::Failed(line_of(output).unwrap_or_default())),
                 Some(true) => passed = true,
                 None => {}
             }
@@ -32,93 +42,6 @@ impl Verdict {
             Self::Failed(line) if line.is_empty() => FAILED.to_owned(),
             Self::Failed(line) => format!("{FAILED}: {line}"),
         }
-    }
-}
-
-/// True if the line is the summary of a successful run, false if of a failed one.
-fn summary(line: &str) -> Option<bool> {
-    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
-    let warns = line.starts_with("✖ ") && line.contains("(0 errors");
-    if (starts(BROKEN) && !warns) || line.contains(": error TS") {
-        return Some(false);
-    }
-    if starts(WHOLE) {
-        return Some(true);
-    }
-    if let Some(rest) = line.strip_prefix("test result: ") {
-        return Some(rest.starts_with("ok"));
-    }
-    counted(line)
-}
-
-/// Beginnings of lines that report the failure of a whole run.
-const BROKEN: &[&str] = &[
-    "error: test failed",
-    "error: could not compile",
-    "error: aborting due to",
-    "error[E",
-    "error: build failed",
-    "--- FAIL: ",
-    "FAIL\t",
-    "FAILED (",
-    "FAILURES!",
-    "BUILD FAILED",
-    "[INFO] BUILD FAILURE",
-    "make: *** [",
-    "npm ERR! ",
-    "npm error ",
-    "ELIFECYCLE",
-    "Failed!  - Failed:",
-    "✖ ",
-    "!!!!!!!!!!!!!!!!!!! Interrupted: ",
-];
-/// Beginnings of lines that report the success of a whole run.
-const WHOLE: &[&str] = &[
-    "Success: no issues found",
-    "All checks passed!",
-    "BUILD SUCCESSFUL",
-    "[INFO] BUILD SUCCESS",
-    "All matched files use Prettier code style!",
-    "Passed!  - Failed:     0",
-    "OK (",
-    "Finished `dev` profile",
-    "Finished `release` profile",
-];
-
-/// Counts of passed and failed tests in many runners' forms: `Tests: 3 failed, 20 passed`, `=== 3 failed, 10 passed in
-/// 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
-fn counted(line: &str) -> Option<bool> {
-    let line = line.trim_matches(['=', ' ']);
-    let lower = line.to_ascii_lowercase();
-    if let Some(count) = lower.strip_prefix("# fail ").or_else(|| lower.strip_prefix("ℹ fail ")) {
-        return count.trim().parse::<u64>().ok().map(|count| count == 0);
-    }
-    let is_summary =
-        ["tests:", "tests ", "test suites:", "test files ", "found "].iter().any(|one| lower.starts_with(one))
-            || lower.starts_with(|c: char| c.is_ascii_digit());
-    if !is_summary || lower.len() > 160 {
-        return None;
-    }
-    let words: Vec<&str> =
-        lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | ';' | '(' | ')')).collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let (mut good, mut bad, mut known) = (0, 0, 0);
-    for pair in words.windows(2) {
-        let Ok(count) = pair[0].parse::<u64>() else { continue };
-        match pair[1].trim_end_matches(['.', ':']) {
-            "passed" | "passing" | "pass" => (good, known) = (good + count, known + 1),
-            "failed" | "failing" | "failure" | "failures" | "error" | "errors" => {
-                (bad, known) = (bad + count, known + 1);
-            }
-            "tests" | "test" | "examples" | "runs" | "assertions" => good += count,
-            _ => {}
-        }
-    }
-    match known {
-        0 => None,
-        // Nothing was run, or only a number of zero errors is given.
-        _ if bad > 0 => Some(false),
-        _ => (good > 0).then_some(true),
     }
 }
 
@@ -184,5 +107,10 @@ mod tests {
             panic!("it failed")
         };
         assert_eq!(line, "TypeError: parse is not iterable");
+        // The form that is hashed does not know bun's.
+        let bun = " 1348 pass\n 3 fail\nRan 1351 tests";
+        check(bun, Some(false));
+        assert_eq!(Verdict::find_for_line(bun), Some(Verdict::Passed));
+        check("error: script \"lint\" exited with code 1", Some(false));
     }
 }

@@ -4,8 +4,10 @@
 //! cannot be parsed is compared as text.
 
 mod ending;
+mod family;
 mod files;
 mod pipe;
+mod scope;
 mod vocabulary;
 mod words;
 
@@ -14,9 +16,10 @@ use std::borrow::Cow;
 pub use self::ending::{Part, Ran};
 pub(super) use self::files::{Touch, touched};
 use self::pipe::Pipe;
+pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
-    ASKING, CHECKERS, CHECKING, GIT_LOOKING, HARMLESS, IMPLIED, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS,
-    SETUP, WITH_SUBCOMMANDS, WRAPPERS,
+    ASKING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, WITH_SUBCOMMANDS,
+    WRAPPERS,
 };
 use self::words::{Joint, Word};
 use baton_conversation::item::Verdict;
@@ -43,6 +46,8 @@ pub(super) struct Step<'a> {
     program: Cow<'a, str>,
     subcommand: Option<Cow<'a, str>>,
     arguments: Vec<Cow<'a, str>>,
+    /// All its words.
+    text: String,
     /// Only asks for help, a version or a list.
     asks: bool,
     /// Runs a script that is part of the command line.
@@ -222,68 +227,6 @@ fn syntax(words: &mut Vec<Word<'_>>) -> Syntax {
 }
 
 impl<'a> Step<'a> {
-    /// Returns true if the success of `self` resolves a failure of `failed`: the rule of "the same command".
-    ///
-    /// - Program and subcommand are equal (`npm test` is `npm run test`, `python -m pytest` is `pytest`; the program's
-    ///   directory, wrappers such as `npx`, `sudo`, `uv run`, variables and flags do not count).
-    /// - `npm`, `pnpm`, `yarn` and `bun` are interchangeable.
-    /// - A test, build or lint that compiles what failed to compile counts as the same (`cargo clippy` for
-    ///   `cargo check`).
-    /// - For an interpreter, the script is the same.
-    /// - A check (test, build, lint) covers the same or more: it names no part, or one that contains a part that
-    ///   failed, or one that the failure's own line names.
-    /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
-    ///   overlap or both have none. The message of `git commit` is not an argument.
-    pub(super) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
-        if self.asks || !self.same_program(failed) {
-            return false;
-        }
-        if self.subcommand != failed.subcommand && !self.implies(failed) {
-            return false;
-        }
-        let (mine, theirs) = (&self.arguments, &failed.arguments);
-        if INTERPRETERS.contains(&&*self.program) {
-            return match (mine.first(), theirs.first()) {
-                (Some(script), Some(other)) => self.is_same_place(script, failed, other),
-                (script, other) => script.is_none() && other.is_none(),
-            };
-        }
-        let is_same = |a: &str, b: &str| self.is_same_place(a, failed, b);
-        if self.checks() {
-            return mine.is_empty()
-                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)))
-                || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
-        }
-        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a) || is_same(a, b)));
-        let bare = if self.subcommand.is_some() {
-            mine.is_empty() || theirs.is_empty()
-        } else {
-            mine.is_empty() && theirs.is_empty()
-        };
-        overlap || bare
-    }
-
-    /// Returns true if both words are the same file: `assets/build.js`, and `build.js` after `cd /srv/shop/assets`.
-    fn is_same_place(&self, word: &str, other: &Step<'_>, others: &str) -> bool {
-        match (self.directory.is_empty(), other.directory.is_empty()) {
-            (true, true) => return bare_path(word) == bare_path(others),
-            // It is unknown where one of them ran.
-            (true, false) | (false, true) if bare_path(word) == bare_path(others) => return true,
-            _ => {}
-        }
-        let place = |step: &Step<'_>, word: &str| match word.starts_with(['/', '~']) {
-            true => word.to_owned(),
-            false => {
-                format!("{}/{}", step.directory.trim_end_matches('/'), bare_path(word)).trim_matches('/').to_owned()
-            }
-        };
-        let (mine, theirs) = (place(self, word), place(other, others));
-        let ends = |long: &str, short: &str| {
-            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-        };
-        mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
-    }
-
     /// Returns true if it is one of these steps, by identity.
     fn is_one_of<'s>(&self, steps: impl IntoIterator<Item = &'s Step<'a>>) -> bool
     where
@@ -298,6 +241,7 @@ impl<'a> Step<'a> {
     }
 
     fn read(words: Vec<Word<'a>>, pipe: Pipe, joint: Joint) -> Option<Self> {
+        let text = words.iter().map(Word::as_str).collect::<Vec<_>>().join(" ");
         let mut words = words.into_iter().map(Word::text).peekable();
         while let Some(word) = words.peek() {
             let assignment = word.split_once('=').is_some_and(|(name, _)| {
@@ -313,6 +257,9 @@ impl<'a> Step<'a> {
             while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
         }
         let mut words: Vec<_> = words.collect();
+        if is_wrapped(&words) {
+            words.remove(0);
+        }
         unwrap_runner(&mut words);
         if words.is_empty() {
             return None;
@@ -325,8 +272,9 @@ impl<'a> Step<'a> {
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
         let mut step =
-            Self { program, subcommand: None, arguments: Vec::new(), asks, inline, pipe, directory: "", joint };
-        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| CHECKING.contains(&&**word)) {
+            Self { program, subcommand: None, arguments: Vec::new(), text, asks, inline, pipe, directory: "", joint };
+        let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
+        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)) {
             step.subcommand = take_subcommand(&step.program, &mut words);
         }
         let committing = step.program == "git" && step.subcommand.as_deref() == Some("commit");
@@ -355,24 +303,23 @@ impl<'a> Step<'a> {
         }
     }
 
-    /// Returns true if it does everything that `failed` does, and then more: a test compiles what it tests.
-    fn implies(&self, failed: &Step<'_>) -> bool {
-        let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
-            return false;
-        };
-        let known = IMPLIED.iter().find(|(program, inner, _)| *program == self.program && inner.contains(&theirs));
-        known.is_some_and(|(.., outer)| outer.contains(&mine))
-    }
-
     fn only_looks(&self) -> bool {
         let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
-        self.asks || LOOKING.contains(&&*self.program) || git()
+        self.asks || LOOKING.contains(&&*self.program) || git() || self.views()
     }
 
     fn checks(&self) -> bool {
-        let tells = |word: &str| CHECKING.iter().any(|part| word.trim_end_matches('s').ends_with(part));
-        let checking = |name: &str| self.program != "git" && name.split(|c: char| !c.is_alphanumeric()).any(tells);
-        CHECKERS.contains(&&*self.program) || self.subcommand.as_deref().is_some_and(checking)
+        self.family().is_check()
+    }
+
+    /// Returns the target of the line's own `cd`; empty without one.
+    pub(super) fn directory(&self) -> &'a str {
+        self.directory
+    }
+
+    /// Returns its words, wrappers and flags included.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 }
 
@@ -414,6 +361,14 @@ fn without_leading_cd(text: &str) -> &str {
     rest
 }
 
+/// Returns true if the first word only runs the program behind it: `rtk git status`.
+fn is_wrapped(words: &[Cow<'_, str>]) -> bool {
+    let known = |word: &str| WITH_SUBCOMMANDS.contains(&word) || FAMILIES.iter().any(|(.., all)| all.contains(&word));
+    let runs =
+        |word: &str| known(word) || INTERPRETERS.contains(&word) || LOOKING.contains(&word) || SETUP.contains(&word);
+    matches!(words, [first, second, _, ..] if !runs(first.rsplit('/').next().unwrap_or(first)) && known(second))
+}
+
 /// Strips runners: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
 fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
     for _ in 0..3 {
@@ -447,7 +402,9 @@ fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<C
         return None;
     }
     let mut word = words.remove(at);
-    if matches!(&*word, "run" | "run-script") && matches!(program, "npm" | "pnpm" | "yarn" | "bun") && at < words.len()
+    if matches!(&*word, "run" | "run-script")
+        && matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "mise")
+        && at < words.len()
     {
         word = words.remove(at);
     }
@@ -484,25 +441,6 @@ fn base_name(word: Cow<'_, str>) -> Cow<'_, str> {
 
 fn is_number(word: &str) -> bool {
     word.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn bare_path(word: &str) -> &str {
-    word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
-}
-
-/// Returns true if `part` equals or contains `inner`: `tests` contains `tests/auth.rs`, `test_auth.py` contains
-/// `test_auth.py::test_login`, the filter `auth` contains `auth::login` and `session::auth`. An absolute path equals
-/// the relative path at its end.
-fn covers(part: &str, inner: &str) -> bool {
-    let (part, inner) = (bare_path(part), bare_path(inner));
-    let file = inner.split("::").next().unwrap_or(inner);
-    let absolute = part.strip_prefix('/').and_then(|part| part.strip_suffix(file));
-    if !file.is_empty() && absolute.is_some_and(|rest| rest.ends_with('/')) {
-        return true;
-    }
-    let starts = inner.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
-    let ends = inner.strip_suffix(part).is_some_and(|rest| rest.ends_with("::") || rest.ends_with('/'));
-    !part.is_empty() && (starts || ends)
 }
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! Failures, and the later success that resolved them.
+//! Failures, and what mended them.
 //!
-//! A failure is a failed result of a tool that works on something. Not failures are: a command that only looks and
-//! finds nothing, a call that a person or the harness did not allow, and a mistake in using the agent's own file tools
-//! (text to replace not found, file not read yet).
+//! A failure is a result that is marked as one, or an output that names a cause although something hid the exit code,
+//! or an error that a person reports. Not failures are: a command that only looks and finds nothing, one that may fail
+//! (`|| true`), a call that a person or the harness did not allow, and a mistake in using the agent's own tools.
+//!
+//! # Decisions
+//!
+//! - A failure is over at the first success of the same check in the same directory, or once the same command fails in
+//!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
+//!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
 
-use std::collections::BTreeMap;
+mod mend;
+mod report;
 
-use super::command::{Command, Step};
+use self::mend::{Change, Made};
+use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::work;
-use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
-use baton_conversation::item::Outcome;
-use baton_conversation::item::Verdict;
-use baton_conversation::record::Timestamp;
+use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mend, Pointed, SHORT_CHARS, Show};
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
-/// Maximum number of edits before a success that are considered as the fix.
-const MAX_EDITS_BETWEEN: usize = 400;
-/// Maximum number of steps of successful checks that are remembered, to detect failures that the work went past.
-const MAX_PASSED: usize = 2_000;
-/// Maximum number of files that a resolution names.
-const MAX_FILES_NAMED: usize = 5;
 /// Messages of the harness: another call failed, the call was not allowed, there is no such tool.
 pub(super) const HARNESS: [&str; 7] = [
     "Sibling tool call errored",
@@ -33,35 +33,31 @@ pub(super) const HARNESS: [&str; 7] = [
     "you haven't granted it yet",
     "No such tool available",
 ];
-
-/// Complaints of the agent's file tools about their arguments; nothing of the work failed.
-const SLIPS: [&str; 5] = [
-    "String to replace not found",
-    "File has not been read yet",
-    "File has been modified since read",
-    "matches of the string to replace",
-    "No changes to make",
-];
-/// Complaints of a program about its arguments; it has not done anything yet.
-const USAGE: [&str; 10] = [
+/// Complaints about how a program was called or where; it has not done anything yet.
+const USAGE: [&str; 14] = [
     "Missing script",
     "unexpected argument",
     "unrecognized argument",
     "unrecognized option",
+    "unrecognized subcommand",
     "unknown argument",
     "unknown option",
     "unknown flag",
+    "unknown command",
     "invalid option",
     "o such option",
     "command not found",
+    "o such file or directory",
+    "or directory not found",
 ];
-
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
+    /// What mended it, if that is known.
+    pub(super) mends: Vec<Mend>,
     /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
-    pub(super) of_the_work: bool,
-    /// True if it is open at the end: not resolved, and the work did not go past it.
+    of_the_work: bool,
+    /// True if the latest evidence about what failed says that it fails.
     pub(super) is_open: bool,
 }
 
@@ -69,343 +65,395 @@ pub(super) struct Failure {
 struct Open<'a> {
     error: usize,
     subject: Subject<'a>,
-    /// Same subject and same complaint: the same failure again.
-    key: String,
     complaint: String,
-    /// Line and time of the first failed result.
-    line: u64,
-    at: Option<Timestamp>,
-    /// Position of the last failed result, and number of edits before the first.
+    directory: Directory<'a>,
+    /// Position of the last failed result.
     ended: usize,
-    edits: usize,
-    /// A mistake in using a file tool: dropped once corrected.
-    slip: bool,
-    /// The command was not understood: resolved once it is, even if it fails then.
-    usage: bool,
-    /// The same ran again since, with an unknown result.
-    unsure: bool,
+    seen: Seen<'a>,
+    /// True if the command was called wrongly, or in the wrong place.
+    is_usage: bool,
+    /// True if something else of its family passed since, or failed in its place.
+    is_past: bool,
+    /// True if it did fail.
+    fails_otherwise: bool,
+}
+
+/// What showed a failure, which decides what shows that it is over.
+enum Seen<'a> {
+    /// The exit code.
+    Exit,
+    /// A summary at the end of the output.
+    Summary,
+    /// A line in the output of this command line, which may not show everything.
+    Line(&'a str),
+}
+
+impl Seen<'_> {
+    /// Returns true if the output of a step with an unknown exit code would have shown the failure.
+    fn would_show(&self, line: &str, step: &Step<'_>) -> bool {
+        match self {
+            Self::Exit => step.family().is_silent() && step.is_shown_to_the_end(),
+            Self::Summary => step.is_shown_to_the_end(),
+            Self::Line(before) => line.trim_end().ends_with(before.trim()),
+        }
+    }
 }
 
 enum Subject<'a> {
-    /// The steps of a command that have not succeeded since.
-    Command(Vec<Step<'a>>),
+    /// The steps of a command that have not succeeded since, and all of them.
+    Command { steps: Vec<Step<'a>>, all: Vec<Step<'a>> },
     /// A file, as shown to people.
     File(&'a str),
     /// Any other tool and its target.
     Tool(&'a str, Option<&'a str>),
 }
 
+/// Where a command ran, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Directory<'a> {
+    cwd: Option<&'a str>,
+    /// Target of the line's own `cd`.
+    below: &'a str,
+}
+
+impl<'a> Directory<'a> {
+    fn of(deed: &Deed<'a>, command: &Command<'a>) -> Self {
+        let below = command.steps().first().map_or("", Step::directory);
+        Self { cwd: deed.input("workdir").or(deed.cwd).filter(|_| !below.starts_with(['/', '~'])), below }
+    }
+
+    /// Returns true if this may be the same place, or one above it.
+    fn contains(self, other: Self) -> bool {
+        let place = |directory: Self| {
+            let parts =
+                [directory.cwd.unwrap_or_default(), directory.below].into_iter().filter(|part| !part.is_empty());
+            parts.map(|part| part.trim_end_matches('/')).collect::<Vec<_>>().join("/")
+        };
+        let (outer, inner) = (place(self), place(other));
+        let is_known = self.cwd.is_some() == other.cwd.is_some() || self.below == other.below;
+        !is_known || outer == inner || inner.strip_prefix(&outer).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
 /// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
-    let mut errors: Vec<Option<Failure>> = Vec::new();
-    let mut open: Vec<Open<'_>> = Vec::new();
-    let mut edits: Vec<&str> = Vec::new();
+    let mut walk = Walk { timeline, show, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
-        match deed.outcome() {
-            Some(Outcome::Failed) => fail(timeline, deed, &edits, show, &mut errors, &mut open),
-            Some(Outcome::Ok) => {
-                if let Some((path, ..)) = deed.edit() {
-                    edits.push(timeline.relative_path(path));
-                }
-                succeed(timeline, deed, &edits, &mut errors, &mut open);
-            }
-            _ => {}
-        }
+        walk.pass(deed);
     }
-    replaced(&mut errors, &mut open, &edits);
-    let past = Past::of(timeline);
-    for failure in &open {
-        if let Some(Some(error)) = errors.get_mut(failure.error) {
-            error.is_open = error.of_the_work && !failure.unsure && !past.goes_past(failure);
-        }
-    }
-    let mut errors: Vec<Failure> = errors.into_iter().flatten().collect();
+    let mut errors = walk.finish();
+    errors.extend(report::reports(timeline, show, &errors));
+    errors.sort_by_key(|failure| failure.line.line);
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
     errors
 }
 
-/// Evidence that the work went past a failure.
-struct Past<'a> {
-    /// Positions of successful checks, and their steps.
-    passed: Vec<(usize, Step<'a>)>,
-    /// Position of the last commit that precedes the last request.
-    committed: usize,
+/// State while the calls of a session are read in order.
+struct Walk<'a, 't> {
+    timeline: &'t Timeline<'a>,
+    show: &'t Show,
+    errors: Vec<Option<Failure>>,
+    open: Vec<Open<'a>>,
+    changes: Vec<Change<'a>>,
 }
 
-impl<'a> Past<'a> {
-    fn of(timeline: &Timeline<'a>) -> Self {
-        let mut past = Self { passed: Vec::new(), committed: 0 };
-        let last_prompt = work::requests(timeline).last().map_or(0, |prompt| prompt.place);
-        for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
-            let Some(command) = deed.parsed_command() else { continue };
-            if command.commits() && deed.began < last_prompt {
-                past.committed = deed.began;
-            }
-            if command.checks() && past.passed.len() < MAX_PASSED {
-                past.passed.extend(command.proven().into_iter().map(|step| (deed.began, step.clone())));
-            }
+impl<'a> Walk<'a, '_> {
+    fn pass(&mut self, deed: &Deed<'a>) {
+        if deed.in_background() || deed.only_looks() {
+            return;
         }
-        past
-    }
-
-    /// Returns true if the same program passed later, whatever its arguments, or everything was committed and the
-    /// person continued.
-    fn goes_past(&self, failure: &Open<'_>) -> bool {
-        let Subject::Command(steps) = &failure.subject else { return false };
-        let passed =
-            |failed: &Step<'_>| self.passed.iter().any(|(place, step)| *place > failure.ended && step.runs_as(failed));
-        self.committed > failure.ended || (!steps.is_empty() && steps.iter().all(passed))
-    }
-}
-
-/// Resolves a compile error if the same command now fails in a test after edits, so it compiles.
-fn compiled(
-    deed: &Deed<'_>,
-    command: &Command<'_>,
-    complaint: &str,
-    edits: &[&str],
-    errors: &mut [Option<Failure>],
-    open: &mut Vec<Open<'_>>,
-) {
-    if test(complaint).is_none() {
-        return;
-    }
-    let ran = command.suspects();
-    open.retain(|failure| {
-        let Subject::Command(steps) = &failure.subject else { return true };
-        let since = edits.get(failure.edits..).unwrap_or_default();
-        let compiles = failure.complaint.starts_with("error") && !failure.usage && !since.is_empty();
-        let same = compiles && !steps.is_empty() && steps.iter().all(|failed| ran.iter().any(|step| step == failed));
-        match errors.get_mut(failure.error) {
-            Some(Some(error)) if same && deed.began > failure.ended => {
-                error.line.resolution = Some(gone(since, complaint, deed.result_line, deed.result_at));
-                false
+        let command = deed.parsed_command();
+        match deed.outcome() {
+            Some(Outcome::Failed) => {
+                let is_exit = deed.result.is_some_and(|result| result.outcome == Outcome::Failed);
+                self.fail(deed, command.as_ref(), if is_exit { Seen::Exit } else { Seen::Summary });
             }
-            _ => true,
+            Some(Outcome::Ok) if command.as_ref().is_some_and(|command| shows_failure(deed, command)) => {
+                let line = deed.command().unwrap_or_default();
+                self.fail(deed, command.as_ref(), Seen::Line(line));
+            }
+            Some(Outcome::Ok) => {
+                self.succeed(deed, command.as_ref());
+                self.changes.extend(Change::all(self.timeline, deed, command.as_ref()));
+            }
+            _ => {}
         }
-    });
-}
+    }
 
-/// Returns the resolution of a failure that another one replaced.
-fn gone(edits: &[&str], complaint: &str, line: u64, at: Option<Timestamp>) -> Pointed {
-    let text = format!("no longer fails so{}; fails otherwise: {complaint}", after(edits));
-    Pointed { text: one_line(&text, ERROR_CHARS), line, at }
-}
-
-/// Resolves a failure without a success if the same command later fails with another error after edits: the first error
-/// is gone and the second remains.
-fn replaced(errors: &mut [Option<Failure>], open: &mut Vec<Open<'_>>, edits: &[&str]) {
-    for earlier in (0..open.len()).rev() {
-        let Some((failure, later)) = open.get(earlier).zip(open.get(earlier + 1..)) else { continue };
-        let Subject::Command(steps) = &failure.subject else { continue };
-        let same = |other: &&Open<'_>| {
-            let Subject::Command(again) = &other.subject else { return false };
-            let covers = |failed: &Step<'_>| again.iter().any(|step| step.resolves(failed, &failure.complaint));
-            other.edits > failure.edits && !steps.is_empty() && steps.iter().all(covers) && gives_way(failure, other)
+    fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
+        let complaint = complaint(deed);
+        let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
+        if complains(&HARNESS) || self.is_expected(deed) {
+            return;
+        }
+        let (subject, name, of_the_work) = match command {
+            Some(command) => {
+                let steps = match seen {
+                    Seen::Line(_) => command.hidden().cloned().collect(),
+                    Seen::Exit | Seen::Summary => command.suspects(),
+                };
+                let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
+                if command.only_looks() && !command.normal().is_empty() || said && command.found_nothing() {
+                    return;
+                }
+                let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
+                let improvised = command.improvises();
+                (Subject::Command { all: steps.clone(), steps }, name, !improvised)
+            }
+            None => match (deed.edit(), deed.act()) {
+                // The agent's own file tools complain about their arguments.
+                (Some((path, ..)), _) => {
+                    let path = self.timeline.relative_path(path);
+                    (Subject::File(path), one_line(&format!("{} {path}", deed.tool()), SHORT_CHARS), false)
+                }
+                (None, Act::Fetch | Act::Mcp | Act::Spawn) => {
+                    let target = deed.target();
+                    let name = format!("{} {}", deed.tool(), target.unwrap_or_default());
+                    (Subject::Tool(deed.tool(), target), one_line(&name, SHORT_CHARS), false)
+                }
+                _ => return,
+            },
         };
-        let Some(other) = later.iter().find(same).filter(|_| !failure.usage) else { continue };
-        let since = edits.get(failure.edits..other.edits).unwrap_or_default();
-        let resolution = gone(since, &other.complaint, other.line, other.at);
-        if let Some(Some(error)) = errors.get_mut(failure.error) {
-            error.line.resolution = Some(resolution);
-            open.remove(earlier);
+        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
+        let is_usage = complains(&USAGE);
+        if self.fails_again(deed, &subject, &complaint, directory, is_usage, &seen) {
+            return;
         }
+        if self.open.len() == MAX_OPEN {
+            self.open.remove(0);
+        }
+        let error = self.errors.len();
+        // If a pipe hides the exit code, the code is another program's.
+        let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
+        let code = code.map(|code| format!("exit {code}"));
+        let told = one_line(&complaint, self.show.output_chars(ERROR_CHARS));
+        let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>();
+        let what = if what.is_empty() { "failed".to_owned() } else { what.join(", ") };
+        let text = if name.is_empty() { what } else { format!("{name}: {what}") };
+        let line = ErrorLine {
+            text: one_line(&text, ERROR_CHARS),
+            line: deed.result_line,
+            at: deed.result_at,
+            resolution: None,
+        };
+        let of_the_work = of_the_work && !is_usage;
+        self.errors.push(Some(Failure { line, mends: Vec::new(), of_the_work, is_open: false }));
+        let ended = deed.ended;
+        self.open.push(Open {
+            error,
+            subject,
+            complaint,
+            directory,
+            ended,
+            seen,
+            is_usage,
+            is_past: false,
+            fails_otherwise: false,
+        });
+    }
+
+    /// Returns true if an open failure shows again. One that the same command reported, and which a change has replaced
+    /// by another, is over.
+    fn fails_again(
+        &mut self,
+        deed: &Deed<'a>,
+        subject: &Subject<'a>,
+        complaint: &str,
+        directory: Directory<'a>,
+        is_usage: bool,
+        seen: &Seen<'_>,
+    ) -> bool {
+        let mut again = false;
+        let mut over = Vec::new();
+        for (at, open) in self.open.iter_mut().enumerate().filter(|(_, open)| deed.began > open.ended) {
+            let is_alike = without_numbers(&open.complaint) == without_numbers(complaint);
+            let (Subject::Command { all: before, .. }, Subject::Command { steps: now, .. }) = (&open.subject, subject)
+            else {
+                let is_same = match (&open.subject, subject) {
+                    (Subject::File(before), Subject::File(now)) => before == now,
+                    (Subject::Tool(before, target), Subject::Tool(now, other)) => (before, target) == (now, other),
+                    _ => false,
+                };
+                if is_same && is_alike {
+                    open.ended = deed.ended;
+                    again = true;
+                }
+                continue;
+            };
+            let is_same_check = now.iter().any(|step| before.iter().any(|failed| step.is_same_check(failed)))
+                && directory.contains(open.directory);
+            let covers = !before.is_empty()
+                && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
+            let is_changed = self.changes.iter().any(|change| change.place > open.ended && change.place < deed.began);
+            if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
+                open.ended = deed.ended;
+                again = true;
+            } else if is_same_check {
+                (open.is_past, open.fails_otherwise) = (true, true);
+                // A line of another part of the output replaces nothing.
+                let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
+                let gives_way = is_whole && gives_way(&open.complaint, complaint);
+                if !is_usage && covers && (is_changed && gives_way || open.is_usage) {
+                    over.push(at);
+                }
+            }
+        }
+        for at in over.into_iter().rev() {
+            let open = self.open.remove(at);
+            let by = deed.parsed_command();
+            let by = by.as_ref().and_then(|command| command.suspects().into_iter().next());
+            let (mut resolution, mends) = self.mend(&open, Some(deed), by.as_ref(), false);
+            let then = format!("{}; then it failed otherwise", resolution.text);
+            resolution.text = one_line(&then, ERROR_CHARS);
+            self.resolve(&open, resolution, mends);
+        }
+        again
+    }
+
+    fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
+        let edited = deed.edit().map(|(path, ..)| self.timeline.relative_path(path));
+        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
+        let mut proven = command.map(Command::proven).unwrap_or_default();
+        let made = deed.result.map_or(&[][..], |result| result.made());
+        if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
+            let steps = command.map(Command::steps).unwrap_or_default();
+            proven.extend(steps.iter().filter(|step| step.family() == Family::Commit));
+        }
+        let is_unknown = deed.verdict().is_some();
+        let line = deed.command().unwrap_or_default();
+        let hidden: Vec<&Step<'a>> =
+            command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
+        let mut over = Vec::new();
+        for (at, open) in self.open.iter_mut().enumerate() {
+            // Only calls that began after the failure can have fixed it.
+            if deed.began <= open.ended {
+                continue;
+            }
+            match &mut open.subject {
+                Subject::Command { steps, .. } => {
+                    let quiet = hidden.iter().filter(|step| open.seen.would_show(line, step));
+                    let passed: Vec<&Step<'a>> = proven.iter().chain(quiet).copied().collect();
+                    let is_near = |step: &Step<'a>, failed: &Step<'a>| {
+                        directory.contains(open.directory) || open.is_usage || step.names_the_same_file(failed)
+                    };
+                    let family = |step: &&Step<'a>| steps.iter().any(|failed| step.is_same_check(failed));
+                    open.is_past |=
+                        directory.contains(open.directory) && passed.iter().copied().any(|step| family(&step));
+                    let before = steps.len();
+                    let mut by = None;
+                    steps.retain(|failed| {
+                        let found = passed
+                            .iter()
+                            .copied()
+                            .find(|step| step.resolves(failed, &open.complaint) && is_near(step, failed));
+                        by = found.or(by);
+                        found.is_none()
+                    });
+                    if before > 0 && steps.is_empty() {
+                        over.push((at, by.cloned()));
+                    }
+                }
+                Subject::File(path) if edited == Some(*path) => over.push((at, None)),
+                Subject::Tool(tool, target) if *tool == deed.tool() && *target == deed.target() => {
+                    over.push((at, None));
+                }
+                _ => {}
+            }
+        }
+        for (at, by) in over.into_iter().rev() {
+            let open = self.open.remove(at);
+            if matches!(open.subject, Subject::File(_)) {
+                self.errors[open.error] = None;
+                continue;
+            }
+            let (resolution, mends) = self.mend(&open, Some(deed), by.as_ref(), true);
+            self.resolve(&open, resolution, mends);
+        }
+    }
+
+    fn resolve(&mut self, open: &Open<'a>, resolution: Pointed, mends: Vec<Mend>) {
+        if let Some(Some(error)) = self.errors.get_mut(open.error) {
+            (error.line.resolution, error.mends) = (Some(resolution), mends);
+        }
+    }
+
+    /// Decides what is open at the end.
+    fn finish(mut self) -> Vec<Failure> {
+        for open in std::mem::take(&mut self.open) {
+            let Subject::Command { steps, .. } = &open.subject else {
+                if matches!(open.subject, Subject::File(_)) && is_slip(&open.complaint) {
+                    self.errors[open.error] = None;
+                }
+                continue;
+            };
+            let families: Vec<Family> = steps.iter().map(Step::family).collect();
+            // A command that mends what a check finds has done so unless the check failed again.
+            let fixed = |change: &Change<'_>| {
+                change.place > open.ended
+                    && matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family))
+            };
+            if !open.fails_otherwise && self.changes.iter().any(fixed) {
+                let (resolution, mends) = self.mend(&open, None, None, false);
+                self.resolve(&open, resolution, mends);
+                continue;
+            }
+            let of_a_family = families.iter().any(|family| *family != Family::Run);
+            let works = |deed: &&Deed<'_>| !deed.only_looks() && deed.began > open.ended;
+            let is_last = !self.timeline.deeds.iter().any(|deed| works(&deed) && deed.result.is_some());
+            if let Some(Some(error)) = self.errors.get_mut(open.error) {
+                error.is_open = error.of_the_work && !open.is_past && (of_a_family || is_last);
+            }
+        }
+        self.errors.into_iter().flatten().collect()
+    }
+
+    /// Returns true if the agent said right before that the command is to fail.
+    fn is_expected(&self, deed: &Deed<'a>) -> bool {
+        let replies = self.timeline.rounds.iter().flat_map(|round| &round.replies);
+        let before = replies.take_while(|reply| reply.place < deed.began).last();
+        let description = deed.input("description");
+        let said = before.filter(|reply| reply.place + 2 >= deed.began).map(|reply| reply.text);
+        let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
+        said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
 }
 
-/// Returns true if a complaint shows that the other is gone: it concerns the same or a later test, or the other
-/// prevented everything from running.
-fn gives_way(failure: &Open<'_>, other: &Open<'_>) -> bool {
-    if failure.complaint.starts_with("error") {
-        return true;
-    }
-    match (test(&failure.complaint), test(&other.complaint)) {
-        // Tests run in order: an earlier one would have been reported first.
-        (Some(before), Some(now)) => before <= now,
-        _ => false,
+/// Returns true if a complaint shows that the one before it is gone: it is of the same test or a later one, or nothing
+/// could run before.
+fn gives_way(before: &str, now: &str) -> bool {
+    match (test(before), test(now)) {
+        // Cargo reports failed tests sorted by name.
+        (Some(before), Some(now)) if now.starts_with("test ") => before <= now,
+        (before, now) => before.is_none() || now.is_some(),
     }
 }
 
 /// Returns the test that a complaint names.
 fn test(complaint: &str) -> Option<&str> {
     let (subject, _) = complaint.split_once(": ")?;
-    (subject.contains("test") || subject.contains("Test") || subject.contains('›')).then_some(subject)
+    (subject.contains("test") || subject.contains("Test") || subject.contains('›'))
+        .then_some(subject)
+        .filter(|subject| !subject.contains('/'))
 }
 
-fn fail<'a>(
-    timeline: &Timeline<'a>,
-    deed: &Deed<'a>,
-    edits: &[&str],
-    show: &Show,
-    errors: &mut Vec<Option<Failure>>,
-    open: &mut Vec<Open<'a>>,
-) {
-    if deed.only_looks() {
-        return;
-    }
-    let complaint = complaint(deed);
-    let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
-    if complains(&HARNESS) || (deed.edit().is_some() && complains(&SLIPS)) {
-        return;
-    }
-    let usage = complains(&USAGE);
-    let (subject, name, of_the_work) = match deed.command() {
-        Some(text) => {
-            let command = deed.parsed_command().unwrap_or_else(|| Command::read(text));
-            let suspects = command.suspects();
-            let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
-            if (command.only_looks() && !command.normal().is_empty()) || (said && command.found_nothing()) {
-                return;
-            }
-            let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
-            if !usage {
-                understood(deed, &command, &name, errors, open);
-                compiled(deed, &command, &complaint, edits, errors, open);
-            }
-            (Subject::Command(suspects), name, !command.improvises() && !usage)
-        }
-        None => match deed.edit() {
-            Some((path, ..)) => {
-                let path = timeline.relative_path(path);
-                (Subject::File(path), one_line(&format!("{} {path}", deed.tool()), SHORT_CHARS), false)
-            }
-            None => {
-                let target = deed.target();
-                let name = format!("{} {}", deed.tool(), target.unwrap_or_default());
-                (Subject::Tool(deed.tool(), target), one_line(&name, SHORT_CHARS), false)
-            }
-        },
-    };
-    let key = format!("{name}\n{}", without_numbers(&complaint));
-    if let Some(again) = open.iter_mut().find(|open| open.key == key) {
-        (again.ended, again.unsure) = (deed.ended, false);
-        return;
-    }
-    if open.len() == MAX_OPEN {
-        open.remove(0);
-    }
-    let slip = matches!(subject, Subject::File(_));
-    let (error, line, at) = (errors.len(), deed.result_line, deed.result_at);
-    let told = one_line(&complaint, show.output_chars(ERROR_CHARS));
-    let (ended, edits) = (deed.ended, edits.len());
-    open.push(Open { error, subject, key, complaint, line, at, ended, edits, slip, usage, unsure: false });
-    // If a pipe hides the exit code, the code is another program's.
-    let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
-    let code = code.map(|code| format!("exit {code}"));
-    let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let what = if what.is_empty() { "failed".to_owned() } else { what };
-    let text = if name.is_empty() { what } else { format!("{name}: {what}") };
-    let text = one_line(&text, ERROR_CHARS);
-    let line = ErrorLine { text, line, at, resolution: None };
-    errors.push(Some(Failure { line, of_the_work, is_open: false }));
+/// Returns true if the output of a command that succeeded shows the failure of a program whose exit code is hidden.
+fn shows_failure(deed: &Deed<'_>, command: &Command<'_>) -> bool {
+    let failing = deed.result.and_then(|result| result.failing());
+    failing.is_some() && deed.verdict() != Some(Verdict::Passed) && command.hidden().next().is_some()
 }
 
-/// Resolves usage errors of a command once it runs, even if it fails.
-fn understood(
-    deed: &Deed<'_>,
-    command: &Command<'_>,
-    name: &str,
-    errors: &mut [Option<Failure>],
-    open: &mut Vec<Open<'_>>,
-) {
-    let ran = command.suspects();
-    open.retain(|failure| {
-        let Subject::Command(steps) = &failure.subject else { return true };
-        let now = failure.usage && deed.began > failure.ended;
-        let resolved = now && steps.iter().all(|failed| ran.iter().any(|step| step.runs_as(failed)));
-        if let Some(Some(error)) = errors.get_mut(failure.error).filter(|_| resolved) {
-            let text = one_line(&format!("{name} was understood on a later run"), ERROR_CHARS);
-            error.line.resolution = Some(Pointed { text, line: deed.result_line, at: deed.result_at });
-        }
-        !resolved
-    });
-}
-
-fn succeed<'a>(
-    timeline: &Timeline<'a>,
-    deed: &Deed<'a>,
-    edits: &[&str],
-    errors: &mut [Option<Failure>],
-    open: &mut Vec<Open<'a>>,
-) {
-    if open.is_empty() || deed.in_background() {
-        return;
-    }
-    let command = deed.parsed_command();
-    let proven = command.as_ref().map(Command::proven).unwrap_or_default();
-    let unproven = command.as_ref().map(Command::unproven).unwrap_or_default();
-    let edited = deed.edit().map(|(path, ..)| timeline.relative_path(path));
-    open.retain_mut(|failure| {
-        // Only calls that began after the failure can have fixed it.
-        if deed.began <= failure.ended {
-            return true;
-        }
-        let mut resolving = None;
-        let resolved = match (&mut failure.subject, &command) {
-            (Subject::Command(steps), Some(_)) => {
-                let text = errors.get(failure.error).and_then(Option::as_ref).map_or("", |error| &error.line.text);
-                let before = steps.len();
-                steps.retain(|failed| {
-                    let by = proven.iter().find(|step| step.resolves(failed, text));
-                    resolving = by.or(resolving);
-                    by.is_none()
-                });
-                let again = |failed: &Step<'_>| unproven.iter().any(|step| step.resolves(failed, text));
-                failure.unsure |= !steps.is_empty() && steps.iter().all(again);
-                before > 0 && steps.is_empty()
-            }
-            (Subject::File(path), _) => edited == Some(*path),
-            (Subject::Tool(tool, target), None) => *tool == deed.tool() && *target == deed.target(),
-            _ => false,
-        };
-        if let Some(error) = errors.get_mut(failure.error).filter(|_| resolved) {
-            if failure.slip {
-                *error = None;
-            } else if let Some(error) = error {
-                let name = resolving.map(|step| step.name());
-                let edits = edits.get(failure.edits..).unwrap_or_default();
-                error.line.resolution = Some(resolution(deed, command.as_ref().zip(name), edits));
-            }
-        }
-        !resolved
-    });
-}
-
-/// Returns the text of a resolution, with what was edited since the failure.
-fn resolution(deed: &Deed<'_>, command: Option<(&Command<'_>, String)>, edits: &[&str]) -> Pointed {
-    let name = match &command {
-        Some((command, _)) if command.normal().len() <= SHORT_CHARS => command.normal().to_owned(),
-        Some((_, step)) => one_line(step, SHORT_CHARS),
-        None => one_line(&format!("{} {}", deed.tool(), deed.target().unwrap_or_default()), SHORT_CHARS),
-    };
-    let verb = match &command {
-        Some((command, _)) if command.checks() => "passed",
-        _ => "succeeded",
-    };
-    let after = match after(edits) {
-        after if after.is_empty() => " on a later run".to_owned(),
-        after => after,
-    };
-    let text = format!("{name} {verb}{after}");
-    Pointed { text: one_line(&text, ERROR_CHARS), line: deed.result_line, at: deed.result_at }
-}
-
-/// Returns ` after edits to …` with the edited files; empty if there are none.
-fn after(edits: &[&str]) -> String {
-    // If there are many files, the last edited are named, as they are closest to the success.
-    let mut files: BTreeMap<&str, usize> = BTreeMap::new();
-    for (order, path) in edits.iter().rev().take(MAX_EDITS_BETWEEN).enumerate() {
-        files.entry(path).or_insert(order);
-    }
-    let mut latest: Vec<(usize, &str)> = files.into_iter().map(|(path, order)| (order, path)).collect();
-    latest.sort_unstable();
-    let more = latest.len().saturating_sub(MAX_FILES_NAMED);
-    let paths: Vec<&str> = latest.iter().take(MAX_FILES_NAMED).rev().map(|&(_, path)| path).collect();
-    match (paths.is_empty(), more) {
-        (true, _) => String::new(),
-        (false, 0) => format!(" after edits to {}", paths.join(", ")),
-        (false, more) => format!(" after edits to {} and {more} more", paths.join(", ")),
-    }
+/// Returns true for a complaint of the agent's file tools about their arguments: nothing of the work failed.
+fn is_slip(complaint: &str) -> bool {
+    const SLIPS: [&str; 7] = [
+        "String to replace not found",
+        "File has not been read yet",
+        "File has been modified since read",
+        "matches of the string to replace",
+        "No changes to make",
+        "File does not exist",
+        "InputValidationError",
+    ];
+    SLIPS.iter().any(|words| complaint.contains(words))
 }
 
 /// Returns the most informative line of a failed result, without the tool's name and target.
@@ -413,6 +461,11 @@ pub(super) fn complaint(deed: &Deed<'_>) -> String {
     let Some(result) = deed.result else { return String::new() };
     if let Some(Verdict::Failed(line)) = deed.verdict() {
         return one_line(&without_filter_mark(&line), ERROR_CHARS);
+    }
+    if result.outcome == Outcome::Ok
+        && let Some(line) = result.failing()
+    {
+        return one_line(&without_filter_mark(line), ERROR_CHARS);
     }
     let telling = result.error.as_deref().map(str::trim).filter(|error| !error.is_empty());
     let text = telling.unwrap_or_else(|| result.text.split_once(": ").map_or(result.text.as_str(), |(_, rest)| rest));

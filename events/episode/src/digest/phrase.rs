@@ -79,11 +79,6 @@ impl Phrase {
         memchr::memchr_iter(b' ', text).map(|blank| blank + 1).find(stands)
     }
 
-    /// Returns the words before a position that [`find`](Self::find) returned.
-    pub(super) fn before(&self, at: usize) -> impl DoubleEndedIterator<Item = &str> {
-        self.text.get(..at).unwrap_or_default().split_ascii_whitespace()
-    }
-
     /// Returns true if it begins with one of these.
     pub(super) fn begins(&self, list: &[&str]) -> bool {
         let text = self.text.trim_start();

@@ -122,8 +122,8 @@ fn a_developer_recognises_the_session() {
     assert_eq!(error.text, "cargo test -p auth: exit 101, assertion failed: token.is_valid()");
     assert_eq!(error.line, 7);
     let resolution = error.resolution.as_ref().unwrap();
-    assert_eq!(resolution.text, "cargo test -p auth passed after edits to src/auth.rs, src/token.rs");
-    assert_eq!((resolution.line, resolution.at), (13, Some(Timestamp(1_773_480_013_000))));
+    assert_eq!(resolution.text, "by edits to src/auth.rs, src/token.rs; `cargo test -p auth` passed");
+    assert_eq!((resolution.line, resolution.at), (8, Some(Timestamp(1_773_480_008_000))), "where it began");
     let [test, commit] = &episode.commands[..] else { panic!("two commands: {:?}", episode.commands) };
     assert_eq!((test.text.as_str(), test.count, test.outcome, test.exit_code), ("cargo test -p auth", 2, "ok", None));
     assert_eq!((test.ok, test.failed, test.alike), (1, 1, 1), "one of the two runs succeeded");
@@ -339,7 +339,7 @@ fn the_content_reads_as_text_and_is_bounded() {
     for part in [
         "# Check expiry in UTC\n\nObjective: The refresh token",
         "- User: The refresh token expires too early. Please fix it.\n- Assistant: Fixed: the expiry",
-        "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: cargo test -p auth passed",
+        "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: by edits to src/auth.rs,",
         "\n## Files changed\n- src/auth.rs (+5 -2)\n",
         "- `cargo test -p auth`: ok at last, 1 of 2\n",
         "\n## Files read\n- src/auth.rs\n",

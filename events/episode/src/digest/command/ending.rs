@@ -22,6 +22,11 @@ const WORDS_OF: [(&str, &str); 7] = [
 ];
 
 impl Step<'_> {
+    /// Returns true if its output, or its end, is what the line shows of it.
+    pub(in crate::digest) fn is_shown_to_the_end(&self) -> bool {
+        self.pipe <= Pipe::End
+    }
+
     /// Returns true if the error is a message of this step.
     fn says(&self, error: &str) -> bool {
         let is_its = |(name, words): &(&str, &str)| error.contains(words) && *name == self.name();
@@ -122,10 +127,17 @@ impl<'a> Command<'a> {
         proven
     }
 
-    /// Returns the steps of which nothing is known, given that the line succeeded.
-    pub(in crate::digest) fn unproven(&self) -> Vec<&Step<'a>> {
-        let proven = self.proven();
-        self.steps.iter().filter(|step| !step.asks && !step.is_one_of(proven.iter().copied())).collect()
+    /// Returns the steps whose exit code something behind them hides, but not their output: after a pipe, before `;`.
+    pub(in crate::digest) fn hidden(&self) -> impl Iterator<Item = &Step<'a>> {
+        let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();
+        let works =
+            |step: &&Step<'a>| step.joint != Joint::Or && !step.asks && !step.only_looks() && !step.is_harmless();
+        self.steps.iter().filter(works).filter(move |step| !step.is_one_of(seen.iter().copied()))
+    }
+
+    /// Returns all steps.
+    pub(in crate::digest) fn steps(&self) -> &[Step<'a>] {
+        &self.steps
     }
 
     fn proven_by_exit(&self) -> impl Iterator<Item = &Step<'a>> {

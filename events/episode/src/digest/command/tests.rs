@@ -36,7 +36,7 @@ fn a_command_line_is_read_as_programs_and_arguments() {
     check_steps("go test ./...", &["go test"]);
     check_steps("cargo \\\n  test", &["cargo test"]);
     check_steps("for i in 1 2; do echo $i; TZ=$i npm test a; done", &["npm test a"]);
-    check_steps("if make; then git push; fi", &["if make", "git push"]);
+    check_steps("if make; then git push; fi", &["make", "git push"]);
     check_steps("", &[]);
     check_steps("'unclosed && x", &["unclosed && x"]);
 }

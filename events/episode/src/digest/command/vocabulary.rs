@@ -1,7 +1,26 @@
 //! Known programs and their properties. The lists are heuristic: an unknown program is compared by its words.
 
+/// Kind of what a program checks or brings about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::digest) enum Family {
+    Build,
+    Test,
+    Lint,
+    Types,
+    Format,
+    /// A check of a kind that its name does not tell.
+    Check,
+    Install,
+    Commit,
+    /// Brings branches together, which may stop at a conflict.
+    Merge,
+    Push,
+    /// Anything else: only the same program is the same.
+    Run,
+}
+
 /// Programs with subcommands.
-pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
+pub(super) const WITH_SUBCOMMANDS: [&str; 39] = [
     "apt",
     "apt-get",
     "bd",
@@ -24,6 +43,7 @@ pub(super) const WITH_SUBCOMMANDS: [&str; 38] = [
     "just",
     "kubectl",
     "make",
+    "mise",
     "mix",
     "mvn",
     "npm",
@@ -60,31 +80,6 @@ pub(super) const LOOKING: [&str; 33] = [
 /// Subcommands of `git` that only look.
 pub(super) const GIT_LOOKING: [&str; 10] =
     ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote", "grep"];
-/// Programs that check something; their arguments select a part of it.
-pub(super) const CHECKERS: [&str; 22] = [
-    "pytest",
-    "vitest",
-    "jest",
-    "mocha",
-    "tsc",
-    "eslint",
-    "prettier",
-    "mypy",
-    "pyright",
-    "flake8",
-    "rspec",
-    "phpunit",
-    "ctest",
-    "tox",
-    "nox",
-    "rubocop",
-    "shellcheck",
-    "ava",
-    "biome",
-    "playwright",
-    "cypress",
-    "gradlew",
-];
 /// Flags with which a program only reports about itself or about what it would do.
 pub(super) const ASKING: [&str; 11] = [
     "--help",
@@ -99,13 +94,106 @@ pub(super) const ASKING: [&str; 11] = [
     "--fixtures",
     "--no-run",
 ];
-/// Endings of a word in a subcommand's name that mark a check: `typecheck`, `test:unit`, `e2e-tests`.
-pub(super) const CHECKING: [&str; 13] = [
-    "test", "check", "build", "lint", "clippy", "vet", "compile", "fmt", "format", "dialyzer", "credo", "spec",
-    "verify",
+/// Families with the endings of words in the names of their subcommands (`test:unit`, `typecheck`), and with their
+/// programs. The first that fits counts.
+pub(super) const FAMILIES: [(Family, &[&str], &[&str]); 7] = [
+    (Family::Types, &["typecheck", "types", "type", "dialyzer"], &["tsc", "mypy", "pyright", "vue-tsc"]),
+    (
+        Family::Test,
+        &["test", "spec", "e2e"],
+        &[
+            "pytest",
+            "vitest",
+            "jest",
+            "mocha",
+            "rspec",
+            "phpunit",
+            "ctest",
+            "tox",
+            "nox",
+            "ava",
+            "playwright",
+            "cypress",
+        ],
+    ),
+    (
+        Family::Lint,
+        &["lint", "clippy", "vet", "credo"],
+        &["eslint", "flake8", "rubocop", "shellcheck", "biome", "ruff", "pylint", "golangci-lint"],
+    ),
+    (Family::Format, &["fmt", "format"], &["prettier", "black", "rustfmt", "gofmt"]),
+    (Family::Build, &["build", "compile", "assemble"], &[]),
+    (Family::Check, &["check", "verify"], &[]),
+    (Family::Install, &["install", "ci", "sync", "deps.get", "tidy"], &[]),
 ];
+/// Programs whose checks of one family check the same.
+pub(super) const TOOLCHAINS: [&[&str]; 4] = [
+    &[
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "deno",
+        "node",
+        "vitest",
+        "jest",
+        "mocha",
+        "ava",
+        "playwright",
+        "cypress",
+        "tsc",
+        "vue-tsc",
+        "eslint",
+        "prettier",
+        "biome",
+        "vite",
+        "next",
+        "turbo",
+        "nx",
+    ],
+    &["pytest", "python", "python3", "mypy", "pyright", "flake8", "ruff", "tox", "nox", "black", "pylint", "uv"],
+    &["mvn", "gradle", "gradlew"],
+    &["go", "gofmt", "golangci-lint"],
+];
+/// Programs that run what a project defines, in any toolchain.
+pub(super) const RUNNERS: [&str; 5] = ["make", "just", "mise", "task", "nx"];
+/// Flags with which a check mends what it finds.
+pub(super) const FIXING: [&str; 5] = ["--fix", "--write", "-w", "--unsafe", "--unsafe-fixes"];
+/// Flags with which a formatter only reports.
+pub(super) const REPORTING: [&str; 6] = ["--check", "-c", "-l", "--list-different", "--check-formatted", "-d"];
+/// Endings of subcommands that change what a later run finds.
+pub(super) const CHANGING: [&str; 14] = [
+    "add", "update", "upgrade", "get", "migrate", "generate", "codegen", "up", "down", "start", "restart", "clean",
+    "init", "link",
+];
+/// Programs that change what a later run finds.
+pub(super) const CHANGERS: [&str; 9] = ["rm", "mv", "cp", "chmod", "chown", "ln", "kill", "pkill", "killall"];
+/// Subcommands of `git` that do, without those that only record.
+pub(super) const GIT_CHANGING: [&str; 18] = [
+    "add",
+    "pull",
+    "rebase",
+    "merge",
+    "checkout",
+    "switch",
+    "reset",
+    "stash",
+    "config",
+    "rm",
+    "mv",
+    "fetch",
+    "submodule",
+    "restore",
+    "clean",
+    "init",
+    "cherry-pick",
+    "revert",
+];
+/// Subcommands that only look, of any program.
+pub(super) const VIEWING: [&str; 10] =
+    ["view", "list", "ls", "logs", "log", "status", "show", "diff", "inspect", "describe"];
 /// Shell keywords before a program.
-pub(super) const OPENING: [&str; 3] = ["do", "then", "else"];
+pub(super) const OPENING: [&str; 7] = ["do", "then", "else", "if", "while", "until", "!"];
 /// Program, subcommands that compile, and subcommands that compile the same and do more.
 pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
     ("cargo", &["check", "build"], &["check", "build", "clippy", "test"]),

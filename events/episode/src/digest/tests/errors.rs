@@ -25,13 +25,19 @@ fn the_same_failure_is_told_once_until_it_is_resolved() {
     };
     let error = "make: exit 2, undefined reference to `f1`, 12 ms";
     check_errors(twice(), &[(error, None)]);
-    check_errors(twice().ok("make"), &[(error, Some("make succeeded after edits to a.c"))]);
+    // What was edited before it failed again did not mend it.
+    check_errors(twice().ok("make"), &[(error, Some("passed later"))]);
+    check_errors(twice().edit("b.c", 1, 0).ok("make"), &[(error, Some("by edits to b.c; `make` passed"))]);
     let again = "make: exit 2, undefined reference to `f1`, 7 ms";
     check_errors(
         twice().ok("make").failed("make", 2, "undefined reference to `f1`, 7 ms"),
-        &[(error, Some("make succeeded after edits to a.c")), (again, None)],
+        &[(error, Some("passed later")), (again, None)],
     );
-    check_errors(twice().failed("make", 2, "missing header"), &[(error, None), ("make: exit 2, missing header", None)]);
+    check_errors(twice().failed("make", 2, "missing header"), &[(error, None)]);
+    check_errors(
+        twice().edit("b.c", 1, 0).failed("make", 2, "missing header"),
+        &[(error, Some("by edits to b.c; then it failed otherwise")), ("make: exit 2, missing header", None)],
+    );
 }
 
 #[test]
@@ -40,7 +46,7 @@ fn only_a_later_success_of_the_same_thing_resolves() {
     let error = "cargo test: exit 101, boom";
     check_errors(failing(), &[(error, None)]);
     check_errors(failing().ok("cargo build"), &[(error, None)]);
-    check_errors(failing().ok("cargo test"), &[(error, Some("cargo test passed on a later run"))]);
+    check_errors(failing().ok("cargo test"), &[(error, Some("passed later"))]);
     // The exit code is that of `tail`, which never fails.
     check_errors(failing().ok("cargo test | tail -3"), &[(error, None)]);
     let background = |session: Session| {
@@ -54,10 +60,7 @@ fn only_a_later_success_of_the_same_thing_resolves() {
     let many = (0..7).fold(failing(), |session, n| session.edit(&format!("src/{n}.rs"), 1, 1)).edit("src/0.rs", 1, 1);
     check_errors(
         many.ok("cargo test"),
-        &[(
-            error,
-            Some("cargo test passed after edits to src/3.rs, src/4.rs, src/5.rs, src/6.rs, src/0.rs and 2 more"),
-        )],
+        &[(error, Some("by edits to src/4.rs, src/5.rs, src/6.rs, src/0.rs and 3 more; `cargo test` passed"))],
     );
     let fetch = || {
         let call = |session: Session| session.call("WebFetch", json!({ "url": "https://a.example/x" }), None);
@@ -66,10 +69,7 @@ fn only_a_later_success_of_the_same_thing_resolves() {
     let (failed, call) = fetch();
     check_errors(
         call(failed).result(Outcome::Ok, None, None),
-        &[(
-            "WebFetch https://a.example/x: status code 503",
-            Some("WebFetch https://a.example/x succeeded on a later run"),
-        )],
+        &[("WebFetch https://a.example/x: status code 503", Some("passed later"))],
     );
 }
 
@@ -80,7 +80,7 @@ fn a_command_that_was_not_understood_is_made_good_when_it_runs() {
     check_errors(
         misused().failed("cargo test -- a b", 101, "test b: boom"),
         &[
-            (error, Some("cargo test -- a b was understood on a later run")),
+            (error, Some("by `cargo test -- a b` instead of `cargo test a b`; then it failed otherwise")),
             ("cargo test -- a b: exit 101, test b: boom", None),
         ],
     );
@@ -112,4 +112,67 @@ fn noise_is_no_error() {
         Session::default().call("Bash", json!({ "command": "make" }), None).result(Outcome::Failed, None, echo),
         &[],
     );
+}
+
+#[test]
+fn what_differs_between_failure_and_success_has_mended_it() {
+    let check = |failed: &str, between: &[&str], passed: &str, expected: &str| {
+        let session = Session::default().failed(failed, 1, "it broke");
+        let session = between.iter().fold(session, |session, line| session.ok(line)).ok(passed);
+        let episode = session.digest();
+        let resolution = episode.errors[0].resolution.as_ref().map(|resolution| resolution.text.as_str());
+        assert_eq!(resolution, Some(expected), "{failed}, {between:?}, {passed}");
+    };
+    check("rtk bun run test", &[], "bun run test", "by `bun run test` instead of `rtk bun run test`");
+    check("git push", &[], "git push -u origin x", "by `git push -u origin x` instead of `git push`");
+    check("git push", &["git pull --rebase"], "git push", "by `git pull --rebase`");
+    check("bun run lint", &[], "bun run lint:fix", "by `bun run lint:fix`");
+    check("bun run lint", &["bun run lint:fix"], "bunx biome check", "by `bun run lint:fix`");
+    check("git commit -m a", &[], "git commit -m b --no-verify", "by `git commit` with `--no-verify`");
+    check("git commit -m a", &["mix format"], "git commit -m b", "by `mix format`");
+    check("git merge main", &["git add a.rs"], "git commit -m b", "by `git add a.rs`");
+    check("go build ./...", &["go mod tidy"], "mise run test", "by `go mod tidy`");
+}
+
+#[test]
+fn an_agents_words_explain_an_edit() {
+    let session = Session::default()
+        .failed("pytest tests/a.py", 1, "TypeError: missing argument 'library_version'")
+        .reply(
+            "All else passes. I need to look. The library_version argument is missing in the fixture. Let me fix it:",
+        )
+        .edit("tests/a.py", 1, 1)
+        .ok("pytest tests/a.py");
+    check_errors(
+        session,
+        &[(
+            "pytest tests/a.py: exit 1, TypeError: missing argument 'library_version'",
+            Some(
+                "by edits to tests/a.py: \"The library_version argument is missing in the fixture.\"; \
+                 `pytest tests/a.py` passed",
+            ),
+        )],
+    );
+}
+
+#[test]
+fn a_command_that_is_to_fail_has_not_failed() {
+    let session = Session::default().reply("I write the test first. It should fail:");
+    check_errors(session.failed("cargo test", 101, "boom"), &[]);
+}
+
+#[test]
+fn an_error_that_a_person_pastes_is_listed_with_what_mended_it() {
+    let session = || {
+        Session::default()
+            .prompt("The deploy fails now:\n\nerror: pathspec 'x' did not match any files\n")
+            .edit("deploy.sh", 1, 1)
+            .reply("The pathspec was wrong, so I fixed the pathspec in the script.")
+    };
+    let error = "reported: The deploy fails now: error: pathspec 'x' did not match any files";
+    let mended = "by edits to deploy.sh: \"The pathspec was wrong, so I fixed the pathspec in the script.\"";
+    check_errors(session(), &[(error, Some(mended))]);
+    check_errors(session().prompt("thanks"), &[(error, Some(mended))]);
+    check_errors(session().prompt("It still fails"), &[(error, None)]);
+    check_errors(Session::default().prompt("Add a button").edit("a.ts", 1, 1).reply("I added it."), &[]);
 }

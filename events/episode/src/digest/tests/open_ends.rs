@@ -24,7 +24,7 @@ fn a_failure_is_open_until_the_work_goes_past_it() {
     check(failing().ok("cargo test parser"), &[], &[]);
     check(failing().ok("cargo test lexer"), &[], &[]);
     check(failing().ok("git commit -m x"), &[open], &[]);
-    check(failing().ok("git commit -m x").prompt("now the docs").reply("I wrote the docs of it."), &[], &[]);
+    check(failing().ok("git commit -m x").prompt("now the docs").reply("I wrote the docs of it."), &[open], &[]);
     let otherwise = failing().edit("a.rs", 1, 1).failed("cargo test parser", 101, "test parser::words: boom");
     check(otherwise, &[(7, "cargo test parser: exit 101, test parser::words: boom")], &[]);
 }

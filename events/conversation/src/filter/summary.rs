@@ -1,0 +1,103 @@
+//! Lines by which a test, build or linter sums up how a run went.
+
+/// True if the line is the summary of a successful run, false if of a failed one.
+pub(super) fn summary(line: &str) -> Option<bool> {
+    let fails = || line.trim_end().strip_suffix(" fail").and_then(|count| count.trim().parse::<u64>().ok());
+    match fails() {
+        // bun prints the number of passed tests on a line of its own.
+        Some(0) => Some(true),
+        Some(_) => Some(false),
+        None if RUNNERS.iter().any(|start| line.starts_with(start)) => Some(false),
+        None => stored_summary(line),
+    }
+}
+
+/// Beginnings of lines by which a runner of scripts reports that one failed.
+const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
+
+/// As [`summary`] was when the form of a stored line was set.
+pub(super) fn stored_summary(line: &str) -> Option<bool> {
+    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
+    let warns = line.starts_with("✖ ") && line.contains("(0 errors");
+    if (starts(BROKEN) && !warns) || line.contains(": error TS") {
+        return Some(false);
+    }
+    if starts(WHOLE) {
+        return Some(true);
+    }
+    if let Some(rest) = line.strip_prefix("test result: ") {
+        return Some(rest.starts_with("ok"));
+    }
+    counted(line)
+}
+
+/// Beginnings of lines that report the failure of a whole run.
+const BROKEN: &[&str] = &[
+    "error: test failed",
+    "error: could not compile",
+    "error: aborting due to",
+    "error[E",
+    "error: build failed",
+    "--- FAIL: ",
+    "FAIL\t",
+    "FAILED (",
+    "FAILURES!",
+    "BUILD FAILED",
+    "[INFO] BUILD FAILURE",
+    "make: *** [",
+    "npm ERR! ",
+    "npm error ",
+    "ELIFECYCLE",
+    "Failed!  - Failed:",
+    "✖ ",
+    "!!!!!!!!!!!!!!!!!!! Interrupted: ",
+];
+/// Beginnings of lines that report the success of a whole run.
+const WHOLE: &[&str] = &[
+    "Success: no issues found",
+    "All checks passed!",
+    "BUILD SUCCESSFUL",
+    "[INFO] BUILD SUCCESS",
+    "All matched files use Prettier code style!",
+    "Passed!  - Failed:     0",
+    "OK (",
+    "Finished `dev` profile",
+    "Finished `release` profile",
+];
+
+/// Counts of passed and failed tests in many runners' forms: `Tests: 3 failed, 20 passed`, `=== 3 failed, 10 passed in
+/// 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
+fn counted(line: &str) -> Option<bool> {
+    let line = line.trim_matches(['=', ' ']);
+    let lower = line.to_ascii_lowercase();
+    if let Some(count) = lower.strip_prefix("# fail ").or_else(|| lower.strip_prefix("ℹ fail ")) {
+        return count.trim().parse::<u64>().ok().map(|count| count == 0);
+    }
+    let is_summary =
+        ["tests:", "tests ", "test suites:", "test files ", "found "].iter().any(|one| lower.starts_with(one))
+            || lower.starts_with(|c: char| c.is_ascii_digit());
+    if !is_summary || lower.len() > 160 {
+        return None;
+    }
+    let words: Vec<&str> =
+        lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | ';' | '(' | ')')).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    let (mut good, mut bad, mut known) = (0, 0, 0);
+    for pair in words.windows(2) {
+        let Ok(count) = pair[0].parse::<u64>() else { continue };
+        match pair[1].trim_end_matches(['.', ':']) {
+            "passed" | "passing" | "pass" => (good, known) = (good + count, known + 1),
+            "failed" | "failing" | "failure" | "failures" | "error" | "errors" => {
+                (bad, known) = (bad + count, known + 1);
+            }
+            "tests" | "test" | "examples" | "runs" | "assertions" => good += count,
+            _ => {}
+        }
+    }
+    match known {
+        0 => None,
+        // Nothing was run, or only a number of zero errors is given.
+        _ if bad > 0 => Some(false),
+        _ => (good > 0).then_some(true),
+    }
+}

@@ -1,0 +1,127 @@
+//! What a program of a command line checks or brings about, so that different commands for the same thing compare.
+
+use super::Step;
+use super::vocabulary::{
+    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING,
+};
+
+impl Family {
+    /// Returns true for a test, build or lint.
+    pub(in crate::digest) fn is_check(self) -> bool {
+        matches!(self, Self::Build | Self::Test | Self::Lint | Self::Types | Self::Format | Self::Check)
+    }
+
+    /// Returns true if its programs print nothing that matters unless something is wrong.
+    pub(in crate::digest) fn is_silent(self) -> bool {
+        matches!(self, Self::Build | Self::Format)
+    }
+}
+
+impl Step<'_> {
+    pub(in crate::digest) fn family(&self) -> Family {
+        let subcommand = self.subcommand.as_deref();
+        if self.program == "git" {
+            return match subcommand {
+                Some("commit") => Family::Commit,
+                Some("push") => Family::Push,
+                Some("merge" | "rebase" | "cherry-pick" | "pull" | "revert" | "am") => Family::Merge,
+                _ => Family::Run,
+            };
+        }
+        let tells = |endings: &[&str]| {
+            let ends = |word: &str| endings.iter().any(|ending| word.trim_end_matches('s').ends_with(ending));
+            let ends = |word: &str| ends(word) || endings.contains(&word);
+            subcommand.is_some_and(|name| ends(name) || name.split(|c: char| !c.is_alphanumeric()).any(ends))
+        };
+        let family =
+            FAMILIES.iter().find(|(_, endings, programs)| programs.contains(&&*self.program) || tells(endings));
+        match family {
+            // `cargo check` compiles.
+            Some((Family::Check, ..)) if self.program == "cargo" => Family::Build,
+            Some((family, ..)) => *family,
+            None if self.program == "make" && subcommand.is_none_or(|target| target == "all") => Family::Build,
+            None if self.installs() => Family::Install,
+            None => Family::Run,
+        }
+    }
+
+    fn installs(&self) -> bool {
+        let named = |names: &[&str]| self.subcommand.as_deref().is_some_and(|sub| names.contains(&sub));
+        match &*self.program {
+            "npm" | "pnpm" | "yarn" | "bun" => named(&["install", "add", "ci"]),
+            "cargo" | "uv" | "poetry" | "composer" => named(&["add"]),
+            "go" => named(&["get", "mod"]),
+            _ => false,
+        }
+    }
+
+    /// Returns true if it mends what a check of its family finds: `lint:fix`, `biome check --write`, `mix format`.
+    pub(in crate::digest) fn mends(&self) -> bool {
+        let named =
+            self.subcommand.as_deref().is_some_and(|name| name.split([':', '-', '.']).any(|word| word == "fix"));
+        let has = |flags: &[&str]| self.flags().any(|flag| flags.contains(&flag));
+        match self.family() {
+            Family::Format => !has(&REPORTING),
+            Family::Lint | Family::Check | Family::Types => named || has(&FIXING),
+            _ => named && self.subcommand.is_some(),
+        }
+    }
+
+    /// Returns true if it may change what a later run finds.
+    pub(in crate::digest) fn changes(&self) -> bool {
+        let family = self.family();
+        if self.asks || family.is_check() {
+            return !self.asks && self.mends();
+        }
+        let ends = |name: &str| name.split([':', '.', '-']).any(|word| CHANGING.contains(&word));
+        match (&*self.program, self.subcommand.as_deref()) {
+            ("git", Some(subcommand)) => GIT_CHANGING.contains(&subcommand),
+            ("sed" | "perl", _) => self.flags().any(|flag| flag.starts_with("-i") || flag == "-pi"),
+            (program, subcommand) => {
+                let composed = self.arguments.first().filter(|_| subcommand == Some("compose"));
+                let named = composed.map(|word| &**word).or(subcommand);
+                CHANGERS.contains(&program) || family == Family::Install || named.is_some_and(ends)
+            }
+        }
+    }
+
+    /// Returns true if its subcommand only looks.
+    pub(super) fn views(&self) -> bool {
+        let last = self.subcommand.as_deref().filter(|name| !VIEWING.contains(name)).and(self.arguments.first());
+        let name = last.map(|word| &**word).or(self.subcommand.as_deref());
+        matches!(&*self.program, "gh" | "docker" | "kubectl" | "npm" | "bd")
+            && name.is_some_and(|name| VIEWING.contains(&name))
+    }
+
+    /// Returns true if both check the same thing, apart from the part of it that their arguments name.
+    pub(in crate::digest) fn is_same_check(&self, failed: &Step<'_>) -> bool {
+        let (mine, theirs) = (self.family(), failed.family());
+        self.runs_as(failed)
+            || self.implies(failed)
+            || mine.is_check() && mine == theirs && self.same_toolchain(failed)
+            || mine == Family::Commit && theirs == Family::Merge
+            || (mine, theirs) == (Family::Test, Family::Build) && self.same_toolchain(failed) && self.is_runner(failed)
+    }
+
+    fn is_runner(&self, other: &Step<'_>) -> bool {
+        [self, other].iter().any(|step| RUNNERS.contains(&&*step.program))
+    }
+
+    fn same_toolchain(&self, other: &Step<'_>) -> bool {
+        let both = |chain: &&[&str]| chain.contains(&&*self.program) && chain.contains(&&*other.program);
+        self.program == other.program || TOOLCHAINS.iter().any(both) || self.is_runner(other)
+    }
+
+    /// Returns true if it does everything that `failed` does, and then more: a test compiles what it tests.
+    fn implies(&self, failed: &Step<'_>) -> bool {
+        let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
+            return false;
+        };
+        let known = IMPLIED.iter().find(|(program, inner, _)| *program == self.program && inner.contains(&theirs));
+        self.program == failed.program && known.is_some_and(|(.., outer)| outer.contains(&mine))
+    }
+
+    fn flags(&self) -> impl Iterator<Item = &str> {
+        self.text.split(' ').filter(|word| word.starts_with('-'))
+    }
+}

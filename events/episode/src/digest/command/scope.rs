@@ -1,0 +1,101 @@
+//! What part of the work a step is about, and whether the success of another covers it.
+
+use super::vocabulary::INTERPRETERS;
+use super::{Family, Step};
+
+impl Step<'_> {
+    /// Returns true if the success of `self` shows that `failed`, whose error is `failure`, does not fail any more: it is
+    /// the same check or program, and covers the same or more.
+    ///
+    /// - For an interpreter, the script is the same.
+    /// - A check names no part, or one that contains a part that failed, or one that the error names.
+    /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
+    ///   overlap or both have none. The message of `git commit` is not an argument.
+    pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
+        if self.asks || !self.is_same_check(failed) {
+            return false;
+        }
+        let (mine, theirs) = (&self.arguments, &failed.arguments);
+        if INTERPRETERS.contains(&&*self.program) {
+            return match (mine.first(), theirs.first()) {
+                (Some(script), Some(other)) => self.is_same_place(script, failed, other),
+                (script, other) => script.is_none() && other.is_none(),
+            };
+        }
+        let is_same = |a: &str, b: &str| self.is_same_place(a, failed, b);
+        if self.family() == Family::Commit {
+            return true;
+        }
+        if self.program == "git" && self.family() == Family::Run {
+            let files = failed.failing_files(failure);
+            if !files.is_empty() {
+                return files.iter().all(|file| self.text.contains(file));
+            }
+        }
+        if self.family().is_check() {
+            return mine.is_empty()
+                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)))
+                || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
+        }
+        let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a) || is_same(a, b)));
+        let bare = if self.subcommand.is_some() {
+            mine.is_empty() || theirs.is_empty()
+        } else {
+            mine.is_empty() && theirs.is_empty()
+        };
+        overlap || bare
+    }
+
+    /// Returns true if both words are the same file: `assets/build.js`, and `build.js` after `cd /srv/shop/assets`.
+    fn is_same_place(&self, word: &str, other: &Step<'_>, others: &str) -> bool {
+        match (self.directory.is_empty(), other.directory.is_empty()) {
+            (true, true) => return bare_path(word) == bare_path(others),
+            // It is unknown where one of them ran.
+            (true, false) | (false, true) if bare_path(word) == bare_path(others) => return true,
+            _ => {}
+        }
+        let place = |step: &Step<'_>, word: &str| match word.starts_with(['/', '~']) {
+            true => word.to_owned(),
+            false => {
+                format!("{}/{}", step.directory.trim_end_matches('/'), bare_path(word)).trim_matches('/').to_owned()
+            }
+        };
+        let (mine, theirs) = (place(self, word), place(other, others));
+        let ends = |long: &str, short: &str| {
+            long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
+    }
+
+    /// Returns true if both name the same file, wherever they ran.
+    pub(in crate::digest) fn names_the_same_file(&self, other: &Step<'_>) -> bool {
+        self.arguments.iter().any(|word| {
+            word.contains('/') && other.arguments.iter().any(|o| covers(word, o) || self.is_same_place(word, other, o))
+        })
+    }
+
+    /// Returns the files among its own that the error names.
+    fn failing_files<'e>(&self, error: &'e str) -> Vec<&'e str> {
+        let words = error.split_whitespace().map(|word| word.trim_matches(['\'', '"', ':']));
+        words.filter(|word| word.contains('/') && (self.text.contains(word) || self.text.contains('…'))).collect()
+    }
+}
+
+fn bare_path(word: &str) -> &str {
+    word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
+}
+
+/// Returns true if `part` equals or contains `inner`: `tests` contains `tests/auth.rs`, `test_auth.py` contains
+/// `test_auth.py::test_login`, the filter `auth` contains `auth::login` and `session::auth`. An absolute path equals
+/// the relative path at its end.
+fn covers(part: &str, inner: &str) -> bool {
+    let (part, inner) = (bare_path(part), bare_path(inner));
+    let file = inner.split("::").next().unwrap_or(inner);
+    let absolute = part.strip_prefix('/').and_then(|part| part.strip_suffix(file));
+    if !file.is_empty() && absolute.is_some_and(|rest| rest.ends_with('/')) {
+        return true;
+    }
+    let starts = inner.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']));
+    let ends = inner.strip_suffix(part).is_some_and(|rest| rest.ends_with("::") || rest.ends_with('/'));
+    !part.is_empty() && (starts || ends)
+}
