@@ -117,8 +117,8 @@ pub struct Episode {
     pub setbacks: Vec<Pointed>,
     /// Failures, with the later success that resolved them.
     pub errors: Vec<ErrorLine>,
-    /// What mended the failures of these lines, as far as it is known.
-    pub mends: BTreeMap<u64, Vec<Mend>>,
+    /// The ends of the failures of these lines, for those that are over.
+    pub mendings: BTreeMap<u64, Mending>,
     /// Files read, by first read.
     pub files_read: Vec<FileRead>,
     /// Files written or edited, by first change.
@@ -195,6 +195,17 @@ pub enum Mend {
     File(String),
     /// A run of this program, with its subcommand: `cargo add`.
     Command(String),
+}
+
+/// What is known about the end of a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mending {
+    /// What mended it; empty if it only passed later.
+    pub by: Vec<Mend>,
+    /// Transcript line of the result that shows that it is over.
+    pub line: u64,
+    /// Time of that line.
+    pub at: Option<Timestamp>,
 }
 
 /// A file that was read.
@@ -279,7 +290,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         superseded: decisions.superseded,
         setbacks: setback::setbacks(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
-        mends: failures.iter().map(|failure| (failure.line.line, failure.mends.clone())).collect(),
+        mendings: failures.iter().filter_map(|one| Some((one.line.line, one.mending.clone()?))).collect(),
         files_read: file::read(&timeline),
         files_modified: file::modified(&timeline),
         commands: work::commands(&timeline),

@@ -174,7 +174,7 @@ impl<'a> Extractor<'a> {
 
     fn failures(&mut self, episode: &Episode) {
         for failure in &episode.errors {
-            self.failure(failure, episode.mends.get(&failure.line).map_or(&[], Vec::as_slice));
+            self.failure(failure, episode.mendings.get(&failure.line).map_or(&[], |mending| &mending.by));
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn troubles(
     }
     let first = episode.errors.len().saturating_sub(MAX_TROUBLES);
     left_out(first);
-    let reader = Reader { attempts, by_result, cwd: episode.cwd.as_deref(), at };
+    let reader = Reader { attempts, episode, by_result, cwd: episode.cwd.as_deref(), at };
     // Several error lines of one result are one failure.
     let mut counted: BTreeSet<(String, u64)> = BTreeSet::new();
     episode.errors[first..].iter().map(|error| reader.read(error, &mut counted)).collect()
@@ -36,6 +36,7 @@ pub(super) fn troubles(
 
 struct Reader<'r> {
     attempts: &'r [Attempt<'r>],
+    episode: &'r Episode,
     /// Indices of attempts by the line of their result.
     by_result: BTreeMap<u64, Vec<usize>>,
     cwd: Option<&'r str>,
@@ -106,7 +107,9 @@ impl Reader<'_> {
         trouble: &mut Trouble,
         counted: &mut BTreeSet<(String, u64)>,
     ) {
-        let resolved_at = error.resolution.as_ref().map(|resolution| resolution.line);
+        let shown = self.episode.mendings.get(&error.line).map(|mending| (mending.line, mending.at));
+        let shown = shown.or_else(|| error.resolution.as_ref().map(|resolution| (resolution.line, resolution.at)));
+        let resolved_at = shown.filter(|_| error.resolution.is_some()).map(|(line, _)| line);
         let (mut all, mut since) = (Changed::default(), Changed::default());
         let later = self.attempts[index + 1..].iter().take(MAX_FOLLOWED);
         for attempt in later.filter(|attempt| attempt.line > error.line) {
@@ -161,8 +164,8 @@ impl Reader<'_> {
             text: resolution.text.clone(),
             files: Changed::keep_last(all.files),
             commands: Changed::keep_last(all.commands),
-            line: resolution.line,
-            at: millis(resolution.at),
+            line: shown.map_or(resolution.line, |(line, _)| line),
+            at: millis(shown.map_or(resolution.at, |(_, at)| at)),
         });
     }
 }

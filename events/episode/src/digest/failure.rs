@@ -17,7 +17,7 @@ use self::mend::{Change, Made};
 use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mend, Pointed, SHORT_CHARS, Show};
+use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mending, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
 
@@ -53,8 +53,8 @@ const USAGE: [&str; 14] = [
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
-    /// What mended it, if that is known.
-    pub(super) mends: Vec<Mend>,
+    /// Its end, if it is over.
+    pub(super) mending: Option<Mending>,
     /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
     of_the_work: bool,
     /// True if the latest evidence about what failed says that it fails.
@@ -237,7 +237,7 @@ impl<'a> Walk<'a, '_> {
             resolution: None,
         };
         let of_the_work = of_the_work && !is_usage;
-        self.errors.push(Some(Failure { line, mends: Vec::new(), of_the_work, is_open: false }));
+        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false }));
         let ended = deed.ended;
         self.open.push(Open {
             error,
@@ -302,10 +302,10 @@ impl<'a> Walk<'a, '_> {
             let open = self.open.remove(at);
             let by = deed.parsed_command();
             let by = by.as_ref().and_then(|command| command.suspects().into_iter().next());
-            let (mut resolution, mends) = self.mend(&open, Some(deed), by.as_ref(), false);
+            let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), false);
             let then = format!("{}; then it failed otherwise", resolution.text);
             resolution.text = one_line(&then, ERROR_CHARS);
-            self.resolve(&open, resolution, mends);
+            self.resolve(&open, resolution, mending);
         }
         again
     }
@@ -366,14 +366,14 @@ impl<'a> Walk<'a, '_> {
                 self.errors[open.error] = None;
                 continue;
             }
-            let (resolution, mends) = self.mend(&open, Some(deed), by.as_ref(), true);
-            self.resolve(&open, resolution, mends);
+            let (resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), true);
+            self.resolve(&open, resolution, mending);
         }
     }
 
-    fn resolve(&mut self, open: &Open<'a>, resolution: Pointed, mends: Vec<Mend>) {
+    fn resolve(&mut self, open: &Open<'a>, resolution: Pointed, mending: Mending) {
         if let Some(Some(error)) = self.errors.get_mut(open.error) {
-            (error.line.resolution, error.mends) = (Some(resolution), mends);
+            (error.line.resolution, error.mending) = (Some(resolution), Some(mending));
         }
     }
 
@@ -393,8 +393,8 @@ impl<'a> Walk<'a, '_> {
                     && matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family))
             };
             if !open.fails_otherwise && self.changes.iter().any(fixed) {
-                let (resolution, mends) = self.mend(&open, None, None, false);
-                self.resolve(&open, resolution, mends);
+                let (resolution, mending) = self.mend(&open, None, None, false);
+                self.resolve(&open, resolution, mending);
                 continue;
             }
             let of_a_family = families.iter().any(|family| *family != Family::Run);

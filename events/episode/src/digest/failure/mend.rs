@@ -5,7 +5,7 @@ use super::super::command::{Command, Family, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Deed, Message, Timeline};
-use super::super::{ERROR_CHARS, Mend, Pointed, SHORT_CHARS};
+use super::super::{ERROR_CHARS, Mend, Mending, Pointed, SHORT_CHARS};
 use super::{Open, Subject, Walk};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::record::Timestamp;
@@ -68,6 +68,18 @@ impl<'a> Change<'a> {
 impl<'a> Walk<'a, '_> {
     /// Returns what mended a failure: `by` is the step of `deed` that showed that it is over.
     pub(super) fn mend(
+        &self,
+        open: &Open<'a>,
+        deed: Option<&Deed<'a>>,
+        by: Option<&Step<'a>>,
+        is_success: bool,
+    ) -> (Pointed, Mending) {
+        let (resolution, by_what) = self.difference(open, deed, by, is_success);
+        let shown = deed.map_or((resolution.line, resolution.at), |deed| (deed.result_line, deed.result_at));
+        (resolution, Mending { by: by_what, line: shown.0, at: shown.1 })
+    }
+
+    fn difference(
         &self,
         open: &Open<'a>,
         deed: Option<&Deed<'a>>,

@@ -5,7 +5,7 @@ use super::super::excerpt::{head, one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
-use super::super::{ERROR_CHARS, ErrorLine, Mend, Pointed, SHORT_CHARS, Show};
+use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show};
 use super::Failure;
 use super::mend::{best_sentence, words};
 use crate::lexicon::{Sign, Signs};
@@ -50,10 +50,9 @@ pub(super) fn reports(timeline: &Timeline<'_>, show: &Show, known: &[Failure]) -
         let resolution = mended
             .filter(|_| !is_back)
             .map(|mended| mended.told(timeline, round, &format!("{} {text}", head(prompt.text, MAX_PROMPT_BYTES))));
-        let (resolution, mends) = resolution.unzip();
-        let mends = mends.unwrap_or_default();
+        let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
-        found.push(Failure { line, mends, of_the_work: false, is_open: false });
+        found.push(Failure { line, mending, of_the_work: false, is_open: false });
     }
     found
 }
@@ -143,7 +142,7 @@ impl<'a> Mended<'a> {
         mended
     }
 
-    fn told(self, timeline: &Timeline<'a>, round: &Round<'a>, about: &str) -> (Pointed, Vec<Mend>) {
+    fn told(self, timeline: &Timeline<'a>, round: &Round<'a>, about: &str) -> (Pointed, Mending) {
         let more = self.files.len().saturating_sub(MAX_FILES);
         let named = self.files.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(", ");
         let what = match (self.files.is_empty(), more) {
@@ -158,7 +157,7 @@ impl<'a> Mended<'a> {
             Some(said) => (format!("{what}: \"{}\"", said.text), said.line, said.at),
             None => (what, self.line, self.at),
         };
-        let mends = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned())).collect();
-        (Pointed { text: one_line(&text, ERROR_CHARS), line, at }, mends)
+        let by = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned())).collect();
+        (Pointed { text: one_line(&text, ERROR_CHARS), line, at }, Mending { by, line, at })
     }
 }
