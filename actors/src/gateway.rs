@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 
 use connection_slots::ConnectionSlots;
 use socket::BoundSocket;
@@ -38,7 +38,7 @@ impl Handle {
     /// Starts a gateway linked to its supervisor, listening at `endpoint`.
     pub(crate) async fn start(
         &self,
-        services: Services,
+        services: DaemonParts,
         endpoint: Endpoint,
         supervisor: ActorCell,
     ) -> Result<ActorId, SpawnErr> {
@@ -70,7 +70,7 @@ enum Msg {
 struct GatewayActor;
 
 struct Arguments {
-    services: Services,
+    services: DaemonParts,
     endpoint: Endpoint,
 }
 
@@ -89,7 +89,7 @@ impl Drop for AcceptTask {
 }
 
 /// Accepts connections for ever.
-async fn accept(listener: Listener, services: Arc<Services>) {
+async fn accept(listener: Listener, services: Arc<DaemonParts>) {
     let slots = ConnectionSlots::default();
     let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let mut foreign_peers = ForeignPeers::default();

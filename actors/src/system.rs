@@ -16,11 +16,11 @@ use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
 use baton_config::import_boundary::ImportBoundary;
-use baton_queries::Services;
 use baton_queries::archive;
 use baton_queries::handoff;
-use baton_queries::session_states_file;
-use baton_queries::session_states_file::Exporter;
+use baton_queries::listing::SessionRows;
+use baton_queries::session_states_file::{Exporter, SessionStatesFile};
+use baton_queries::{Catalog, DaemonParts};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::embedding;
@@ -41,7 +41,6 @@ use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
 use baton_tracking::transcript_roots::Roots;
 
-use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
 use baton_base::limits;
@@ -132,7 +131,7 @@ fn what_helps(error: &OpenError) -> String {
 
 /// A running daemon.
 pub struct System {
-    services: Services,
+    services: DaemonParts,
     gateway: gateway::Handle,
     journal: Arc<dyn Journal>,
     exporter: Exporter,
@@ -218,7 +217,7 @@ impl System {
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
         let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
-        let scribe = Arc::new(NoteWriter::new(baton_vault::Options {
+        let note_writer = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
             settings: settings.clone(),
             table: table.clone(),
@@ -230,15 +229,16 @@ impl System {
             tasks: tasks.clone(),
             stop: stop.subscribe(),
         }));
-        let services = Services {
+        let catalog = Catalog { table: table.clone(), settings: settings.clone() };
+        let rows = SessionRows { catalog: catalog.clone(), chunks: chunks.clone(), enricher: enricher.clone() };
+        let services = DaemonParts {
             home: home.clone(),
             roots: roots.clone(),
             configuration,
             version,
             started_at,
             journal: journal.clone(),
-            table: table.clone(),
-            settings: settings.clone(),
+            catalog,
             clock: clock.clone(),
             chunks: chunks.clone(),
             memos: memos.clone(),
@@ -254,13 +254,13 @@ impl System {
             degraded: degraded.subscribe().into(),
             outage: outage.clone(),
             log_problem,
-            session_states_condition: Arc::new(Condition::new(session_states_file::TROUBLE)),
+            states_file: Arc::new(SessionStatesFile::new(&home, rows, clock.clone())),
             disk_usage: Arc::default(),
             verifying: Arc::new(Semaphore::new(1)),
             forgotten_sessions: remains.clone(),
             conversations,
             handoffs: Arc::default(),
-            scribe,
+            note_writer,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
             tasks: tasks.clone(),
@@ -321,7 +321,7 @@ impl System {
         tokio::spawn(end_with(ended, services.stop.clone()));
         let stop = services.stop.clone();
         tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
-        tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
+        tracing::info!(home = %home.display(), sessions = services.catalog.table.now().len(), "daemon started");
         let (hooks, stop) = (Arc::downgrade(&services.hooks), services.stop.clone());
         tasks.spawn("spool", move || hooks::watch(hooks.clone(), stop.subscribe()));
         tasks.spawn("notes", move || {
@@ -333,8 +333,8 @@ impl System {
         tasks.spawn("tombstones", move || tombstones::forget_again(of_all.clone()));
         embedder.start(
             embedding::Options {
-                settings: services.settings.clone(),
-                table: services.table.clone(),
+                settings: services.catalog.settings.clone(),
+                table: services.catalog.table.clone(),
                 indexer: services.indexer.clone(),
                 throttle: services.throttle.clone(),
                 stop: services.stop.subscribe(),
@@ -342,10 +342,10 @@ impl System {
             &tasks,
         );
         let enriching = enricher.start(&tasks);
-        services.scribe.start();
+        services.note_writer.start();
         let of_all = all.clone();
         tasks.spawn("redaction", move || Redacting::run(of_all.clone()));
-        let exporter = Exporter::start(all.clone());
+        let exporter = Exporter::start(services.states_file.clone(), &tasks);
         tasks.spawn("handoffs", move || handoff::prepare(all.clone()));
         let upkeep = Upkeep::start(services.clone());
         Ok(Self { upkeep, services, gateway, journal, exporter, enriching, lock })
@@ -365,7 +365,7 @@ impl System {
     }
 
     /// The services behind the gateway, for callers in this process.
-    pub fn services(&self) -> &Services {
+    pub fn services(&self) -> &DaemonParts {
         &self.services
     }
 
@@ -382,7 +382,7 @@ impl System {
         }
         self.services.indexer.close().await;
         self.services.supervisor.stop(limits::DRAIN).await;
-        self.services.scribe.finish().await;
+        self.services.note_writer.finish().await;
         self.services.hooks.save(true).await;
         self.exporter.finish().await;
         let journal = self.journal.clone();

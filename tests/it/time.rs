@@ -115,12 +115,12 @@ impl Held {
     }
 
     pub(crate) fn state(&self, session: &str) -> Option<State> {
-        let table = self.system().services().table.now();
+        let table = self.system().services().catalog.table.now();
         Some(table.get(&SessionId::new(session).unwrap())?.state.clone())
     }
 
     pub(crate) fn wait_for(&self, session: &str, is_so: impl Fn(&State) -> bool) -> State {
-        let mut table = self.system().services().table.clone();
+        let mut table = self.system().services().catalog.table.clone();
         let id = SessionId::new(session).unwrap();
         let came = self.runtime.block_on(async {
             let so = table.wait_for(|table| table.get(&id).is_some_and(|row| is_so(&row.state)));

@@ -5,6 +5,7 @@ mod close;
 mod compact;
 mod config;
 mod costs;
+mod daemon_parts;
 mod deleting;
 mod directories;
 mod edges;
@@ -56,6 +57,7 @@ use baton_conversation::record::CommandId;
 use baton_protocol::{Failure, code, method};
 use serde_json::value::RawValue;
 
+pub use daemon_parts::DaemonParts;
 pub use presence::presence;
 
 use super::Services;
@@ -133,12 +135,19 @@ async fn dispatch(
     client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     match name {
-        method::SEARCH => result(&search::search(params(raw)?, services, client).await?),
-        method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
+        method::SEARCH => {
+            result(&search::search(params(raw)?, services.questions(), &services.enricher, client).await?)
+        }
+        method::SESSIONS => result(
+            &sessions::sessions(&params(raw)?, services.discovery(), &services.rows(), &services.progress).await?,
+        ),
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, services)),
-        method::SHOW => result(&show::show(&params(raw)?, services).await?),
-        method::MESSAGES => result(&messages::messages(&params(raw)?, services).await?),
-        method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
+        method::SHOW => result(
+            &show::show(&params(raw)?, services.resolver(), services.stored(), services.rows(), &services.indexer)
+                .await?,
+        ),
+        method::MESSAGES => result(&messages::messages(&params(raw)?, services.resolver()).await?),
+        method::EXPLAIN => result(&services.explain().answer(&params(raw)?, services.resolver()).await?),
         method::CLOSE => result(&close::close(params(raw)?, services).await?),
         method::STATUS => result(&status::status(services).await?),
         method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, client).await?),
@@ -151,16 +160,33 @@ async fn dispatch(
         method::ENRICH => result(&enrich::enrich(params(raw)?, services, client).await?),
         method::COSTS => result(&costs::costs(params(raw)?, services).await?),
         method::CONFIG => result(&config::config(params(raw)?, services).await?),
-        method::NODES => result(&nodes::nodes(params(raw)?, services, client).await?),
-        method::FACTS => result(&facts::facts(params(raw)?, services, client).await?),
-        method::EPISODES => result(&episodes::episodes(params(raw)?, services, client).await?),
-        method::HOW => result(&how::how(params(raw)?, services, client).await?),
-        method::FIX => result(&fix::fix(params(raw)?, services, client).await?),
-        method::BLAME => result(&blame::blame(params(raw)?, services, client).await?),
-        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, client).await?),
-        method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
-        method::RECALL => result(&recall::recall(params(raw)?, services, client).await?),
-        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, client).await?),
+        method::NODES => result(&nodes::nodes(params(raw)?, services.graph_search(client), services.recalls()).await?),
+        method::FACTS => result(&facts::facts(params(raw)?, services.graph_search(client), &*services.clock).await?),
+        method::EPISODES => result(
+            &episodes::episodes(params(raw)?, services.memory(), services.resolver(), services.stored(), client)
+                .await?,
+        ),
+        method::HOW => result(&how::how(params(raw)?, services.memory(), client).await?),
+        method::FIX => result(&fix::fix(params(raw)?, services.memory(), client).await?),
+        method::BLAME => result(&blame::blame(params(raw)?, services.memory(), client).await?),
+        method::PATTERNS => result(&patterns::patterns(params(raw)?, services.memory(), client).await?),
+        method::MEMORY_ADD => result(
+            &memory::add(params(raw)?, &services.catalog, &services.memos, &services.indexer, &*services.clock).await?,
+        ),
+        method::RECALL => result(
+            &recall::recall(
+                params(raw)?,
+                services.questions(),
+                &services.conversations,
+                &services.enricher,
+                services.recalls(),
+                client,
+            )
+            .await?,
+        ),
+        method::TIMELINE => {
+            result(&timeline::timeline(params(raw)?, services.memory(), &services.conversations, client).await?)
+        }
         method::LOG_STATS => result(&log::stats(services).await?),
         method::LOG_READ => result(&log::read(params(raw)?, services).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, client).await?),
@@ -169,11 +195,15 @@ async fn dispatch(
         method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
         method::HOOK_STATS => result(&hook::stats(services).await?),
         method::HANDOFF => result(&handoff::handoff(params(raw)?, services, client).await?),
-        method::VAULT_STATUS => result(&vault::status(services).await),
-        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, client).await?),
-        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, client).await?),
-        method::VAULT_VERIFY => result(&vault::verify(services, client).await?),
-        method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
+        method::VAULT_STATUS => result(&vault::status(&services.note_writer).await),
+        method::VAULT_SYNC => {
+            result(&vault::sync(params(raw)?, &services.catalog, &services.note_writer, client).await?)
+        }
+        method::VAULT_COMPACT => {
+            result(&vault::compact(params(raw)?, services.resolver(), &services.note_writer, client).await?)
+        }
+        method::VAULT_VERIFY => result(&vault::verify(&services.note_writer, client).await?),
+        method::VAULT_READ => result(&vault::read(params(raw)?, &services.note_writer).await?),
         method::TOOL => result(&tool::call(params(raw)?, services, client).await?),
         method::STOP => {
             tracing::info!("stop requested");

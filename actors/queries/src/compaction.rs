@@ -39,7 +39,7 @@ pub async fn compact(
     // Rewriting takes the index away for a moment, which a verification would report as a difference.
     let turn = services.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
     let (position, state_hash) = {
-        let table = services.table.now();
+        let table = services.catalog.table.now();
         (table.position(), table.state_hash())
     };
     let swept = services.indexer.sweep().await?;

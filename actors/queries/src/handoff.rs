@@ -50,14 +50,14 @@ const FIRST_EVENTS: usize = 64;
 pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
     let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
     services.hooks.closed(signal, half_way_to(until)).await;
-    let row = services.table.now().get(id).cloned();
+    let row = services.catalog.table.now().get(id).cloned();
     if detail == Some(SignalDetail::Compact) {
         return own_facts(services, id, until).await;
     }
     if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
         return None;
     }
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let wanted = criteria_for(&table, id, &place.project, detail)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
@@ -68,7 +68,7 @@ pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: In
 /// session that was offered nothing at its start is offered one now, if this is its first prompt.
 pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
     let id = &signal.session;
-    let row = services.table.now().get(id).cloned();
+    let row = services.catalog.table.now().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);
     if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
         let text = match handoff.claimed || !services.hooks.deliver(id) {
@@ -89,7 +89,7 @@ pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &Told, until: I
     let place = signal.place.as_ref()?;
     services.hooks.closed(signal, half_way_to(until)).await;
     let begun = begun(services, id, until).await;
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let wanted = criteria_for(&table, id, &place.project, begun)?;
     let chosen = choose(services, &wanted, until).await?;
     let text = text(services, &chosen, until).await;
@@ -146,12 +146,12 @@ async fn undelivered_text(
     handoff: &Handoff,
     until: Instant,
 ) -> Option<String> {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
         return None;
     }
     let row = table.get(&handoff.from)?.clone();
-    let shown = |state: &State| !services.settings.now().excludes(state);
+    let shown = |state: &State| !services.catalog.settings.now().excludes(state);
     let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
     let Some((current, facts)) = prepared::facts(services, &handoff.from, current, until).await else {
         services.hooks.not_delivered(id);
@@ -169,7 +169,7 @@ pub(super) async fn project_handoff(
 ) -> Option<answer::Handoff> {
     let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
     let chosen = choose(services, &wanted, until).await?;
-    let taken_by = claimer(&services.table.now(), &chosen.id, chosen.current.uuid, None);
+    let taken_by = claimer(&services.catalog.table.now(), &chosen.id, chosen.current.uuid, None);
     Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
 }
 
@@ -194,10 +194,10 @@ fn half_way_to(until: Instant) -> Instant {
 
 /// Chooses the candidate. Waits for one that is being indexed.
 async fn choose(services: &Arc<Services>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
-    let mut table = services.table.clone();
+    let mut table = services.catalog.table.clone();
     loop {
         let now = table.newest();
-        let settings = services.settings.now();
+        let settings = services.catalog.settings.now();
         let mut waits = false;
         for candidate in candidates(&now, &settings, services.clock.now(), wanted) {
             let Candidate { id, row, under_way } = candidate;
@@ -219,7 +219,7 @@ async fn choose(services: &Arc<Services>, wanted: &Criteria<'_>, until: Instant)
 
 /// The session's own facts, if they are available in time.
 async fn own_facts(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
-    let mut table = services.table.clone();
+    let mut table = services.catalog.table.clone();
     loop {
         let row = table.newest().get(id).cloned()?;
         if is_under_way(&row.state)
@@ -227,7 +227,7 @@ async fn own_facts(services: &Arc<Services>, id: &SessionId, until: Instant) -> 
         {
             continue;
         }
-        let current = services.table.now().shown(&row).cloned()?;
+        let current = services.catalog.table.now().shown(&row).cloned()?;
         let (current, facts) = prepared::facts(services, id, current, until).await?;
         if !facts.relevant {
             return None;
@@ -255,7 +255,7 @@ async fn written(
         Occasion::Handoff => changes::since(services.handoffs.looks(), state, &chosen.facts, until).await,
         Occasion::Compaction => Vec::new(),
     };
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let about = About {
         occasion,
         session: &chosen.id,
@@ -266,7 +266,7 @@ async fn written(
         ended_by: state.end.map(|end| end.reason),
         claimed_by,
         changed: &changed,
-        max_bytes: services.settings.now().handoff_bytes,
+        max_bytes: services.catalog.settings.now().handoff_bytes,
     };
     handoff::handoff(&chosen.facts, &about)
 }
@@ -275,7 +275,7 @@ async fn written(
 /// meanwhile, or if it could not be recorded in time.
 async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
     let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
     let left = until.saturating_duration_since(Instant::now());
     if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {

@@ -275,7 +275,7 @@ impl Redacting {
             let again = match asked.take() {
                 Some(again) => again,
                 None => {
-                    let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+                    let (indexer, table, of) = (services.indexer.clone(), services.catalog.table.clone(), id.clone());
                     let redacting = tokio::task::spawn_blocking(move || indexer.redact_again(&table, &of));
                     let Some(again) = redacting.await.map_err(refused)?? else { return Ok(()) };
                     again
@@ -287,7 +287,7 @@ impl Redacting {
             self.replace(services, id, again, asked).await?;
             passes += 1;
         }
-        let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+        let (indexer, table, of) = (services.indexer.clone(), services.catalog.table.clone(), id.clone());
         match tokio::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
             .await
             .map_err(refused)??

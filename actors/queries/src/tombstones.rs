@@ -70,7 +70,7 @@ pub async fn forget_again(services: Arc<Services>) {
             _ => tracing::warn!(session = %id, "session not forgotten again yet; the next start retries"),
         }
     }
-    let position = services.table.now().position();
+    let position = services.catalog.table.now().position();
     let purged = services.indexer.purge(&forgotten, position, || {}).await;
     if let Err(problem) = &purged {
         tracing::error!(%problem, "text of forgotten sessions that a repair brought back is not deleted yet; the next start retries");

@@ -11,12 +11,12 @@ use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::connection_slots::{Activity, ConnectionSlot};
 use super::rate::Rate;
 use baton_base::limits;
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 use baton_queries::calls;
 use baton_queries::client::{Client, ClientRef, QueryError, failure, params, redacted};
 use baton_tracking::hooks::Present;
@@ -27,7 +27,7 @@ const LINES_OUT: usize = 64;
 const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 /// Serves a client until it disconnects, misbehaves or the daemon stops.
-pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: &Arc<Services>) {
+pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: &Arc<DaemonParts>) {
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
     let (lines, mut queued) = mpsc::channel::<Line>(LINES_OUT);
@@ -40,7 +40,8 @@ pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: 
         }
         let _ = (&*outgoing).flush().await;
     });
-    let out = LineWriter { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), slot: slot.clone() };
+    let room = Arc::new(Semaphore::new(limits::ANSWERS_BYTES));
+    let out = LineWriter { lines, room, slot: slot.clone(), stopping: services.stop.subscribe() };
     if let Err(error) = converse(BufReader::new(&*stream), services, &out).await {
         tracing::debug!(%error, "connection ended");
     }
@@ -72,6 +73,7 @@ struct LineWriter {
     lines: mpsc::Sender<Line>,
     room: Arc<Semaphore>,
     slot: Arc<ConnectionSlot>,
+    stopping: watch::Receiver<bool>,
 }
 
 impl LineWriter {
@@ -102,6 +104,10 @@ impl Client for LineWriter {
         self.lines.is_closed()
     }
 
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.clone()
+    }
+
     fn stay(&self) -> bool {
         self.slot.hold_open()
     }
@@ -121,7 +127,7 @@ fn encode_line(value: &impl Serialize) -> Vec<u8> {
 
 async fn converse(
     mut incoming: impl AsyncBufRead + Unpin,
-    services: &Arc<Services>,
+    services: &Arc<DaemonParts>,
     out: &LineWriter,
 ) -> io::Result<()> {
     let mut line = Vec::new();
@@ -134,7 +140,7 @@ async fn converse(
     }
     let Some(hello) = greet(&line, services, out).await? else { return Ok(()) };
     let mut rate = Rate::new(Instant::now());
-    let mut stopping = services.stop.subscribe();
+    let mut stopping = out.stopping();
     let mut present = None;
     loop {
         out.slot.set_activity(Activity::Idle);
@@ -199,7 +205,7 @@ async fn refuse_frame(out: &LineWriter, error: io::Error) -> io::Result<()> {
 }
 
 /// Handles the greeting. Returns it if the client may go on.
-async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result<Option<Hello>> {
+async fn greet(line: &[u8], services: &DaemonParts, out: &LineWriter) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await.map(|()| None),
@@ -237,7 +243,7 @@ async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result
         roots: services.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
         root_refused: root_refused.map(|why| redacted(&why)),
         codex_refused: codex_refused.map(|why| redacted(&why)),
-        roots_configured: services.settings.now().watch_directories.is_some(),
+        roots_configured: services.catalog.settings.now().watch_directories.is_some(),
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;
@@ -248,7 +254,7 @@ async fn answer(
     line: &[u8],
     hello: &Hello,
     present: &mut Option<Present>,
-    services: &Arc<Services>,
+    services: &Arc<DaemonParts>,
     out: &LineWriter,
 ) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {

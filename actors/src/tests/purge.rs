@@ -52,13 +52,13 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     let (temp, system) = indexed(&id).await;
     let (services, folder) = (system.services(), temp.path().join("home/blobs").join(id.as_str()));
     assert!(folder.exists());
-    let episode = services.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
+    let episode = services.catalog.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
     // The state while it is forgotten: its files are gone and it is held. Then the memory has to read its conversation.
     let held = services.indexer.hold(&id).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let group = Switch::Track { seen: None, force: false, group: Some("elsewhere".to_owned()) };
     assert_eq!(services.supervisor.switch(&id, group, DEADLINE).await, Ok(Switched::Done { already: false }));
-    let position = services.table.now().position();
+    let position = services.catalog.table.now().position();
     services.indexer.caught_up(position, DEADLINE).await.unwrap();
     assert!(!folder.exists(), "it was written beside whoever deletes it");
     assert_eq!(services.indexer.unreadable().len(), 1, "it is named, and tried again");
@@ -66,7 +66,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     // Forgetting waits for a restore in progress, and vice versa.
     let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None, cause: None }, DEADLINE).await;
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
-    let position = services.table.now().position();
+    let position = services.catalog.table.now().position();
     let (sessions, indexer) = ([id.clone()], services.indexer.clone());
     let mut purging = std::pin::pin!(indexer.purge(&sessions, position, || {}));
     let waits =
@@ -77,7 +77,7 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     assert!(matches!(purged, Ok(Ok(_))), "{purged:?}");
     assert!(!folder.exists());
     assert_eq!(services.indexer.unreadable(), []);
-    let restored = services.indexer.restore(&services.table, &id, &episode);
+    let restored = services.indexer.restore(&services.catalog.table, &id, &episode);
     assert_eq!(restored.err().as_deref(), Some("it is no longer the session's episode"));
     assert!(!folder.exists());
     drop(system.stop().await);

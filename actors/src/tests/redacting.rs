@@ -34,7 +34,7 @@ async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_se
         services.journal.append(stream, version, vec![unknown]).await.unwrap();
         std::fs::write(&superseded, "of what was said before").unwrap();
         let collected = loop {
-            match services.indexer.collect_now(&services.table, &id) {
+            match services.indexer.collect_now(&services.catalog.table, &id) {
                 Err(Error::Busy) => tokio::task::yield_now().await,
                 collected => break collected,
             }
@@ -59,7 +59,7 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command: CommandId::new("d") };
     let (supervisor, of) = (services.supervisor.clone(), id.clone());
     let closing = tokio::spawn(async move { supervisor.close(&of, seen, call, DEADLINE).await });
-    let row = || services.table.now().get(&id).cloned().unwrap();
+    let row = || services.catalog.table.now().get(&id).cloned().unwrap();
     while row().state.job.is_none() {
         tokio::task::yield_now().await;
     }
@@ -95,13 +95,13 @@ async fn notes_take_as_many_events_as_they_need_and_it_is_known_how_many() {
         let text = format!("password: kW8xyzq7Lm2p{number}");
         std::fs::write(chunks.note_path(&id, &chunks::note_name(&text)), text).unwrap();
     }
-    let again = services.indexer.redact_again(&services.table, &id).unwrap().unwrap();
+    let again = services.indexer.redact_again(&services.catalog.table, &id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (NOTES, 1));
-    assert!(services.indexer.holds_more_to_redact(&services.table, &id).unwrap());
+    assert!(services.indexer.holds_more_to_redact(&services.catalog.table, &id).unwrap());
     services.indexer.replaced(&id, again, true).unwrap();
-    let again = services.indexer.redact_again(&services.table, &id).unwrap().unwrap();
+    let again = services.indexer.redact_again(&services.catalog.table, &id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (1, 0));
     services.indexer.replaced(&id, again, true).unwrap();
-    assert!(services.indexer.redact_again(&services.table, &id).unwrap().is_none(), "once is enough");
+    assert!(services.indexer.redact_again(&services.catalog.table, &id).unwrap().is_none(), "once is enough");
     drop(system.stop().await);
 }

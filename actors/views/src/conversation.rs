@@ -51,6 +51,11 @@ impl Conversations {
         Self { table, settings, chunks, index: Box::new(index), digests: Digests::default() }
     }
 
+    /// The conversations as they are stored.
+    pub fn chunks(&self) -> &ChunkStore {
+        &self.chunks
+    }
+
     /// The digest of the episode `current` or its successor, see [`Self::read`]. Without a title of its own it gets the
     /// one that another session gives it. The conversation is read in chunks; the digest may be cached. Blocks for disk
     /// reads.

@@ -21,7 +21,7 @@ use baton_tracking::session::{CloseCall, Closed, Outcome};
 const COMMAND_ID_BYTES: usize = 128;
 
 pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, QueryError> {
-    let id = match resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await {
+    let id = match services.resolver().requested_session(asked.session.as_deref(), &asked.caller).await {
         Ok(id) => id,
         Err(failure) if failure.code == code::NOT_FOUND => {
             let message = failure.message;
@@ -29,8 +29,8 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         }
         Err(failure) => return Err(failure.into()),
     };
-    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
-    let unread = if is_new { resolve::transcript_of_unseen(services, &id).await } else { Ok(None) };
+    let is_new = services.catalog.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
+    let unread = if is_new { services.discovery().transcript_of_unseen(&id).await } else { Ok(None) };
     let nothing = match &unread {
         // Only its hook was called; its transcript is empty.
         Ok(None) if is_new => {
@@ -44,8 +44,9 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         return Ok(answer::Close { status, session_id, episode_uuid: None, message });
     }
     let unread = unread.ok().flatten();
-    if let Some(why) = resolve::stop_of(services, &id) {
-        let episode_uuid = services.table.now().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
+    if let Some(why) = services.catalog.stop_of(&id) {
+        let episode_uuid =
+            services.catalog.table.now().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
         let message = format!("session {id} not closed: {why}");
         let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
         return Ok(answer::Close { status, session_id, episode_uuid, message });
@@ -60,7 +61,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     // An agent that closes its own session has yet to write the answer to this call and its last words.
-    let by_self = resolve::own_session(&services.table.now(), &asked.caller).as_ref() == Some(&id);
+    let by_self = resolve::own_session(&services.catalog.table.now(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {
@@ -87,8 +88,8 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
         answer.message.push_str(&enrichment::of_closed(services, &id));
     }
-    let row = services.table.now().get(&id).cloned();
-    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
+    let row = services.catalog.table.now().get(&id).cloned();
+    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.catalog.table.now().is_deleted(&row)) {
         answer.episode_uuid = None;
         let back = format!(
             "; that episode was deleted, and is not found until the session says something else; `baton forget --undo {id}` \
@@ -101,7 +102,7 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
 
 /// The uuid of a session's episode, if it may be shown.
 fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
-    services.table.now().shown(row).map(|episode| episode.uuid)
+    services.catalog.table.now().shown(row).map(|episode| episode.uuid)
 }
 
 /// Waits without a deadline until searches cover `position`. Returns the reason if the memory cannot index it for the

@@ -19,7 +19,7 @@ pub(crate) async fn compact(services: &Arc<Services>, client: &ClientRef) -> Res
     under.report("looking through conversations", 0, 0);
     let working = under.clone();
     let work = compaction::compact(services, move |done, total| working.report("rewriting the index", done, total));
-    let compacted = with_kinds_of_progress(services, client, || under.progress(), work).await;
+    let compacted = with_kinds_of_progress(client, || under.progress(), work).await;
     drop(given_up_with);
     compacted?.map_err(|error| {
         let code = match error {

@@ -22,12 +22,12 @@ pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Resul
             failure(code::INVALID_PARAMS, format!("cannot group by {name:?}; there are {known}"))
         })?,
     };
-    let (table, now) = (services.table.now(), services.clock.now());
+    let (table, now) = (services.catalog.table.now(), services.clock.now());
     let days = asked.days.filter(|days| *days > 0);
     let from = days.map_or(i64::MIN, |days| ledger::day(now) - i64::from(days) + 1);
     let costs = ledger::costs(table.iter().map(|(id, row)| (id, &row.state)), by, from);
     let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
-    let llm = services.settings.now().llm.clone();
+    let llm = services.catalog.settings.now().llm.clone();
     Ok(answer::Costs {
         by: by.as_str().to_owned(),
         days,

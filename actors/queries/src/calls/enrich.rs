@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, enrichment};
 use crate::client::{ClientRef, failure};
-use crate::{SESSIONS_NAMED, Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, Services, lazy};
 use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
 use baton_tracking::enricher::{Allowance, By, Done, Outcome};
@@ -27,7 +27,7 @@ pub(crate) async fn enrich(
     services: &Arc<Services>,
     client: &ClientRef,
 ) -> Result<answer::Enrich, QueryError> {
-    if services.settings.now().llm.is_none() {
+    if services.catalog.settings.now().llm.is_none() {
         let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
                        llm.base_url where it is not OpenAI's";
         return Err(failure(code::INVALID_PARAMS, message).into());
@@ -39,7 +39,7 @@ pub(crate) async fn enrich(
     let (chosen, by) = match asked.all {
         true => (all_to_enrich(services), By::All(allowance)),
         false => {
-            let id = resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await?;
+            let id = services.resolver().requested_session(asked.session.as_deref(), &asked.caller).await?;
             (vec![id], By::One(allowance))
         }
     };
@@ -57,7 +57,7 @@ pub(crate) async fn enrich(
         // True if the budget has no room for another one beside those in progress.
         let mut is_crowded = false;
         loop {
-            let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
+            let most = services.catalog.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
             while at_work.len() < most
                 && failures < FAILURES
                 && !is_crowded
@@ -97,19 +97,19 @@ pub(crate) async fn enrich(
         }
         waiting.len() as u64
     };
-    let left = with_kinds_of_progress(services, client, progress, working).await?;
+    let left = with_kinds_of_progress(client, progress, working).await?;
     sum.usd = super::enrichment::dollars(nanos.load(Ordering::Relaxed));
-    let position = services.table.now().position();
-    lazy::catch_up(services, client, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
+    let position = services.catalog.table.now().position();
+    services.coverage().catch_up(client, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
-    sum.message = message(&sum, left, services.settings.now().llm.as_ref());
+    sum.message = message(&sum, left, services.catalog.settings.now().llm.as_ref());
     Ok(sum)
 }
 
 /// All sessions with an episode that no model has enriched, the last active first. Subagents are covered by their
 /// parents.
 fn all_to_enrich(services: &Services) -> Vec<SessionId> {
-    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+    let (table, settings, now) = (services.catalog.table.now(), services.catalog.settings.now(), services.clock.now());
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
         // A session in use would be paid for twice, so it must have ended or be idle.
@@ -134,7 +134,7 @@ fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
 
 /// Indexes new content first, then enriches.
 async fn enrich_session(services: &Services, id: &SessionId, by: &By) -> Done {
-    let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
+    let state = services.catalog.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
     if !matches!(state, Some((Phase::Indexed, 0))) {
         let indexed =
             services.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
@@ -180,7 +180,7 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
 
 /// A note on the state of a session that was not enriched, in addition to `stated`.
 fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> String {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
     let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
     let owed = state.enrichment().filter(|known| known.owed.is_some());
@@ -191,7 +191,7 @@ fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> St
 
 /// Counts the parts of a session that were not sent to the model.
 fn unseen(sum: &mut answer::Enrich, services: &Services, id: &SessionId) {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     if let Some(by) = table.get(id).and_then(|row| row.state.enriched_by()) {
         (sum.unseen, sum.not_held) = (sum.unseen + by.unseen, sum.not_held + by.not_held);
     }

@@ -29,7 +29,7 @@ pub(super) fn dollars(nanos: u64) -> f64 {
 /// The current state and its problem, without a call to the endpoint.
 pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment, Vec<answer::Problem>) {
     let shown = services.enricher.shown();
-    let settings = services.settings.now();
+    let settings = services.catalog.settings.now();
     let counted = answer::Enrichment {
         enriched: shown.enriched,
         given_up: shown.given_up,
@@ -61,7 +61,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         ..counted
     };
     let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
-    let problems = problems(&state, &shown, &services.table.now()).into_iter().chain(crowded).collect();
+    let problems = problems(&state, &shown, &services.catalog.table.now()).into_iter().chain(crowded).collect();
     (state, problems)
 }
 
@@ -114,11 +114,11 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable
 
 /// The suffix of a close's message: `; a model enriches it …`.
 pub(super) fn of_closed(services: &Services, id: &SessionId) -> String {
-    let settings = services.settings.now();
+    let settings = services.catalog.settings.now();
     if settings.llm.is_none() {
         return "; enrichment is off".to_owned();
     }
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let Some(row) = table.get(id) else { return String::new() };
     match row.state.enrichment() {
         _ if row.state.enriched_by().is_some() => "; its episode is enriched".to_owned(),

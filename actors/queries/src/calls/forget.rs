@@ -17,12 +17,13 @@ mod notes;
 mod selection;
 mod set_aside;
 mod targets;
+mod wiper;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use baton_conversation::record::{Position, SessionId};
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
@@ -35,7 +36,6 @@ use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
 use crate::Services;
 use crate::client::ClientRef;
-use crate::session_states_file;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_store::chunks::Removed;
@@ -44,6 +44,7 @@ use earlier_attempt::EarlierAttempt;
 use hidden::Hidden;
 use messages::{dry_run_message, forgotten_message, restored_message, undo_dry_run_message};
 use targets::{Selection, Target};
+pub(crate) use wiper::Wiper;
 
 /// Most transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
@@ -126,7 +127,7 @@ pub(crate) async fn forget(
             }
         }
     });
-    let done = with_kinds_of_progress(services, client, || work.progress(), carried_out).await?;
+    let done = with_kinds_of_progress(client, || work.progress(), carried_out).await?;
     let done = done.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
     outcome.files = done.removed.files;
     outcome.bytes = done.removed.bytes;
@@ -207,7 +208,7 @@ async fn carry_out(
             Ok((id, Ok(Switched::Done { already }))) => {
                 done.already += u64::from(already);
                 // This call had forgotten it before; another one may have restored it since.
-                forgotten.extend(is_forgotten(&services.table.now(), &id).then_some(id));
+                forgotten.extend(is_forgotten(&services.catalog.table.now(), &id).then_some(id));
             }
             Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
             Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
@@ -215,23 +216,23 @@ async fn carry_out(
     }
     forgotten.extend(notes::delete(services, notes, earlier, &mut done.problems).await);
     // The table is published before an event is announced.
-    let position = services.table.now().position();
+    let position = services.catalog.table.now().position();
     services.handoffs.clear();
     match services.indexer.purge(&forgotten, position, || work.step()).await {
         Ok(removed) => done.removed = removed,
         Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
     }
-    match services.scribe.forget(&forgotten).await {
+    match services.note_writer.forget(&forgotten).await {
         Ok(theirs) => done.theirs = theirs,
         Err(problem) => done.problems.push(problem),
     }
-    match wipe_aside(services, &forgotten).await {
+    match services.wiper().wipe_aside(&forgotten).await {
         Ok(removed) => done.removed += removed,
         Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),
     }
     // Preparing a handoff that had begun may have stored what it read.
     services.handoffs.clear();
-    if let Err(problem) = export_again(services).await {
+    if let Err(problem) = services.states_file.write_now().await {
         done.problems.push(format!("session_states.json was not written again: {problem}"));
     }
     tracing::info!(
@@ -241,14 +242,6 @@ async fn carry_out(
         "sessions forgotten"
     );
     done
-}
-
-/// Wipes the words of a note that was deleted at or before a position: when this returns, no file of the home contains
-/// them. The error names what may still contain them; the memory removes that once it is idle.
-pub(super) async fn wipe_note(services: &Arc<Services>, note: Uuid, position: Position) -> Result<(), String> {
-    let note = [memo::key(note)];
-    services.indexer.purge(&note, position, || {}).await?;
-    wipe_aside(services, &note).await.map(drop)
 }
 
 async fn restore(
@@ -279,28 +272,10 @@ async fn restore(
             "copies of it are forgotten when they are found, until the daemon is started again: {problem}"
         ));
     }
-    if let Err(problem) = export_again(services).await {
+    if let Err(problem) = services.states_file.write_now().await {
         tracing::warn!(%problem, "session table not exported");
     }
     done
-}
-
-/// Waits for a running verification, whose copy of the memory is removed at its end.
-async fn wipe_aside(services: &Arc<Services>, sessions: &[SessionId]) -> Result<Removed, String> {
-    let turn = tokio::time::timeout(limits::PURGE, services.verifying.clone().acquire_owned()).await;
-    let turn = turn.map_err(|_| "the home is being verified".to_owned())?.map_err(|error| error.to_string())?;
-    let (home, sessions) = (services.home.clone(), sessions.to_vec());
-    let wiping = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        set_aside::wipe(&home, &sessions)
-    });
-    wiping.await.map_err(|error| error.to_string())?
-}
-
-async fn export_again(services: &Arc<Services>) -> Result<(), String> {
-    let services = services.clone();
-    let written = tokio::task::spawn_blocking(move || session_states_file::write(&services)).await;
-    written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 
 fn is_forgotten(table: &SessionTable, id: &SessionId) -> bool {
@@ -320,7 +295,7 @@ fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address
 
 /// The sessions that go or come back, as wire types.
 async fn answer_for(services: &Arc<Services>, selection: &Selection) -> answer::Forget {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let unknown = State::default();
     let out = |text: &str| redact(text).into_owned();
     let state_of = |target: &Target| table.get(&target.id).map(|row| row.state.clone());
@@ -371,7 +346,7 @@ async fn answer_for(services: &Arc<Services>, selection: &Selection) -> answer::
 
 /// The note on future sessions of a project; empty if none of it is read any more.
 fn later_sessions_note(services: &Services, asked: &ForgetParams, outcome: &answer::Forget) -> String {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let is_read = |row: &&answer::ForgetRow| {
         let known = SessionId::new(&row.session_id).and_then(|id| table.get(&id));
         known.is_none_or(|known| !settings.excludes(&known.state))

@@ -11,7 +11,6 @@ use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::QueryError;
-use super::search::asking_session;
 use crate::client::{ClientRef, failure};
 use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
 
@@ -27,7 +26,7 @@ pub(crate) async fn handoff(
 ) -> Result<answer::Handoff, QueryError> {
     let directory = asked.caller.directory.clone();
     let known = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
+        let (table, settings) = services.catalog.now();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let own = match (&asked.project, directory) {
@@ -44,9 +43,9 @@ pub(crate) async fn handoff(
     };
     let first = own.clone().or_else(|| known().and_then(Result::ok));
     let _asking = services.throttle.begin_question();
-    let asking = asking_session(services, &asked.caller, "");
+    let asking = resolve::asking_session(&services.catalog.table.now(), &asked.caller, "");
     let ask = lazy::Request { project: first.as_deref(), all: false, asking: asking.as_ref() };
-    lazy::step(services, client, ask).await?;
+    services.memory().step(client, ask).await?;
     // A project whose first session has just begun is known only after the step.
     let project = match own {
         Some(own) => own,
@@ -58,7 +57,7 @@ pub(crate) async fn handoff(
 
 /// The answer without a handoff: the reason and what to do.
 fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let of_it = || {
         table.iter().filter(|(id, row)| {
             let state = &row.state;

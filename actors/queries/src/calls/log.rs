@@ -12,9 +12,9 @@ use baton_protocol::{Failure, LogReadParams};
 use serde_json::value::RawValue;
 
 use super::{QueryError, internal};
+use crate::Services;
 use crate::archive;
 use crate::disk_usage;
-use crate::{Services, resolve};
 use baton_journal::{Exact, Journal, ReadError};
 
 /// Most records of one answer.
@@ -28,7 +28,7 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
     let services = services.clone();
     let reading = tokio::task::spawn_blocking(move || {
         // All values are as of the table's position.
-        let table = services.table.now();
+        let table = services.catalog.table.now();
         let position = table.position();
         let chain = services.journal.chain_at(position)?.unwrap_or_default();
         let known = services.journal.stats();
@@ -46,7 +46,7 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
 
 pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, QueryError> {
     let session = match &asked.session {
-        Some(text) => Some(resolve::find_session(services, text).await?),
+        Some(text) => Some(services.resolver().find_session(text).await?),
         None => None,
     };
     let end = end_of(services, session.as_ref());
@@ -69,7 +69,7 @@ pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Resu
         let records = records.map_err(|error| internal("the log cannot be read", error))?;
         let next = from + records.len() as u64;
         let records = records.into_iter().map(to_log_record).collect::<Result<_, _>>()?;
-        let forgotten = if asked.forgotten { forgotten(&services.table.now()) } else { Vec::new() };
+        let forgotten = if asked.forgotten { forgotten(&services.catalog.table.now()) } else { Vec::new() };
         Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records, forgotten })
     });
     Ok(read.await.map_err(|error| internal("reading the log broke", error))??)
@@ -83,7 +83,7 @@ fn forgotten(table: &SessionTable) -> Vec<String> {
 
 /// Position of the last record in the log, or sequence of a session's last event.
 fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     match session {
         None => table.position().0,
         Some(session) => table.get(session).map_or(0, |row| row.version.0),
@@ -92,7 +92,7 @@ fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
 
 /// Waits for a record at `from`, until the timeout or until the daemon stops.
 async fn wait(services: &Arc<Services>, session: Option<&SessionId>, from: u64, so_long: Duration) {
-    let (mut table, mut stop) = (services.table.clone(), services.stop.subscribe());
+    let (mut table, mut stop) = (services.catalog.table.clone(), services.stop.subscribe());
     let comes = async {
         while end_of(services, session) < from {
             if table.changed().await.is_err() {

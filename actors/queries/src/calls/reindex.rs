@@ -52,8 +52,8 @@ pub(crate) async fn reindex(
             count(&mut sum, &id, made);
         }
     };
-    with_progress(services, client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, client, position, true).await?;
+    with_progress(client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
+    services.coverage().catch_up(client, position, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
     sum.message = message(&sum);
     Ok(sum)
@@ -64,7 +64,7 @@ pub(crate) async fn reindex(
 async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, QueryError> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
-        let id = resolve::find_session(services, text).await?;
+        let id = services.resolver().find_session(text).await?;
         if !chosen.contains(&id) {
             chosen.push(id);
         }
@@ -72,7 +72,7 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
     if !asked.sessions.is_empty() {
         return Ok(chosen);
     }
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let unread = services.indexer.unread();
     let is_meant = |id: &SessionId, state: &State| {
@@ -87,7 +87,7 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
 
 /// A job that already runs began before this call, so it is awaited first.
 async fn reindex_session(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
-    let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
+    let is_under_way = services.catalog.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
     let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
     if is_under_way {
         ask(CloseReason::LazyQuery).await?;
@@ -133,7 +133,7 @@ fn message(sum: &answer::Reindex) -> String {
 /// Number of episodes made by another filter whose transcript still exists; without it there is nothing to filter
 /// again. Looks at files.
 pub(super) fn count_older_filter(services: &Services) -> u64 {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     // On a file system that hangs, each look would block a thread.
     let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();
     let is_older = |state: &State| {

@@ -9,7 +9,7 @@ use baton_protocol::{ShortIdsParams, answer};
 use crate::Services;
 
 pub(crate) fn short_ids(asked: ShortIdsParams, services: &Arc<Services>) -> answer::ShortIds {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let short = |id: &str| match memo::uuid_of_key(id) {
         Some(uuid) => Some(table.short_memo_id(uuid)),
         None => SessionId::new(id).map(|id| table.short_id(&id).to_owned()),

@@ -41,7 +41,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     // After this, what the watcher has found is in the backlog.
     let _ = services.supervisor.settle().await;
     let overview = overview.unwrap_or_default();
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
     for (_, row) in table.iter().filter(|(_, row)| !row.state.is_unseen()) {
         let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
@@ -114,13 +114,13 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
     }));
     problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
     problems.extend(services.indexer.not_storing().map(lasting));
-    problems.extend(services.session_states_condition.describe().map(lasting));
+    problems.extend(services.states_file.condition.describe().map(lasting));
     let counting = services.clone();
     let older = tokio::task::spawn_blocking(move || reindex::count_older_filter(&counting));
     let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
     let hooks = services.hooks.shown().await;
     problems.extend(of_hooks(services, &hooks));
-    let vault = services.scribe.status().await;
+    let vault = services.note_writer.status().await;
     problems.extend(vault.problem.clone().map(|problem| answer::Problem {
         what: format!("notes are not written: {}; {} in vault-pending", problem.what, sessions_waiting(vault.pending)),
         fix: format!("{}; it is tried again by itself", problem.fix),
@@ -197,7 +197,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
         vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
         storage,
         hooks: answer::HookSummary {
-            enabled: services.settings.now().hooks.enabled,
+            enabled: services.catalog.settings.now().hooks.enabled,
             calls: hooks.events.values().map(|event| event.calls).sum(),
             present: services.hooks.present(),
             last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max().or(hooks.last_recorded_at),
@@ -206,7 +206,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
             dropped: hooks.dropped,
         },
         problems,
-        note: services.settings.now().note(),
+        note: services.catalog.settings.now().note(),
         older_filter: (older > 0).then_some(older),
         redacting,
         hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
@@ -216,7 +216,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, Q
 /// Problems with how hooks reach the daemon.
 fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
-    let configured = services.settings.now().hooks.socket_path.clone();
+    let configured = services.catalog.settings.now().hooks.socket_path.clone();
     if configured != services.socket_path {
         let shown = |path: Option<PathBuf>| path.map_or("its home".to_owned(), |path| path.display().to_string());
         problems.push(answer::Problem {

@@ -86,8 +86,8 @@ struct Candidate {
 async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef) -> Result<Range, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
-    let table = services.table.now();
-    let (settings, now) = (services.settings.now(), services.clock.now());
+    let table = services.catalog.table.now();
+    let (settings, now) = (services.catalog.settings.now(), services.clock.now());
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
@@ -135,7 +135,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
     let new: Vec<StaleSession> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
+    let looked = transcript_scan::scan(&services.throttle, client, total, move |scan_progress| {
         for candidate in &mut candidates {
             if !scan_progress.next() {
                 return Vec::new();
@@ -215,13 +215,13 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 
 /// Reads everything that would be indexed, and stores nothing.
 async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
-    let table = services.table.now();
-    let settings = services.settings.now();
+    let table = services.catalog.table.now();
+    let settings = services.catalog.settings.now();
     // Without a model, indexed sessions need not be read again.
     let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
     let total = (range.work.len() + indexed.len()) as u64;
     let asking = services.clone();
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
+    let looked = transcript_scan::scan(&services.throttle, client, total, move |scan_progress| {
         let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
         let mut enriching = Pricing::new(&settings);
         for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
@@ -340,8 +340,11 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
 async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
-    let mut sum =
-        answer::Sync { sessions: range.sessions, note: services.settings.now().note(), ..answer::Sync::default() };
+    let mut sum = answer::Sync {
+        sessions: range.sessions,
+        note: services.catalog.settings.now().note(),
+        ..answer::Sync::default()
+    };
     let mut position = Position(0);
     let working = async {
         let mut waiting = range.work.into_iter();
@@ -387,8 +390,8 @@ async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -
         (sum, position)
     };
     let (sum, position) =
-        with_progress(services, client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, client, position, true).await?;
+        with_progress(client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
+    services.coverage().catch_up(client, position, true).await?;
     Ok(sum)
 }
 
@@ -404,7 +407,7 @@ async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
 
 /// The tokens of a session that was just indexed.
 async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
-    let Some(row) = services.table.now().get(id).cloned() else { return Tokens::default() };
+    let Some(row) = services.catalog.table.now().get(id).cloned() else { return Tokens::default() };
     let (services, id) = (services.clone(), id.clone());
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;

@@ -25,11 +25,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    QueryError, blame, close, deleting, edges, episodes, explain, facts, fix, handoff, how, internal, memory, nodes,
-    passage, patterns, recall, sync, timeline, track, tracking, unindexed, vault,
+    QueryError, blame, close, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, passage, patterns,
+    recall, sync, timeline, track, tracking, unindexed, vault,
 };
 use crate::client::{ClientRef, failure};
-use crate::{Services, answers, resolve};
+use crate::{Services, resolve};
 
 /// Longest wait of the close tool for the index: agents give a tool a minute.
 const CLOSE_DEADLINE_MS: u64 = 45_000;
@@ -97,17 +97,27 @@ impl Call<'_> {
             ToolId::AddTriplet => self.add_triplet().await,
             ToolId::GetEpisodeEntities => {
                 let asked = EpisodeEntitiesParams { episode_uuids: self.arguments.texts("episode_uuids") };
-                to_quoted_result(&edges::episode_entities(asked, self.services).await?)
+                to_quoted_result(&self.services.edges().episode_entities(asked).await?)
             }
-            ToolId::GetEntityEdge => to_quoted_result(&edges::get(self.uuid(), self.services).await?),
-            ToolId::DeleteEntityEdge => to_result(&edges::delete(self.uuid(), self.services).await?, true),
+            ToolId::GetEntityEdge => to_quoted_result(&self.services.edges().get(self.uuid()).await?),
+            ToolId::DeleteEntityEdge => {
+                to_result(&self.services.edges().delete(self.uuid(), &self.services.wiper()).await?, true)
+            }
             ToolId::DeleteEpisode => self.delete_episode().await,
             ToolId::ClearGraph => self.clear_graph().await,
-            ToolId::GetStatus => to_result(&memory::status(self.services), true),
-            ToolId::VaultStatus => to_result(&vault::status(self.services).await, true),
+            ToolId::GetStatus => to_result(
+                &memory::status(
+                    &self.services.catalog.table.now(),
+                    &*self.services.journal,
+                    &self.services.indexer,
+                    &self.services.outage,
+                ),
+                true,
+            ),
+            ToolId::VaultStatus => to_result(&vault::status(&self.services.note_writer).await, true),
             ToolId::VaultRead => {
                 let asked = VaultReadParams { path: self.arguments.text("path").unwrap_or_default() };
-                to_quoted_result(&vault::read(asked, self.services).await?)
+                to_quoted_result(&vault::read(asked, &self.services.note_writer).await?)
             }
         }
     }
@@ -121,7 +131,17 @@ impl Call<'_> {
             wait: false,
             caller: self.caller.clone(),
         };
-        to_quoted_result(&recall::recall(asked, self.services, self.client).await?)
+        to_quoted_result(
+            &recall::recall(
+                asked,
+                self.services.questions(),
+                &self.services.conversations,
+                &self.services.enricher,
+                self.services.recalls(),
+                self.client,
+            )
+            .await?,
+        )
     }
 
     async fn timeline(&self) -> Result<answer::ToolResult, QueryError> {
@@ -133,14 +153,19 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        to_quoted_result(&timeline::timeline(asked, self.services, self.client).await?)
+        to_quoted_result(
+            &timeline::timeline(asked, self.services.memory(), &self.services.conversations, self.client).await?,
+        )
     }
 
     async fn explain(&self) -> Result<answer::ToolResult, QueryError> {
-        let id = resolve::requested_session(self.services, self.arguments.text("session_id").as_deref(), &self.caller)
+        let id = self
+            .services
+            .resolver()
+            .requested_session(self.arguments.text("session_id").as_deref(), &self.caller)
             .await?;
         let asked = ExplainParams { session: id.to_string(), after: 0 };
-        let explained = explain::explain(&asked, self.services).await?;
+        let explained = self.services.explain().answer(&asked, self.services.resolver()).await?;
         to_cut_result(&explained, "events", "`baton explain` tells all")
     }
 
@@ -155,7 +180,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let mut found = nodes::nodes(asked, self.services, self.client).await?;
+        let mut found = nodes::nodes(asked, self.services.graph_search(self.client), self.services.recalls()).await?;
         self.note_limit(&mut found.message, found.next_cursor.is_some());
         to_quoted_result(&found)
     }
@@ -173,7 +198,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let mut found = facts::facts(asked, self.services, self.client).await?;
+        let mut found = facts::facts(asked, self.services.graph_search(self.client), &*self.services.clock).await?;
         self.note_limit(&mut found.message, found.next_cursor.is_some());
         to_quoted_result(&found)
     }
@@ -200,7 +225,14 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let mut found = episodes::episodes(asked, self.services, self.client).await?;
+        let mut found = episodes::episodes(
+            asked,
+            self.services.memory(),
+            self.services.resolver(),
+            self.services.stored(),
+            self.client,
+        )
+        .await?;
         self.note_limit(&mut found.message, found.next_cursor.is_some());
         to_quoted_result(&found)
     }
@@ -212,7 +244,7 @@ impl Call<'_> {
             context: self.arguments.count("context"),
             budget_tokens: self.arguments.count("budget_tokens"),
         };
-        to_quoted_result(&passage::passage(asked, self.services).await?)
+        to_quoted_result(&passage::passage(asked, self.services.resolver()).await?)
     }
 
     async fn handoff(&self) -> Result<answer::ToolResult, QueryError> {
@@ -228,14 +260,14 @@ impl Call<'_> {
             caller: self.caller.clone(),
             ..HowParams::default()
         };
-        to_quoted_result(&how::how(asked, self.services, self.client).await?)
+        to_quoted_result(&how::how(asked, self.services.memory(), self.client).await?)
     }
 
     async fn fix(&self) -> Result<answer::ToolResult, QueryError> {
         let error = self.arguments.text("error").unwrap_or_default();
         let asked =
             FixParams { error, project: self.project("project"), caller: self.caller.clone(), ..FixParams::default() };
-        to_quoted_result(&fix::fix(asked, self.services, self.client).await?)
+        to_quoted_result(&fix::fix(asked, self.services.memory(), self.client).await?)
     }
 
     async fn blame(&self) -> Result<answer::ToolResult, QueryError> {
@@ -246,13 +278,13 @@ impl Call<'_> {
             caller: self.caller.clone(),
             ..BlameParams::default()
         };
-        to_quoted_result(&blame::blame(asked, self.services, self.client).await?)
+        to_quoted_result(&blame::blame(asked, self.services.memory(), self.client).await?)
     }
 
     async fn patterns(&self) -> Result<answer::ToolResult, QueryError> {
         let (project, format) = (self.project("project"), self.arguments.text("diagram"));
         let asked = PatternsParams { project, format, caller: self.caller.clone(), ..PatternsParams::default() };
-        to_quoted_result(&patterns::patterns(asked, self.services, self.client).await?)
+        to_quoted_result(&patterns::patterns(asked, self.services.memory(), self.client).await?)
     }
 
     async fn close(&self) -> Result<answer::ToolResult, QueryError> {
@@ -292,13 +324,13 @@ impl Call<'_> {
             let tracking = tracking::tracking(TrackingParams::default(), self.services).await?;
             return to_cut_result(&tracking, "sessions", "`baton session-tracking status` lists all");
         };
-        let id = resolve::find_session(self.services, &text).await?;
-        let Some(row) = self.services.table.now().get(&id).cloned() else {
-            return Err(resolve::unknown_session(&self.services.table.now(), &text).into());
+        let id = self.services.resolver().find_session(&text).await?;
+        let Some(row) = self.services.catalog.table.now().get(&id).cloned() else {
+            return Err(resolve::unknown_session(&self.services.catalog.table.now(), &text).into());
         };
-        let services = self.services.clone();
+        let rows = self.services.rows();
         // The note is read from a file.
-        let reading = tokio::task::spawn_blocking(move || answers::row(&services, &id, &row.state));
+        let reading = tokio::task::spawn_blocking(move || rows.row(&id, &row.state));
         to_result(&reading.await.map_err(|error| internal("reading the session's row broke", error))?, true)
     }
 
@@ -332,7 +364,17 @@ impl Call<'_> {
             caller: self.caller.clone(),
             command_id: self.command_id.clone(),
         };
-        to_result(&memory::add(asked, self.services).await?, true)
+        to_result(
+            &memory::add(
+                asked,
+                &self.services.catalog,
+                &self.services.memos,
+                &self.services.indexer,
+                &*self.services.clock,
+            )
+            .await?,
+            true,
+        )
     }
 
     async fn add_triplet(&self) -> Result<answer::ToolResult, QueryError> {
@@ -347,7 +389,7 @@ impl Call<'_> {
             caller: self.caller.clone(),
             command_id: self.command_id.clone(),
         };
-        to_result(&edges::add(asked, self.services).await?, true)
+        to_result(&self.services.edges().add(asked, &*self.services.clock).await?, true)
     }
 
     fn uuid(&self) -> UuidParams {
@@ -355,7 +397,17 @@ impl Call<'_> {
     }
 
     async fn delete_episode(&self) -> Result<answer::ToolResult, QueryError> {
-        to_result(&deleting::episode(self.uuid(), self.services).await?, true)
+        to_result(
+            &deleting::episode(
+                self.uuid(),
+                &self.services.catalog.table,
+                &self.services.supervisor,
+                &self.services.memos,
+                &self.services.wiper(),
+            )
+            .await?,
+            true,
+        )
     }
 
     async fn clear_graph(&self) -> Result<answer::ToolResult, QueryError> {
@@ -364,7 +416,7 @@ impl Call<'_> {
             confirm: self.arguments.flag("confirm"),
             command_id: self.command_id.clone(),
         };
-        let (cleared, done) = deleting::clear(asked, self.services, self.client).await?;
+        let (cleared, done) = deleting::clear(asked, self.services.memory(), &self.services.memos, self.client).await?;
         to_result(&cleared, done)
     }
 

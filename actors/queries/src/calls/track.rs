@@ -27,13 +27,13 @@ pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Resul
     };
     let group = match &asked.group {
         None => None,
-        Some(text) => match group(&services.table.now(), &services.settings.now(), text) {
+        Some(text) => match group(&services.catalog.table.now(), &services.catalog.settings.now(), text) {
             Ok(group) => Some(group),
             Err(failure) => return Ok(error(Some(&id), failure.message)),
         },
     };
     let in_group = group.as_ref().map(|group| format!(" in group {}", redact(group))).unwrap_or_default();
-    let was_stopped = services.table.now().get(&id).is_some_and(|row| is_stopped(&row.state));
+    let was_stopped = services.catalog.table.now().get(&id).is_some_and(|row| is_stopped(&row.state));
     let lifted = if was_stopped { "; `stop_tracking_session` is lifted" } else { "" };
     let switch = Switch::Track { seen, force: asked.force, group };
     Ok(match ask(services, &id, switch).await? {
@@ -69,14 +69,14 @@ async fn meant(
     named: Option<&str>,
     caller: &Caller,
 ) -> Result<(SessionId, Option<FileSeen>), Failure> {
-    let found = resolve::requested_session(services, named, caller).await;
+    let found = services.resolver().requested_session(named, caller).await;
     let text = named.or(caller.agent_session.as_deref());
     match (found, text) {
         (Ok(id), _) => Ok((id, None)),
         // A switch may keep it from being read.
         (Err(failure), Some(text)) if failure.code == code::NOT_FOUND => {
-            match resolve::find_undiscovered(services, text).await? {
-                Some(file) if services.table.now().get(&file.session).is_none() => {
+            match services.resolver().find_undiscovered(text).await? {
+                Some(file) if services.catalog.table.now().get(&file.session).is_none() => {
                     Ok((file.session.clone(), Some(file)))
                 }
                 _ => Err(failure),

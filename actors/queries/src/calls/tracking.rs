@@ -10,7 +10,7 @@ use baton_redaction::redact;
 
 use super::{QueryError, config, internal};
 use crate::client::failure;
-use crate::{Services, lazy, resolve};
+use crate::{Services, resolve};
 use baton_base::project;
 use baton_config::settings::Settings;
 use baton_config::settings::pattern::escaped;
@@ -19,9 +19,9 @@ use baton_config::settings::pattern::escaped;
 const LISTED: usize = 500;
 
 pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, QueryError> {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     if let Some(enabled) = asked.enabled {
-        let settings = services.settings.now();
+        let settings = services.catalog.settings.now();
         let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {
             Meant::Project(path) => escaped(&path),
@@ -35,9 +35,9 @@ pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) ->
         writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
         tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
     }
-    lazy::check_transcripts(services).await;
-    let table = services.table.now();
-    let settings = services.settings.now();
+    services.discovery().check_transcripts().await;
+    let table = services.catalog.table.now();
+    let settings = services.catalog.settings.now();
     // A caller who has just switched a project off wants to see what is still tracked.
     let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {

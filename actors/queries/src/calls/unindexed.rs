@@ -25,7 +25,7 @@ pub(crate) async fn unindexed(
 ) -> Result<answer::Unindexed, QueryError> {
     let grown = services.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
-    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+    let (table, settings, now) = (services.catalog.table.now(), services.catalog.settings.now(), services.clock.now());
     let wanted = stale::find_all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may not be known yet.
@@ -36,7 +36,7 @@ pub(crate) async fn unindexed(
     // One table for all, because sessions keep reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
     let total = wanted.len() as u64;
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
+    let looked = transcript_scan::scan(&services.throttle, client, total, move |scan_progress| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: StaleSession| {
@@ -108,7 +108,7 @@ pub(crate) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    let note = services.settings.now().note();
+    let note = services.catalog.settings.now().note();
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 

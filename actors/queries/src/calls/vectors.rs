@@ -7,7 +7,7 @@ use crate::Services;
 
 /// Uses what is known, without a call to the endpoint.
 pub(super) fn vectors(services: &Services) -> answer::Vectors {
-    let Some(embedding) = services.settings.now().embedding.clone() else {
+    let Some(embedding) = services.catalog.settings.now().embedding.clone() else {
         let lacking = services.configuration.lacking();
         return answer::Vectors {
             next_step: lacking

@@ -59,8 +59,8 @@ pub(crate) async fn verify(
         home: services.home.clone(),
         source: indexer::Options {
             journal: services.journal.clone(),
-            table: services.table.clone(),
-            settings: services.settings.clone(),
+            table: services.catalog.table.clone(),
+            settings: services.catalog.settings.clone(),
             chunks: services.chunks.clone(),
             memory: services.home.join("memory"),
             vectors: None,
@@ -76,7 +76,7 @@ pub(crate) async fn verify(
         let _turn = turn;
         verify::verify_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
     });
-    let verified = with_kinds_of_progress(services, client, || under.progress(), work).await;
+    let verified = with_kinds_of_progress(client, || under.progress(), work).await;
     drop(given_up_with);
     Ok(verified?.map_err(|error| internal("verifying broke", error))?)
 }

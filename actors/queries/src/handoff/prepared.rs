@@ -72,7 +72,7 @@ impl Kept {
 
 /// The key of an episode's facts. Blocks for reads of the index, if any session gives titles.
 fn key(services: &Services, id: &SessionId, current: &EpisodeRef) -> Key {
-    (current.uuid, current.tier, services.settings.now().filtering, services.conversations.given_title(id))
+    (current.uuid, current.tier, services.catalog.settings.now().filtering, services.conversations.given_title(id))
 }
 
 /// The facts of a session's episode, or of its replacement. `None` if they are not available before `until`; late ones
@@ -93,7 +93,7 @@ pub(super) async fn facts(
 
 /// Reads and digests an episode, and keeps the facts. Blocks for disk reads.
 fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
-    let show = services.settings.now().filtering;
+    let show = services.catalog.settings.now().filtering;
     match services.conversations.digest(id, current, &show) {
         Ok((current, episode)) => {
             let facts = Arc::new(Facts::new(&episode));
@@ -110,7 +110,7 @@ fn read(services: &Services, id: &SessionId, current: EpisodeRef) -> Option<(Epi
 /// Prepares the facts of the last ended session of each recent project, so that the next agent there does not wait for
 /// the disk. Ends with the daemon.
 pub async fn prepare(services: Arc<Services>) {
-    let (mut table, mut progress) = (services.table.clone(), services.progress.clone());
+    let (mut table, mut progress) = (services.catalog.table.clone(), services.progress.clone());
     let mut stopping = services.stop.subscribe();
     let working = async {
         loop {
@@ -142,7 +142,7 @@ pub async fn prepare(services: Arc<Services>) {
 }
 
 fn last_of_projects(services: &Services) -> Vec<(SessionId, EpisodeRef)> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let now = services.clock.now();
     let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
     for (id, row) in table.iter() {

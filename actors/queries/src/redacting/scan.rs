@@ -27,7 +27,7 @@ impl Redacting {
     /// id.
     pub(super) async fn check_all(&self, services: &Arc<Services>) -> (Vec<Retry>, Option<String>) {
         let mark = self.state().mark.clone();
-        let mut waiting = waiting(&mark, &services.table.now());
+        let mut waiting = waiting(&mark, &services.catalog.table.now());
         let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
         while !waiting.is_empty() {
             let turn = self.check_some(services, waiting).await;
@@ -59,7 +59,8 @@ impl Redacting {
         let mut asked = services.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
         let room = services.throttle.wait_for_background().await;
-        let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
+        let (indexer, memos, table) =
+            (services.indexer.clone(), services.memos.clone(), services.catalog.table.clone());
         let first = waiting.front().cloned();
         let looking = tokio::task::spawn_blocking(move || {
             let _room = room;
@@ -84,7 +85,7 @@ impl Redacting {
         });
         // If checking one panics, the pass continues after it.
         looking.await.unwrap_or_else(|error| {
-            let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
+            let rest = owed(&services.catalog.table.now(), first.as_ref().map(SessionId::as_str)).into();
             let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
             TurnResult { rest, failed, last: first, ..TurnResult::default() }
         })

@@ -14,7 +14,7 @@ async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
         house.close(number).await;
     }
     house.until(|status| status.notes == 2 && status.behind == 0).await;
-    let mut held = services.scribe.hold().await;
+    let mut held = services.note_writer.hold().await;
     clock.advance(Duration::from_secs(4 * 24 * 3600));
     let checked = tokio::task::block_in_place(|| {
         let first = held.sweep(&[id(1)]).unwrap();
@@ -32,19 +32,19 @@ async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
     }
 
     // A removal that has to wait for the vault is owed meanwhile.
-    services.scribe.clear_owed_removal();
+    services.note_writer.clear_owed_removal();
     let forgetting = tokio::spawn({
         let services = services.clone();
-        async move { services.scribe.forget(&[id(1)]).await }
+        async move { services.note_writer.forget(&[id(1)]).await }
     });
     let owed = async {
-        while !services.scribe.owes_removal() {
+        while !services.note_writer.owes_removal() {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(DEADLINE, owed).await.expect("it is owed before it is done");
     forgetting.abort();
-    assert!(services.scribe.owes_removal());
+    assert!(services.note_writer.owes_removal());
     drop(held);
     house.system.stop().await;
 }

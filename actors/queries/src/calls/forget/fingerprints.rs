@@ -33,7 +33,7 @@ fn marks(services: &Services, target: &Target) -> Vec<u64> {
     if let Some(marks) = known.filter(|marks| !marks.is_empty()) {
         return marks;
     }
-    let row = services.table.now().get(&target.id).cloned();
+    let row = services.catalog.table.now().get(&target.id).cloned();
     let file = target.file.clone().or_else(|| transcript_peek::file_of(&target.id, &row?.state));
     let mut records = Marks::default();
     if let Some(file) = file {

@@ -19,7 +19,7 @@ use super::targets::{Selection, Target};
 use crate::calls::transcript_scan::scan;
 use crate::calls::{QueryError, internal};
 use crate::client::ClientRef;
-use crate::{Services, lazy, transcript_peek};
+use crate::{Services, transcript_peek};
 use baton_base::transcript_file::FileSeen;
 
 /// Adds the sessions that share records with the chosen ones, each with the one it shares most with.
@@ -30,7 +30,7 @@ pub(super) async fn add_related(
     table: &SessionTable,
     grown: &[FileSeen],
 ) -> Result<(), QueryError> {
-    lazy::catch_up(services, client, table.position(), true).await?;
+    services.coverage().catch_up(client, table.position(), true).await?;
     let sources: Vec<Target> = selection.sessions.clone();
     let unread: Vec<FileSeen> = grown
         .iter()
@@ -48,7 +48,7 @@ pub(super) async fn add_related(
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
     let (services_then, rows) = (services.clone(), table.clone());
-    let found = scan(services, client, total, move |scan_progress| {
+    let found = scan(&services.throttle, client, total, move |scan_progress| {
         let searcher = services_then.indexer.searcher().map_err(|error| error.to_string())?;
         let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
         let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {

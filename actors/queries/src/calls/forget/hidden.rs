@@ -44,7 +44,7 @@ pub(super) fn select(
     services: &Services,
     earlier: &EarlierAttempt,
 ) -> Result<(Hidden, Vec<String>), Failure> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let mut hidden = Hidden::default();
     let is_hidden = |id: &SessionId, row: &Row| table.is_deleted(row) || earlier.episodes.contains(id);
     let is_gone = |uuid: &Uuid| table.memo(*uuid).is_none() || earlier.notes.contains(uuid);
@@ -110,7 +110,7 @@ pub(super) async fn restore(
         done.problems.push(problem("what was cleared".to_owned(), &error));
     }
     for id in hidden.sessions {
-        let table = services.table.now();
+        let table = services.catalog.table.now();
         let row = table.get(&id).filter(|row| table.is_deleted(row));
         if let Some(row) = row
             && let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid)
@@ -122,7 +122,7 @@ pub(super) async fn restore(
                 switched => done.problems.push(not_done(&id, switched)),
             }
             // It was deleted by itself and cleared with its group later: both must be undone.
-            let table = services.table.now();
+            let table = services.catalog.table.now();
             if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
                 let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };
                 if let Err(error) = services.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
@@ -148,7 +148,7 @@ pub(super) async fn restore(
         }
         work.step();
     }
-    let position = services.table.now().position();
+    let position = services.catalog.table.now().position();
     if services.indexer.caught_up(position, limits::PURGE).await.is_err() {
         done.problems.push("the searchable memory has not taken it in yet; `baton status` tells why".to_owned());
     }

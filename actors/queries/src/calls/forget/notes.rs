@@ -13,7 +13,7 @@ use crate::{Services, memo, resolve};
 
 /// Memos of the project to be forgotten, in the given time.
 pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let named = asked.project.as_deref().or(asked.notes_of.as_deref());
     let Some(text) = named.filter(|_| !asked.undo) else { return Vec::new() };
     let Ok(project) = resolve::project(&table, &settings, text) else { return Vec::new() };
@@ -26,7 +26,7 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
 
 /// Memos that are named individually, and the names of other things.
 pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &EarlierAttempt) -> (Vec<Uuid>, Vec<String>) {
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     let mut notes = Vec::new();
     let others = asked.sessions.iter().filter(|text| match memo_of(&table, text, earlier) {
         Some(uuid) => {
@@ -59,7 +59,7 @@ pub(super) async fn delete(
     let mut deleted = Vec::with_capacity(notes.len());
     for uuid in notes {
         if earlier.notes.contains(&uuid)
-            && services.table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some())
+            && services.catalog.table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some())
         {
             continue;
         }

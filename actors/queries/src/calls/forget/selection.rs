@@ -39,7 +39,7 @@ pub(super) async fn select_to_forget(
     if asked.sessions.is_empty() {
         selection.sessions = find_in_range(asked, services, client, &grown, |phase| phase != Phase::New).await?;
     }
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     add_subagents(&mut selection.sessions, &table, &grown, |_, _| true);
     forks::add_related(&mut selection, services, client, &table, &grown).await?;
     add_subagents(&mut selection.also, &table, &grown, |_, _| true);
@@ -61,14 +61,14 @@ pub(super) async fn select_to_restore(
     let mut sessions = Vec::new();
     for text in &asked.sessions {
         let target = find_named(services, text).await?;
-        let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
+        let phase = services.catalog.table.now().get(&target.id).map(|row| row.state.phase);
         if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
             let message = format!("session {} is neither forgotten nor deleted", target.id);
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         sessions.push(target);
     }
-    let table = services.table.now();
+    let table = services.catalog.table.now();
     if asked.sessions.is_empty() {
         let project = asked.project.as_deref();
         let is_meant = |id: &SessionId, state: &State| {
@@ -83,7 +83,7 @@ pub(super) async fn select_to_restore(
     // Subagents last: they would be forgotten with their parents again.
     sessions.sort_by_key(|target| table.get(&target.id).is_some_and(|row| row.state.is_subagent()));
     for target in &mut sessions {
-        target.file = resolve::transcript_of_unseen(services, &target.id).await.ok().flatten();
+        target.file = services.discovery().transcript_of_unseen(&target.id).await.ok().flatten();
     }
     Ok(Selection { sessions, ..Selection::default() })
 }
@@ -107,19 +107,19 @@ fn check_parameters(asked: &ForgetParams) -> Result<(), Failure> {
 
 /// The session that a text names, known or only a file; also one that the configuration excludes.
 async fn find_named(services: &Arc<Services>, text: &str) -> Result<Target, QueryError> {
-    let known = resolve::find_session(services, text).await;
+    let known = services.resolver().find_session(text).await;
     let failure = match known {
         Ok(id) => return Ok(Target::new(id)),
         Err(failure) => failure,
     };
     if let Some(id) = SessionId::new(text)
-        && services.table.now().get(&id).is_some()
+        && services.catalog.table.now().get(&id).is_some()
     {
         return Ok(Target::new(id));
     }
     // If the text fits several sessions, the failure above describes them better.
-    match resolve::find_undiscovered(services, text).await.unwrap_or_default() {
-        Some(file) if services.table.now().get(&file.session).is_some() => Ok(Target::new(file.session)),
+    match services.resolver().find_undiscovered(text).await.unwrap_or_default() {
+        Some(file) if services.catalog.table.now().get(&file.session).is_some() => Ok(Target::new(file.session)),
         Some(file) => Ok(Target::of_file(file)),
         None => Err(failure.into()),
     }
@@ -133,7 +133,7 @@ async fn find_in_range(
     grown: &[FileSeen],
     is_wanted: impl Fn(Phase) -> bool,
 ) -> Result<Vec<Target>, QueryError> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = services.catalog.now();
     let project = asked.project.as_ref().map(|name| project_or_forgotten(&table, &settings, name));
     let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
     // The first session of a project may not be known yet.
@@ -160,7 +160,7 @@ async fn find_in_range(
         .collect();
     if !unread.is_empty() {
         let before = asked.before.map(Timestamp);
-        let heads = scan(services, client, unread.len() as u64, move |scan_progress| {
+        let heads = scan(&services.throttle, client, unread.len() as u64, move |scan_progress| {
             let unread = unread.into_iter().take_while(|_| scan_progress.next());
             unread.filter_map(|file| Some((read_as_needed(&file, before)?, file))).collect::<Vec<_>>()
         });

@@ -1,0 +1,195 @@
+//! The parts of a running daemon, and the groups of them that calls use.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use baton_conversation::record::Timestamp;
+use tokio::sync::{Semaphore, watch};
+
+use super::edges::Edges;
+use super::explain::Explain;
+use super::forget::Wiper;
+use super::graph_search::GraphSearch;
+use super::search::QuestionReader;
+use super::vault::RecallRecorder;
+use crate::catalog::{Catalog, StoredSessions};
+use crate::client::ClientRef;
+use crate::discovery::Discovery;
+use crate::disk_usage::{DiskUsage, MeasuredParts};
+use crate::handoff::Handoffs;
+use crate::lazy::{Coverage, FreshMemory};
+use crate::listing::SessionRows;
+use crate::redacting::Redacting;
+use crate::resolve::SessionResolver;
+use crate::session_states_file::SessionStatesFile;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_base::latest::Latest;
+use baton_base::supervised_task::TaskSupervisor;
+use baton_base::throttle::Throttle;
+use baton_config::configuration::Configuration;
+use baton_journal::Journal;
+use baton_journal::vitals::Vitals;
+use baton_memos::Memos;
+use baton_store::chunks::ChunkStore;
+use baton_store::forgotten::ForgottenSessions;
+use baton_tracking::embedding::Embedder;
+use baton_tracking::enricher::Enricher;
+use baton_tracking::hooks::Hooks;
+use baton_tracking::indexer;
+use baton_tracking::supervisor;
+use baton_tracking::supervisor::{Degraded, Progress};
+use baton_tracking::transcript_roots::Roots;
+use baton_tracking::watcher;
+use baton_vault::NoteWriter;
+use baton_views::conversation::Conversations;
+
+/// The parts of a running daemon. Only the dispatch of calls holds all of them; it hands each call its own.
+#[derive(Clone)]
+pub struct DaemonParts {
+    /// The home directory.
+    pub home: PathBuf,
+    /// The folders with transcripts.
+    pub roots: Arc<Roots>,
+    /// Reads and changes the configuration.
+    pub configuration: Arc<Configuration>,
+    /// The version reported by `hello`.
+    pub version: String,
+    /// Start of the daemon.
+    pub started_at: Timestamp,
+    /// The event log.
+    pub journal: Arc<dyn Journal>,
+    /// The sessions, and the settings that apply to them.
+    pub catalog: Catalog,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Stored conversations and notes.
+    pub chunks: Arc<ChunkStore>,
+    /// Records added and deleted notes.
+    pub memos: Memos,
+    /// Finds and starts sessions.
+    pub supervisor: supervisor::Handle,
+    /// Finds transcripts.
+    pub watcher: watcher::Handle,
+    /// Searches.
+    pub indexer: indexer::Handle,
+    /// Computes vectors, if configured.
+    pub embedder: Arc<Embedder>,
+    /// Has a model enrich episodes, if configured.
+    pub enricher: Arc<Enricher>,
+    /// The configured socket at the start of the daemon, if it is not in the home.
+    pub socket_path: Option<PathBuf>,
+    /// Takes in hooks.
+    pub hooks: Arc<Hooks>,
+    /// Progress of the backlog.
+    pub progress: watch::Receiver<Progress>,
+    /// Delays background work while queries run.
+    pub throttle: Throttle,
+    /// Actors that keep failing and are suspended.
+    pub degraded: Latest<Vec<Degraded>>,
+    /// Tells whether the log accepts writes.
+    pub outage: Outage,
+    /// Damage found when the log was opened.
+    pub log_problem: Option<String>,
+    /// Writes `session_states.json`.
+    pub states_file: Arc<SessionStatesFile>,
+    /// Measures disk usage.
+    pub disk_usage: Arc<DiskUsage>,
+    /// Permit for a verification or a compaction; one runs at a time.
+    pub verifying: Arc<Semaphore>,
+    /// Fingerprints that recognise copies of forgotten sessions.
+    pub forgotten_sessions: Arc<ForgottenSessions>,
+    /// Reads and digests conversations.
+    pub conversations: Arc<Conversations>,
+    /// Handoffs that were prepared in advance.
+    pub handoffs: Arc<Handoffs>,
+    /// Writes notes to the vault.
+    pub note_writer: Arc<NoteWriter>,
+    /// Tells whether the daemon can continue.
+    pub vitals: Arc<Vitals>,
+    /// Redacts what earlier versions stored.
+    pub redacting: Arc<Redacting>,
+    /// Supervises long-lived tasks.
+    pub tasks: TaskSupervisor,
+    /// Set to `true` to stop the daemon.
+    pub stop: watch::Sender<bool>,
+}
+
+impl DaemonParts {
+    pub(super) fn discovery(&self) -> Discovery<'_> {
+        Discovery { catalog: &self.catalog, supervisor: &self.supervisor, watcher: &self.watcher }
+    }
+
+    pub(super) fn resolver(&self) -> SessionResolver<'_> {
+        SessionResolver {
+            discovery: self.discovery(),
+            conversations: &self.conversations,
+            hooks: &self.hooks,
+            degraded: &self.degraded,
+            clock: &*self.clock,
+        }
+    }
+
+    pub(super) fn stored(&self) -> StoredSessions {
+        StoredSessions { catalog: self.catalog.clone(), conversations: self.conversations.clone() }
+    }
+
+    pub(super) fn questions(&self) -> QuestionReader<'_> {
+        QuestionReader { memory: self.memory(), embedder: &self.embedder, roots: &self.roots }
+    }
+
+    pub(super) fn graph_search<'a>(&'a self, client: &'a ClientRef) -> GraphSearch<'a> {
+        GraphSearch { memory: self.memory(), stored: self.stored(), client }
+    }
+
+    pub(super) fn recalls(&self) -> RecallRecorder<'_> {
+        RecallRecorder { catalog: &self.catalog, indexer: &self.indexer, note_writer: &self.note_writer }
+    }
+
+    pub(super) fn explain(&self) -> Explain {
+        Explain {
+            journal: self.journal.clone(),
+            rows: self.rows(),
+            roots: self.roots.clone(),
+            degraded: self.degraded.clone(),
+            forgotten_sessions: self.forgotten_sessions.clone(),
+        }
+    }
+
+    pub(super) fn edges(&self) -> Edges<'_> {
+        Edges { stored: self.stored(), indexer: &self.indexer, memos: &self.memos }
+    }
+
+    pub(super) fn wiper(&self) -> Wiper {
+        Wiper { home: self.home.clone(), indexer: self.indexer.clone(), verifying: self.verifying.clone() }
+    }
+
+    pub(super) fn rows(&self) -> SessionRows {
+        SessionRows { catalog: self.catalog.clone(), chunks: self.chunks.clone(), enricher: self.enricher.clone() }
+    }
+
+    pub(super) fn coverage(&self) -> Coverage<'_> {
+        Coverage { indexer: &self.indexer, table: &self.catalog.table, clock: &*self.clock }
+    }
+
+    pub(super) fn memory(&self) -> FreshMemory<'_> {
+        FreshMemory {
+            discovery: self.discovery(),
+            coverage: self.coverage(),
+            journal: &*self.journal,
+            outage: &self.outage,
+            progress: &self.progress,
+            throttle: &self.throttle,
+        }
+    }
+
+    /// The parts whose disk usage is measured.
+    pub(crate) fn measured_parts(&self) -> MeasuredParts {
+        MeasuredParts {
+            journal: self.journal.clone(),
+            table: self.catalog.table.clone(),
+            chunks: self.chunks.clone(),
+            indexer: self.indexer.clone(),
+        }
+    }
+}
