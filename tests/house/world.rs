@@ -135,8 +135,8 @@ impl World {
 }
 
 impl House {
-    pub(crate) fn services(&self) -> &DaemonParts {
-        self.system.services()
+    pub(crate) fn parts(&self) -> &DaemonParts {
+        self.system.parts()
     }
 
     pub(crate) async fn client(&self) -> Client {

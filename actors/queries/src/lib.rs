@@ -9,6 +9,7 @@ mod catalog;
 pub mod client;
 pub mod compaction;
 pub(crate) mod conversation_summary;
+pub mod daemon_info;
 mod discovery;
 pub mod disk_usage;
 mod family;
@@ -29,7 +30,6 @@ mod usage;
 pub mod verify;
 
 pub use crate::calls::DaemonParts;
-use crate::calls::DaemonParts as Services;
 pub use crate::catalog::Catalog;
 
 /// Most sessions that one answer names.

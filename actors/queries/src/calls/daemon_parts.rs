@@ -1,31 +1,32 @@
 //! The parts of a running daemon, and the groups of them that calls use.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use baton_conversation::record::Timestamp;
 use tokio::sync::{Semaphore, watch};
 
 use super::edges::Edges;
 use super::explain::Explain;
-use super::forget::Wiper;
+use super::forget::{Forget, Selector, Wiper};
 use super::graph_search::GraphSearch;
 use super::search::QuestionReader;
+use super::status::StatusReport;
 use super::vault::RecallRecorder;
 use crate::catalog::{Catalog, StoredSessions};
 use crate::client::ClientRef;
+use crate::compaction::Compaction;
+use crate::daemon_info::DaemonInfo;
 use crate::discovery::Discovery;
-use crate::disk_usage::{DiskUsage, MeasuredParts};
+use crate::disk_usage::DiskUsage;
 use crate::handoff::Handoffs;
 use crate::lazy::{Coverage, FreshMemory};
 use crate::listing::SessionRows;
-use crate::redacting::Redacting;
+use crate::redacting::{Redacting, StoredText};
 use crate::resolve::SessionResolver;
 use crate::session_states_file::SessionStatesFile;
+use crate::verify::OpenHome;
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
 use baton_base::latest::Latest;
-use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::Throttle;
 use baton_config::configuration::Configuration;
 use baton_journal::Journal;
@@ -45,18 +46,13 @@ use baton_vault::NoteWriter;
 use baton_views::conversation::Conversations;
 
 /// The parts of a running daemon. Only the dispatch of calls holds all of them; it hands each call its own.
-#[derive(Clone)]
 pub struct DaemonParts {
-    /// The home directory.
-    pub home: PathBuf,
+    /// What is known from the start.
+    pub info: Arc<DaemonInfo>,
     /// The folders with transcripts.
     pub roots: Arc<Roots>,
     /// Reads and changes the configuration.
     pub configuration: Arc<Configuration>,
-    /// The version reported by `hello`.
-    pub version: String,
-    /// Start of the daemon.
-    pub started_at: Timestamp,
     /// The event log.
     pub journal: Arc<dyn Journal>,
     /// The sessions, and the settings that apply to them.
@@ -77,8 +73,6 @@ pub struct DaemonParts {
     pub embedder: Arc<Embedder>,
     /// Has a model enrich episodes, if configured.
     pub enricher: Arc<Enricher>,
-    /// The configured socket at the start of the daemon, if it is not in the home.
-    pub socket_path: Option<PathBuf>,
     /// Takes in hooks.
     pub hooks: Arc<Hooks>,
     /// Progress of the backlog.
@@ -89,8 +83,6 @@ pub struct DaemonParts {
     pub degraded: Latest<Vec<Degraded>>,
     /// Tells whether the log accepts writes.
     pub outage: Outage,
-    /// Damage found when the log was opened.
-    pub log_problem: Option<String>,
     /// Writes `session_states.json`.
     pub states_file: Arc<SessionStatesFile>,
     /// Measures disk usage.
@@ -109,8 +101,6 @@ pub struct DaemonParts {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
-    /// Supervises long-lived tasks.
-    pub tasks: TaskSupervisor,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }
@@ -161,7 +151,7 @@ impl DaemonParts {
     }
 
     pub(super) fn wiper(&self) -> Wiper {
-        Wiper { home: self.home.clone(), indexer: self.indexer.clone(), verifying: self.verifying.clone() }
+        Wiper { home: self.info.home.clone(), indexer: self.indexer.clone(), verifying: self.verifying.clone() }
     }
 
     pub(super) fn rows(&self) -> SessionRows {
@@ -183,13 +173,82 @@ impl DaemonParts {
         }
     }
 
-    /// The parts whose disk usage is measured.
-    pub(crate) fn measured_parts(&self) -> MeasuredParts {
-        MeasuredParts {
+    pub(super) fn status(&self) -> StatusReport<'_> {
+        StatusReport {
+            daemon: &self.info,
+            discovery: self.discovery(),
+            journal: &*self.journal,
+            outage: &self.outage,
+            indexer: &self.indexer,
+            progress: &self.progress,
+            degraded: &self.degraded,
+            configuration: &self.configuration,
+            roots: &self.roots,
+            embedder: &self.embedder,
+            enricher: &self.enricher,
+            forgotten_sessions: &self.forgotten_sessions,
+            states_file: &self.states_file,
+            hooks: &self.hooks,
+            note_writer: &self.note_writer,
+            redacting: &self.redacting,
+            disk_usage: &self.disk_usage,
+            clock: &*self.clock,
+        }
+    }
+
+    pub(super) fn forget(&self) -> Forget {
+        Forget {
+            catalog: self.catalog.clone(),
+            supervisor: self.supervisor.clone(),
+            memos: self.memos.clone(),
+            chunks: self.chunks.clone(),
+            handoffs: self.handoffs.clone(),
+            note_writer: self.note_writer.clone(),
+            forgotten_sessions: self.forgotten_sessions.clone(),
+            states_file: self.states_file.clone(),
+            wiper: self.wiper(),
+        }
+    }
+
+    pub(super) fn selector<'a>(&'a self, client: &'a ClientRef) -> Selector<'a> {
+        Selector { resolver: self.resolver(), coverage: self.coverage(), throttle: &self.throttle, client }
+    }
+
+    /// Frees disk space.
+    pub fn compaction(&self) -> Compaction {
+        Compaction {
             journal: self.journal.clone(),
             table: self.catalog.table.clone(),
-            chunks: self.chunks.clone(),
             indexer: self.indexer.clone(),
+            disk_usage: self.disk_usage.clone(),
+            verifying: self.verifying.clone(),
         }
+    }
+
+    /// Whatever keeps text.
+    pub fn stored_text(&self) -> StoredText {
+        StoredText {
+            table: self.catalog.table.clone(),
+            indexer: self.indexer.clone(),
+            memos: self.memos.clone(),
+            supervisor: self.supervisor.clone(),
+            note_writer: self.note_writer.clone(),
+            states_file: self.states_file.clone(),
+            throttle: self.throttle.clone(),
+        }
+    }
+
+    pub(super) fn open_home(&self) -> OpenHome {
+        let source = indexer::Options {
+            journal: self.journal.clone(),
+            table: self.catalog.table.clone(),
+            settings: self.catalog.settings.clone(),
+            chunks: self.chunks.clone(),
+            memory: self.info.home.join("memory"),
+            vectors: None,
+            jobs_at_once: 1,
+            throttle: self.throttle.clone(),
+        };
+        OpenHome { home: self.info.home.clone(), source, indexer: self.indexer.clone() }
     }
 }

@@ -25,17 +25,24 @@ use tokio::task::JoinSet;
 
 use super::QueryError;
 use super::transcript_scan::{self, ScanProgress, with_progress};
+use crate::Catalog;
 use crate::client::{ClientRef, failure};
+use crate::discovery::Discovery;
+use crate::lazy::Coverage;
 use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
 use crate::transcript_peek::EpisodeItems;
-use crate::{SESSIONS_NAMED, Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Llm, Settings};
+use baton_events::projection::table::SessionTable;
+use baton_store::chunks::ChunkStore;
 use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor;
 
 /// The model assumed if none is configured, and its limits.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
@@ -45,13 +52,16 @@ const DAY_MS: i64 = 24 * 3_600_000;
 
 pub(crate) async fn sync(
     asked: SyncParams,
-    services: &Arc<Services>,
+    discovery: Discovery<'_>,
+    coverage: Coverage<'_>,
+    chunks: &Arc<ChunkStore>,
+    throttle: &Throttle,
     client: &ClientRef,
 ) -> Result<answer::Sync, QueryError> {
-    let range = range(&asked, services, client).await?;
+    let range = range(&asked, discovery, throttle, coverage.clock.now(), client).await?;
     match asked.dry_run {
-        true => preview(range, services, client).await,
-        false => carry_out(range, services, client).await,
+        true => preview(range, discovery.catalog, chunks, throttle, client).await,
+        false => carry_out(range, discovery, coverage, chunks, client).await,
     }
 }
 
@@ -83,11 +93,16 @@ struct Candidate {
     file: Option<FileSeen>,
 }
 
-async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef) -> Result<Range, QueryError> {
-    let grown = services.watcher.refresh().await;
+async fn range(
+    asked: &SyncParams,
+    discovery: Discovery<'_>,
+    throttle: &Throttle,
+    now: Timestamp,
+    client: &ClientRef,
+) -> Result<Range, QueryError> {
+    let grown = discovery.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
-    let table = services.catalog.table.now();
-    let (settings, now) = (services.catalog.settings.now(), services.clock.now());
+    let (table, settings) = discovery.catalog.now();
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     let project = match (&known, &asked.project) {
         (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
@@ -135,7 +150,7 @@ async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef)
     let new: Vec<StaleSession> = wanted.into_values().collect();
     let total = (candidates.len() + new.len()) as u64;
     let rows = table.clone();
-    let looked = transcript_scan::scan(&services.throttle, client, total, move |scan_progress| {
+    let looked = transcript_scan::scan(throttle, client, total, move |scan_progress| {
         for candidate in &mut candidates {
             if !scan_progress.next() {
                 return Vec::new();
@@ -214,14 +229,19 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
 }
 
 /// Reads everything that would be indexed, and stores nothing.
-async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
-    let table = services.catalog.table.now();
-    let settings = services.catalog.settings.now();
+async fn preview(
+    range: Range,
+    catalog: &Catalog,
+    chunks: &Arc<ChunkStore>,
+    throttle: &Throttle,
+    client: &ClientRef,
+) -> Result<answer::Sync, QueryError> {
+    let (table, settings) = catalog.now();
     // Without a model, indexed sessions need not be read again.
     let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
     let total = (range.work.len() + indexed.len()) as u64;
-    let asking = services.clone();
-    let looked = transcript_scan::scan(&services.throttle, client, total, move |scan_progress| {
+    let chunks = chunks.clone();
+    let looked = transcript_scan::scan(throttle, client, total, move |scan_progress| {
         let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
         let mut enriching = Pricing::new(&settings);
         for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
@@ -236,7 +256,7 @@ async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> 
             let Some(episode) = table.shown(row) else { continue };
             let mut kept = Abridged::default();
             // What cannot be read is not sent to a model either.
-            if baton_store::conversation::for_each_item(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
+            if baton_store::conversation::for_each_item(&chunks, &id, episode, |item| kept.push(item)).is_ok() {
                 enriching.add(kept);
             }
         }
@@ -337,12 +357,18 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
 }
 
 /// Closes everything that is not indexed, several at a time, and waits until searches find it.
-async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
+async fn carry_out(
+    range: Range,
+    discovery: Discovery<'_>,
+    coverage: Coverage<'_>,
+    chunks: &Arc<ChunkStore>,
+    client: &ClientRef,
+) -> Result<answer::Sync, QueryError> {
     let total = range.work.len() as u64;
     let done = std::sync::atomic::AtomicU64::new(0);
     let mut sum = answer::Sync {
         sessions: range.sessions,
-        note: services.catalog.settings.now().note(),
+        note: discovery.catalog.settings.now().note(),
         ..answer::Sync::default()
     };
     let mut position = Position(0);
@@ -354,11 +380,12 @@ async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -
             while at_work.len() < limits::LAZY_AT_ONCE
                 && let Some(work) = waiting.next()
             {
-                let services = services.clone();
+                let (supervisor, table) = (discovery.supervisor.clone(), discovery.catalog.table.clone());
+                let chunks = chunks.clone();
                 at_work.spawn(async move {
-                    let closed = close(&services, &work).await;
+                    let closed = close(&supervisor, &work).await;
                     let tokens = match &closed {
-                        Ok(closed) if is_new(closed) => measure(&services, &work.wanted.id).await,
+                        Ok(closed) if is_new(closed) => measure(&table.now(), chunks, &work.wanted.id).await,
                         _ => Tokens::default(),
                     };
                     (work, closed, tokens)
@@ -391,7 +418,7 @@ async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -
     };
     let (sum, position) =
         with_progress(client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
-    services.coverage().catch_up(client, position, true).await?;
+    coverage.catch_up(client, position, true).await?;
     Ok(sum)
 }
 
@@ -399,20 +426,20 @@ fn is_new(closed: &Closed) -> bool {
     matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_))
 }
 
-async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
+async fn close(supervisor: &supervisor::Handle, work: &Work) -> Result<Closed, CallError> {
     let StaleSession { id, file, .. } = &work.wanted;
     let call = lazy::close_call(CloseReason::Sync);
-    services.supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
+    supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
 }
 
 /// The tokens of a session that was just indexed.
-async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
-    let Some(row) = services.catalog.table.now().get(id).cloned() else { return Tokens::default() };
-    let (services, id) = (services.clone(), id.clone());
+async fn measure(table: &SessionTable, chunks: Arc<ChunkStore>, id: &SessionId) -> Tokens {
+    let Some(row) = table.get(id).cloned() else { return Tokens::default() };
+    let id = id.clone();
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
-        baton_store::conversation::for_each_item(&services.chunks, &id, episode, |item| {
+        baton_store::conversation::for_each_item(&chunks, &id, episode, |item| {
             kept += tokens::of_items(&[item]);
         })
         .ok()?;
