@@ -16,13 +16,13 @@ use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
 use baton_config::import_boundary::ImportBoundary;
+use baton_queries::DaemonParts;
 use baton_queries::archive;
 use baton_queries::daemon_info::DaemonInfo;
 use baton_queries::disk_usage::DiskUsage;
 use baton_queries::handoff::Handoffs;
 use baton_queries::listing::SessionRows;
 use baton_queries::session_states_file::{Exporter, SessionStatesFile};
-use baton_queries::{Catalog, DaemonParts};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::embedding;
@@ -32,6 +32,7 @@ use baton_tracking::enricher::{Enricher, Enriching};
 use baton_tracking::hooks;
 use baton_tracking::hooks::Hooks;
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
 
 use baton_memos::Memos;
@@ -220,7 +221,8 @@ impl System {
             stop: stop.subscribe(),
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
-        let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
+        let catalog = Catalog { table: table.clone(), settings: settings.clone() };
+        let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), index));
         let note_writer = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
             settings: settings.clone(),
@@ -233,8 +235,7 @@ impl System {
             tasks: tasks.clone(),
             stop: stop.subscribe(),
         }));
-        let catalog = Catalog { table: table.clone(), settings: settings.clone() };
-        let rows = SessionRows { catalog: catalog.clone(), chunks: chunks.clone(), enricher: enricher.clone() };
+        let rows = SessionRows { conversations: conversations.clone(), enricher: enricher.clone() };
         let info = Arc::new(DaemonInfo {
             home: home.clone(),
             version,
@@ -242,14 +243,8 @@ impl System {
             socket_path: socket_path.clone(),
             log_problem,
         });
-        let handoffs = Handoffs::new(
-            catalog.clone(),
-            conversations.clone(),
-            hooks.clone(),
-            supervisor.clone(),
-            journal.clone(),
-            clock.clone(),
-        );
+        let handoffs =
+            Handoffs::new(conversations.clone(), hooks.clone(), supervisor.clone(), journal.clone(), clock.clone());
         let disk_usage = DiskUsage::new(&home, journal.clone(), table.clone(), chunks.clone(), indexer.clone());
         let parts = Arc::new(DaemonParts {
             info,

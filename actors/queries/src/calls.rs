@@ -138,9 +138,7 @@ async fn dispatch(
             result(&sessions::sessions(&params(raw)?, parts.discovery(), &parts.rows(), &parts.progress).await?)
         }
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, &parts.catalog.table.now())),
-        method::SHOW => {
-            result(&show::show(&params(raw)?, parts.resolver(), parts.stored(), parts.rows(), &parts.indexer).await?)
-        }
+        method::SHOW => result(&show::show(&params(raw)?, parts.resolver(), parts.rows(), &parts.indexer).await?),
         method::MESSAGES => result(&messages::messages(&params(raw)?, parts.resolver()).await?),
         method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
         method::CLOSE => result(&close::close(params(raw)?, parts.resolver(), &parts.indexer, &parts.enricher).await?),
@@ -148,10 +146,7 @@ async fn dispatch(
         method::UNINDEXED => result(
             &unindexed::unindexed(params(raw)?, parts.discovery(), &parts.throttle, &*parts.clock, client).await?,
         ),
-        method::SYNC => result(
-            &sync::sync(params(raw)?, parts.discovery(), parts.coverage(), &parts.chunks, &parts.throttle, client)
-                .await?,
-        ),
+        method::SYNC => result(&parts.history_sync(client).answer(params(raw)?).await?),
         method::TRACKING => result(&tracking::tracking(params(raw)?, parts.discovery(), &parts.configuration).await?),
         method::TRACK => result(&track::track(params(raw)?, parts.resolver()).await?),
         method::UNTRACK => result(&track::untrack(params(raw)?, parts.resolver()).await?),
@@ -164,9 +159,7 @@ async fn dispatch(
         method::CONFIG => result(&config::config(params(raw)?, &parts.configuration).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, parts.graph_search(client), parts.recalls()).await?),
         method::FACTS => result(&facts::facts(params(raw)?, parts.graph_search(client), &*parts.clock).await?),
-        method::EPISODES => {
-            result(&episodes::episodes(params(raw)?, parts.memory(), parts.resolver(), parts.stored(), client).await?)
-        }
+        method::EPISODES => result(&episodes::episodes(params(raw)?, parts.memory(), parts.resolver(), client).await?),
         method::HOW => result(&how::how(params(raw)?, parts.memory(), client).await?),
         method::FIX => result(&fix::fix(params(raw)?, parts.memory(), client).await?),
         method::BLAME => result(&blame::blame(params(raw)?, parts.memory(), client).await?),

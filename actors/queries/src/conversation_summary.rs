@@ -12,10 +12,10 @@ use baton_enrichment::Lines;
 use baton_episode::digest::{Abridged, Episode, Metadata, MetadataBuilder};
 use baton_events::session::EpisodeRef;
 
-use super::catalog::StoredSessions;
 use baton_memory::{MAX_LINKS, links};
 use baton_store::conversation::Error as EpisodeError;
 use baton_store::model_answer::current_answer;
+use baton_views::conversation::Conversations;
 
 /// Most subagents of a session that are listed and counted; no session has been seen to have more.
 pub(super) const CHILDREN_MAX: usize = 512;
@@ -39,11 +39,11 @@ pub(super) struct ConversationSummary {
 
 /// Summarises the conversation of an episode. Blocks for disk reads.
 pub(super) fn summarise(
-    stored: &StoredSessions,
+    conversations: &Conversations,
     id: &SessionId,
     current: EpisodeRef,
 ) -> Result<(EpisodeRef, ConversationSummary), EpisodeError> {
-    let StoredSessions { catalog, conversations } = stored;
+    let catalog = conversations.catalog();
     let show = catalog.settings.now().filtering;
     conversations.read(id, current, |current| {
         let conversation = Conversation::open(conversations.chunks(), id, current)?;

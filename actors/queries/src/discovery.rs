@@ -5,7 +5,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Kind, State};
 use tokio::sync::watch;
 
-use crate::{Catalog, SESSIONS_NAMED};
+use crate::SESSIONS_NAMED;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
@@ -13,6 +13,7 @@ use baton_config::settings::Settings;
 use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
 use baton_tracking::watcher;
+use baton_views::catalog::Catalog;
 
 /// See the module.
 #[derive(Clone, Copy)]

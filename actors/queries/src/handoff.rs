@@ -50,14 +50,14 @@ impl Handoffs {
     pub(crate) async fn for_start(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
         let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
         self.hooks.closed(signal, half_way_to(until)).await;
-        let row = self.catalog.table.now().get(id).cloned();
+        let row = self.catalog().table.now().get(id).cloned();
         if detail == Some(SignalDetail::Compact) {
             return self.own_facts(id, until).await;
         }
         if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
             return None;
         }
-        let table = self.catalog.table.now();
+        let table = self.catalog().table.now();
         let wanted = criteria_for(&table, id, &place.project, detail)?;
         let chosen = self.choose(&wanted, until).await?;
         let text = self.text(&chosen, until).await;
@@ -68,7 +68,7 @@ impl Handoffs {
     /// session that was offered nothing at its start is offered one now, if this is its first prompt.
     pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
         let id = &signal.session;
-        let row = self.catalog.table.now().get(id).cloned();
+        let row = self.catalog().table.now().get(id).cloned();
         let state = row.as_ref().map(|row| &row.state);
         if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
             let text = match handoff.claimed || !self.hooks.deliver(id) {
@@ -89,7 +89,7 @@ impl Handoffs {
         let place = signal.place.as_ref()?;
         self.hooks.closed(signal, half_way_to(until)).await;
         let begun = self.begun(id, until).await;
-        let table = self.catalog.table.now();
+        let table = self.catalog().table.now();
         let wanted = criteria_for(&table, id, &place.project, begun)?;
         let chosen = self.choose(&wanted, until).await?;
         let text = self.text(&chosen, until).await;
@@ -117,12 +117,12 @@ impl Handoffs {
 
     /// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
     async fn undelivered_text(self: &Arc<Self>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
-        let table = self.catalog.table.now();
+        let table = self.catalog().table.now();
         if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
             return None;
         }
         let row = table.get(&handoff.from)?.clone();
-        let shown = |state: &State| !self.catalog.settings.now().excludes(state);
+        let shown = |state: &State| !self.catalog().settings.now().excludes(state);
         let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
         let Some((current, facts)) = self.facts(&handoff.from, current, until).await else {
             self.hooks.not_delivered(id);
@@ -136,16 +136,16 @@ impl Handoffs {
     pub(crate) async fn project_handoff(self: &Arc<Self>, project: &str, until: Instant) -> Option<answer::Handoff> {
         let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
         let chosen = self.choose(&wanted, until).await?;
-        let taken_by = claimer(&self.catalog.table.now(), &chosen.id, chosen.current.uuid, None);
+        let taken_by = claimer(&self.catalog().table.now(), &chosen.id, chosen.current.uuid, None);
         Some(self.written(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
     }
 
     /// Chooses the candidate. Waits for one that is being indexed.
     async fn choose(self: &Arc<Self>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
-        let mut table = self.catalog.table.clone();
+        let mut table = self.catalog().table.clone();
         loop {
             let now = table.newest();
-            let settings = self.catalog.settings.now();
+            let settings = self.catalog().settings.now();
             let mut waits = false;
             for candidate in candidates(&now, &settings, self.clock.now(), wanted) {
                 let Candidate { id, row, under_way } = candidate;
@@ -167,7 +167,7 @@ impl Handoffs {
 
     /// The session's own facts, if they are available in time.
     async fn own_facts(self: &Arc<Self>, id: &SessionId, until: Instant) -> Option<String> {
-        let mut table = self.catalog.table.clone();
+        let mut table = self.catalog().table.clone();
         loop {
             let row = table.newest().get(id).cloned()?;
             if is_under_way(&row.state)
@@ -175,7 +175,7 @@ impl Handoffs {
             {
                 continue;
             }
-            let current = self.catalog.table.now().shown(&row).cloned()?;
+            let current = self.catalog().table.now().shown(&row).cloned()?;
             let (current, facts) = self.facts(id, current, until).await?;
             if !facts.relevant {
                 return None;
@@ -203,7 +203,7 @@ impl Handoffs {
             Occasion::Handoff => changes::since(&self.looks, state, &chosen.facts, until).await,
             Occasion::Compaction => Vec::new(),
         };
-        let table = self.catalog.table.now();
+        let table = self.catalog().table.now();
         let about = About {
             occasion,
             session: &chosen.id,
@@ -214,7 +214,7 @@ impl Handoffs {
             ended_by: state.end.map(|end| end.reason),
             claimed_by,
             changed: &changed,
-            max_bytes: self.catalog.settings.now().handoff_bytes,
+            max_bytes: self.catalog().settings.now().handoff_bytes,
         };
         handoff::handoff(&chosen.facts, &about)
     }
@@ -223,7 +223,7 @@ impl Handoffs {
     /// meanwhile, or if it could not be recorded in time.
     async fn offer(self: &Arc<Self>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
         let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.turn()).await else { return false };
-        let table = self.catalog.table.now();
+        let table = self.catalog().table.now();
         let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
         let left = until.saturating_duration_since(Instant::now());
         if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {

@@ -19,9 +19,9 @@ use self::closing::QueryCloses;
 pub(super) use self::coverage::Coverage;
 pub(super) use self::searcher::FreshSearcher;
 use self::stale::StaleSession;
+use super::SESSIONS_NAMED;
 use super::client::{ClientRef, QueryError, failure};
 use super::discovery::Discovery;
-use super::{Catalog, SESSIONS_NAMED};
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
@@ -34,6 +34,7 @@ use baton_tracking::session::CloseCall;
 use baton_tracking::supervisor::Progress as Backlog;
 use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
+use baton_views::catalog::Catalog;
 
 /// Interval of progress reports to a waiting client.
 const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);

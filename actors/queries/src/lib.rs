@@ -5,7 +5,6 @@
 mod answers;
 pub mod archive;
 pub mod calls;
-mod catalog;
 pub mod client;
 pub mod compaction;
 pub(crate) mod conversation_summary;
@@ -30,7 +29,6 @@ mod usage;
 pub mod verify;
 
 pub use crate::calls::DaemonParts;
-pub use crate::catalog::Catalog;
 
 /// Most sessions that one answer names.
 const SESSIONS_NAMED: usize = 8;

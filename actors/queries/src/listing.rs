@@ -9,18 +9,15 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State, UNSEEN_STEP, UnindexedReason};
 use baton_protocol::answer::{Row, SessionEnrichment};
 
-use super::Catalog;
 use super::answers::redact_plain;
-use baton_store::chunks::ChunkStore;
 use baton_tracking::enricher::Enricher;
+use baton_views::conversation::Conversations;
 
 /// Makes rows of sessions.
 #[derive(Clone)]
 pub struct SessionRows {
-    /// The sessions.
-    pub catalog: Catalog,
-    /// Holds the notes of closes.
-    pub chunks: Arc<ChunkStore>,
+    /// The sessions, and the notes of their closes.
+    pub conversations: Arc<Conversations>,
     /// Knows what is over its budget.
     pub enricher: Arc<Enricher>,
 }
@@ -30,7 +27,7 @@ impl SessionRows {
     /// does not hide current work. Leaves out excluded projects, and sessions known from hooks only. Blocks for reads
     /// of notes.
     pub(crate) fn list(&self, table: &SessionTable, wanted: impl Fn(&State) -> bool) -> impl Iterator<Item = Row> {
-        let settings = self.catalog.settings.now();
+        let settings = self.conversations.catalog().settings.now();
         let shown = |state: &State| !state.is_unseen() && wanted(state) && !settings.excludes(state);
         let mut rows: Vec<_> = table.iter().filter(|(_, row)| shown(&row.state)).collect();
         rows.sort_by_cached_key(|(id, row)| {
@@ -42,17 +39,22 @@ impl SessionRows {
 
     /// The row of one session. Blocks for the read of a note.
     pub(crate) fn row(&self, id: &SessionId, state: &State) -> Row {
-        let episode_deleted =
-            self.catalog.table.now().get(id).is_some_and(|row| self.catalog.table.now().is_deleted(row));
+        let episode_deleted = self
+            .conversations
+            .catalog()
+            .table
+            .now()
+            .get(id)
+            .is_some_and(|row| self.conversations.catalog().table.now().is_deleted(row));
         let shown = state.episode.as_ref().filter(|_| !episode_deleted);
-        let note = state.close_note.and_then(|hash| self.chunks.note(id, &hash).ok());
+        let note = state.close_note.and_then(|hash| self.conversations.chunks().note(id, &hash).ok());
         Row {
             session_id: id.to_string(),
             file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
             project: state.place.as_ref().map(|place| redact_plain(&place.project)),
             group_id: state.shown_group_id().map(redact_plain),
             agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
-            tracked: self.catalog.settings.now().policy_for(state).tracked
+            tracked: self.conversations.catalog().settings.now().policy_for(state).tracked
                 && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
             state: state.phase.as_str().to_owned(),
             why: match (state.phase, &state.failure) {
@@ -76,7 +78,7 @@ impl SessionRows {
             malformed_lines: state.counts.malformed,
             oversize_lines: state.counts.oversize,
             unknown_types: by_name(&state.counts.unknown),
-            unreadable_events: self.catalog.table.now().unreadable_events(id),
+            unreadable_events: self.conversations.catalog().table.now().unreadable_events(id),
             enrichment: self.enrichment(id, state),
         }
     }

@@ -13,10 +13,11 @@ use baton_protocol::answer;
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::{Catalog, answers};
+use super::answers;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 
 /// Prefix of a memo's key.
 const KEY: &str = "memory:";

@@ -11,15 +11,16 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Belonging, SessionTable};
 use baton_protocol::{Caller, Failure, code};
 
+use super::SESSIONS_NAMED;
 use super::client::failure;
 use super::discovery::Discovery;
-use super::{Catalog, SESSIONS_NAMED};
 use baton_base::clock::Clock;
 use baton_base::latest::Latest;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, Stop};
 use baton_tracking::hooks::{Hooks, lineage};
 use baton_tracking::supervisor::Degraded;
+use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
 
 /// Fewest characters of a prefix that names a session.
@@ -126,13 +127,13 @@ impl SessionResolver<'_> {
                 };
             }
             Ok(_) => {}
-            Err(several) => return Err(ambiguous::refusal(self.catalog(), self.conversations, text, several).await),
+            Err(several) => return Err(ambiguous::refusal(self.conversations, text, several).await),
         }
         self.discovery.discover(|file| file.session.as_str().starts_with(text)).await;
         match by_text(&self.catalog().table.now(), text) {
             Ok(Some(id)) => return self.check_visible(id),
             Ok(None) => {}
-            Err(several) => return Err(ambiguous::refusal(self.catalog(), self.conversations, text, several).await),
+            Err(several) => return Err(ambiguous::refusal(self.conversations, text, several).await),
         }
         match self.find_undiscovered(text).await? {
             Some(file) => Err(self.not_read(&file)),
@@ -198,7 +199,7 @@ impl SessionResolver<'_> {
     pub(crate) async fn check_unambiguous(&self, text: &str) -> Result<(), Failure> {
         let found = by_text(&self.catalog().table.now(), text);
         match found {
-            Err(several) => Err(ambiguous::refusal(self.catalog(), self.conversations, text, several).await),
+            Err(several) => Err(ambiguous::refusal(self.conversations, text, several).await),
             Ok(_) => Ok(()),
         }
     }

@@ -20,13 +20,13 @@ use serde::{Serialize, Serializer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::Catalog;
 use crate::listing::SessionRows;
 use baton_base::clock::Clock;
 use baton_base::condition::Condition;
 use baton_base::latest::Latest;
 use baton_base::supervised_task::TaskSupervisor;
 use baton_base::{durable, limits};
+use baton_views::catalog::Catalog;
 
 /// File name, in the home.
 pub const FILE: &str = "session_states.json";
@@ -87,7 +87,7 @@ impl SessionStatesFile {
 
     fn write(&self) -> io::Result<()> {
         let _turn = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let table = self.rows.catalog.table.now();
+        let table = self.rows.conversations.catalog().table.now();
         let export = Export {
             version: VERSION,
             written_at: self.clock.now().to_string(),
@@ -112,7 +112,7 @@ impl Exporter {
     pub fn start(file: Arc<SessionStatesFile>, tasks: &TaskSupervisor) -> Self {
         let (finish, finished) = watch::channel(false);
         let task = tasks.spawn("session_states", move || {
-            let (Catalog { table, settings }, file) = (file.rows.catalog.clone(), file.clone());
+            let (Catalog { table, settings }, file) = (file.rows.conversations.catalog().clone(), file.clone());
             keep(table, settings, finished.clone(), async move || {
                 match file.write_now().await {
                     Ok(()) => file.condition.succeeded(),

@@ -6,10 +6,10 @@ use baton_protocol::{CostsParams, answer, code};
 use baton_redaction::redact;
 
 use super::QueryError;
-use crate::Catalog;
 use crate::client::failure;
 use baton_base::clock::Clock;
 use baton_tracking::enricher::Enricher;
+use baton_views::catalog::Catalog;
 
 /// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;

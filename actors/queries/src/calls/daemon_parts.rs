@@ -10,8 +10,8 @@ use super::forget::{Forget, Selector, Wiper};
 use super::graph_search::GraphSearch;
 use super::search::QuestionReader;
 use super::status::StatusReport;
+use super::sync::HistorySync;
 use super::vault::RecallRecorder;
-use crate::catalog::{Catalog, StoredSessions};
 use crate::client::ClientRef;
 use crate::compaction::Compaction;
 use crate::daemon_info::DaemonInfo;
@@ -43,6 +43,7 @@ use baton_tracking::supervisor::{Degraded, Progress};
 use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher;
 use baton_vault::NoteWriter;
+use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
 
 /// The parts of a running daemon. Only the dispatch of calls holds all of them; it hands each call its own.
@@ -120,16 +121,12 @@ impl DaemonParts {
         }
     }
 
-    pub(super) fn stored(&self) -> StoredSessions {
-        StoredSessions { catalog: self.catalog.clone(), conversations: self.conversations.clone() }
-    }
-
     pub(super) fn questions(&self) -> QuestionReader<'_> {
         QuestionReader { memory: self.memory(), embedder: &self.embedder, roots: &self.roots }
     }
 
     pub(super) fn graph_search<'a>(&'a self, client: &'a ClientRef) -> GraphSearch<'a> {
-        GraphSearch { memory: self.memory(), stored: self.stored(), client }
+        GraphSearch { memory: self.memory(), conversations: &self.conversations, client }
     }
 
     pub(super) fn recalls(&self) -> RecallRecorder<'_> {
@@ -147,7 +144,7 @@ impl DaemonParts {
     }
 
     pub(super) fn edges(&self) -> Edges<'_> {
-        Edges { stored: self.stored(), indexer: &self.indexer, memos: &self.memos }
+        Edges { conversations: &self.conversations, indexer: &self.indexer, memos: &self.memos }
     }
 
     pub(super) fn wiper(&self) -> Wiper {
@@ -155,7 +152,7 @@ impl DaemonParts {
     }
 
     pub(super) fn rows(&self) -> SessionRows {
-        SessionRows { catalog: self.catalog.clone(), chunks: self.chunks.clone(), enricher: self.enricher.clone() }
+        SessionRows { conversations: self.conversations.clone(), enricher: self.enricher.clone() }
     }
 
     pub(super) fn coverage(&self) -> Coverage<'_> {
@@ -198,15 +195,24 @@ impl DaemonParts {
 
     pub(super) fn forget(&self) -> Forget {
         Forget {
-            catalog: self.catalog.clone(),
+            conversations: self.conversations.clone(),
             supervisor: self.supervisor.clone(),
             memos: self.memos.clone(),
-            chunks: self.chunks.clone(),
             handoffs: self.handoffs.clone(),
             note_writer: self.note_writer.clone(),
             forgotten_sessions: self.forgotten_sessions.clone(),
             states_file: self.states_file.clone(),
             wiper: self.wiper(),
+        }
+    }
+
+    pub(super) fn history_sync<'a>(&'a self, client: &'a ClientRef) -> HistorySync<'a> {
+        HistorySync {
+            discovery: self.discovery(),
+            coverage: self.coverage(),
+            chunks: &self.chunks,
+            throttle: &self.throttle,
+            client,
         }
     }
 

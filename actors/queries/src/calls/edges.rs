@@ -10,8 +10,6 @@ use uuid::Uuid;
 use super::forget::Wiper;
 use super::memory::{group_of, not_recorded, parse_uuid, session_of, wait_findable, wipe_and_wait};
 use super::{QueryError, cause, internal};
-use crate::Catalog;
-use crate::catalog::StoredSessions;
 use crate::client::failure;
 use crate::family::facts::FactLookup;
 use crate::lazy::memory_unavailable;
@@ -21,13 +19,16 @@ use baton_memory::{Fact, Searcher};
 use baton_memos::Memos;
 use baton_memos::{Done, Wanted};
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
+use baton_views::conversation::Conversations;
+use std::sync::Arc;
 
 /// Most nodes, and most edges, in one answer.
 const MOST: usize = 100;
 
 /// Adds, shows and deletes facts.
 pub(crate) struct Edges<'a> {
-    pub(crate) stored: StoredSessions,
+    pub(crate) conversations: &'a Arc<Conversations>,
     pub(crate) indexer: &'a indexer::Handle,
     pub(crate) memos: &'a Memos,
 }
@@ -41,7 +42,7 @@ impl Edges<'_> {
     ) -> Result<answer::AddTriplet, QueryError> {
         let words = Words::triplet(&asked.source_node_name, &asked.edge_name, &asked.fact, &asked.target_node_name);
         let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
-        let group = group_of(&self.stored.catalog, asked.group_id.as_deref(), &asked.caller).await?;
+        let group = group_of(self.conversations.catalog(), asked.group_id.as_deref(), &asked.caller).await?;
         let stated = baton_graph::memo(&words, Source::Triplet, &group, clock.now());
         let Some(assertion) = stated.assertions.first().cloned() else {
             return Err(failure(code::INVALID_PARAMS, "the names contain no text that can be stored").into());
@@ -55,8 +56,8 @@ impl Edges<'_> {
         let kept = self.memos.keep(wanted, cause).await.map_err(|error| not_recorded(&error))?;
         let after = wait_findable(self.indexer, kept.position.max(lifted)).await.unwrap_or_default();
         let done = if kept.done == Done::Unchanged { "was there already" } else { "added" };
-        let found = self.query(move |searcher, stored| {
-            let hidden = stored.catalog.hidden_now();
+        let found = self.query(move |searcher, conversations| {
+            let hidden = conversations.catalog().hidden_now();
             let fact = searcher.fact(assertion.uuid, &hidden)?;
             let nodes = [assertion.source, assertion.target]
                 .into_iter()
@@ -80,7 +81,9 @@ impl Edges<'_> {
     /// Returns one fact.
     pub(crate) async fn get(&self, asked: UuidParams) -> Result<answer::Fact, QueryError> {
         let uuid = parse_uuid(&asked.uuid)?;
-        let fact = self.query(move |searcher, stored| FactLookup::new(stored, searcher.clone()).fact(uuid)).await?;
+        let fact = self
+            .query(move |searcher, conversations| FactLookup::new(conversations, searcher.clone()).fact(uuid))
+            .await?;
         fact.map(graph::fact).ok_or_else(|| unknown(uuid).into())
     }
 
@@ -88,10 +91,14 @@ impl Edges<'_> {
     pub(crate) async fn delete(&self, asked: UuidParams, wiper: &Wiper) -> Result<answer::Deleted, QueryError> {
         let uuid = parse_uuid(&asked.uuid)?;
         let cause = cause(asked.command_id.as_deref());
-        let by = self.query(move |searcher, stored| searcher.supporters(uuid, &stored.catalog.hidden_now())).await?;
-        let is_deleted = self.stored.catalog.table.now().home().state.deleted_facts.contains(&uuid);
+        let by = self
+            .query(move |searcher, conversations| searcher.supporters(uuid, &conversations.catalog().hidden_now()))
+            .await?;
+        let is_deleted = self.conversations.catalog().table.now().home().state.deleted_facts.contains(&uuid);
         if !is_deleted {
-            let fact = self.query(move |searcher, stored| FactLookup::new(stored, searcher.clone()).fact(uuid)).await?;
+            let fact = self
+                .query(move |searcher, conversations| FactLookup::new(conversations, searcher.clone()).fact(uuid))
+                .await?;
             if fact.is_none() {
                 return Err(unknown(uuid).into());
             }
@@ -101,7 +108,7 @@ impl Edges<'_> {
         // A fact without supporters is derived from the current sessions.
         let mut lasting = by.is_empty() || by.iter().any(|id| memo::uuid_of_key(id.as_str()).is_none());
         for memo in by.iter().filter_map(|id| memo::uuid_of_key(id.as_str())) {
-            let source = self.stored.catalog.table.now().memo(memo).map(|(_, memo)| memo.source);
+            let source = self.conversations.catalog().table.now().memo(memo).map(|(_, memo)| memo.source);
             match source {
                 Some(Source::Triplet) => {
                     let deleted = self.memos.delete(memo, cause.clone()).await.map_err(|error| not_recorded(&error))?;
@@ -143,10 +150,11 @@ impl Edges<'_> {
         let mut owners: Vec<SessionId> = Vec::new();
         for text in &asked.episode_uuids {
             let uuid = parse_uuid(text)?;
-            owners.push(owner(&self.stored.catalog, uuid)?);
+            owners.push(owner(self.conversations.catalog(), uuid)?);
         }
-        let found = self.query(move |searcher, stored| {
-            let (hidden, lookup) = (stored.catalog.hidden_now(), FactLookup::new(stored, searcher.clone()));
+        let found = self.query(move |searcher, conversations| {
+            let (hidden, lookup) =
+                (conversations.catalog().hidden_now(), FactLookup::new(conversations, searcher.clone()));
             let mut found = searcher.graph_of_sessions(&owners, &hidden, MOST)?;
             for owner in &owners {
                 found.facts.extend(lookup.facts_of_session(owner, &hidden)?);
@@ -172,12 +180,12 @@ impl Edges<'_> {
     /// Queries the memory in its present state, without deleted entries.
     async fn query<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Searcher, &StoredSessions) -> Result<T, baton_memory::Error> + Send + 'static,
+        ask: impl FnOnce(&Searcher, &Arc<Conversations>) -> Result<T, baton_memory::Error> + Send + 'static,
     ) -> Result<T, QueryError> {
         let searcher = self.indexer.searcher().map_err(|_| memory_unavailable(self.indexer))?;
-        let searcher = searcher.without_facts(self.stored.catalog.table.now().deleted_facts());
-        let stored = self.stored.clone();
-        let searching = tokio::task::spawn_blocking(move || ask(&searcher, &stored));
+        let searcher = searcher.without_facts(self.conversations.catalog().table.now().deleted_facts());
+        let conversations = self.conversations.clone();
+        let searching = tokio::task::spawn_blocking(move || ask(&searcher, &conversations));
         let found = searching.await.map_err(|error| internal("the search broke", error))?;
         Ok(found.map_err(|error| internal("the search failed", redact(&error.to_string())))?)
     }

@@ -13,7 +13,6 @@ use tokio::task::JoinSet;
 
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, enrichment};
-use crate::Catalog;
 use crate::client::{ClientRef, failure};
 use crate::discovery::Discovery;
 use crate::lazy::Coverage;
@@ -26,6 +25,7 @@ use baton_journal::session_table::TableReader;
 use baton_tracking::enricher::Enricher;
 use baton_tracking::enricher::{Allowance, By, Done, Outcome};
 use baton_tracking::supervisor;
+use baton_views::catalog::Catalog;
 
 /// Consecutive failures of the endpoint after which the rest is not tried.
 const FAILURES: u64 = 3;

@@ -8,9 +8,9 @@ use baton_events::session::GaveUp;
 use baton_protocol::answer;
 use baton_redaction::redact;
 
-use crate::Catalog;
 use baton_config::endpoint::KeySource;
 use baton_tracking::enricher::{Enricher, Shown};
+use baton_views::catalog::Catalog;
 
 /// Longest wait for the file of the key.
 const LOOK: Duration = Duration::from_millis(300);

@@ -18,11 +18,11 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::{QueryError, internal};
-use crate::catalog::StoredSessions;
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::resolve::SessionResolver;
 use crate::{answers, graph, lazy, memo as added, page, resolve};
+use baton_views::conversation::Conversations;
 
 /// Ends an episode that is too long for one answer.
 const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
@@ -44,7 +44,6 @@ pub(crate) async fn episodes(
     asked: EpisodesParams,
     memory: FreshMemory<'_>,
     resolver: SessionResolver<'_>,
-    stored: StoredSessions,
     client: &ClientRef,
 ) -> Result<answer::Episodes, QueryError> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
@@ -58,7 +57,7 @@ pub(crate) async fn episodes(
     }
     let (table, settings) = memory.catalog().now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let telling = client.clone();
+    let (conversations, telling) = (resolver.conversations.clone(), client.clone());
     let limit = page::entries(asked.limit);
     let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();
@@ -111,8 +110,8 @@ pub(crate) async fn episodes(
                 telling.progress(&Progress { what: "reading episodes".to_owned(), done, total });
             }
             let read = match &entry {
-                Listed::Session(row) => session_entry(&stored, &key.1, row),
-                Listed::Memo(uuid, memo) => memo_entry(&stored, *uuid, memo),
+                Listed::Session(row) => session_entry(&conversations, &key.1, row),
+                Listed::Memo(uuid, memo) => memo_entry(&conversations, *uuid, memo),
             };
             match read {
                 Entry::Read(entry) => {
@@ -233,11 +232,13 @@ enum Entry {
 }
 
 /// A memo with its text.
-fn memo_entry(stored: &StoredSessions, uuid: Uuid, memo: &Memo) -> Entry {
-    match added::entry(stored.conversations.chunks(), uuid, memo) {
+fn memo_entry(conversations: &Conversations, uuid: Uuid, memo: &Memo) -> Entry {
+    match added::entry(conversations.chunks(), uuid, memo) {
         Ok(entry) => Entry::Read(Box::new(answer::EpisodeEntry { content: bounded(entry.content), ..entry })),
         // It was deleted or replaced meanwhile.
-        Err(_) if stored.catalog.table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
+        Err(_) if conversations.catalog().table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => {
+            Entry::Gone
+        }
         Err(error) => {
             tracing::warn!(memo = %uuid, %error, "memo not readable, left out of the list");
             Entry::Unreadable
@@ -246,13 +247,15 @@ fn memo_entry(stored: &StoredSessions, uuid: Uuid, memo: &Memo) -> Entry {
 }
 
 /// A session's episode with its text.
-fn session_entry(stored: &StoredSessions, id: &SessionId, row: &Row) -> Entry {
+fn session_entry(conversations: &Conversations, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
-    let show = stored.catalog.settings.now().filtering;
-    match stored.conversations.digest(id, current.clone(), &show) {
+    let show = conversations.catalog().settings.now().filtering;
+    match conversations.digest(id, current.clone(), &show) {
         Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.marked().content()))),
-        Err(_) if stored.catalog.table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
+        Err(_) if conversations.catalog().table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => {
+            Entry::Gone
+        }
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
             Entry::Unreadable

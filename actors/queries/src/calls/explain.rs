@@ -56,7 +56,7 @@ impl Explain {
         let after = SequenceNumber(asked.after);
         // Events, notes and the transcript are files.
         let read = tokio::task::spawn_blocking(move || {
-            let policy = self.rows.catalog.settings.now().policy_for(&row.state);
+            let policy = self.rows.conversations.catalog().settings.now().policy_for(&row.state);
             let is_forgotten = row.state.phase == Phase::Forgotten;
             let (events, next) = self.events(&StreamId::session(&id), is_forgotten, after, &policy)?;
             Ok::<_, ReadError>(answer::Explain {
@@ -74,7 +74,7 @@ impl Explain {
     /// Explains a memo. It has no owed work: what is recorded is searched.
     async fn of_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
         let read = tokio::task::spawn_blocking(move || {
-            let policy = self.rows.catalog.settings.now().policy.clone();
+            let policy = self.rows.conversations.catalog().settings.now().policy.clone();
             let (events, next) = self.events(&StreamId::memo(uuid), false, after, &policy)?;
             let notes =
                 vec!["it was added, and is no session: it stays as it is until it is deleted or told anew".to_owned()];
@@ -117,7 +117,7 @@ impl Explain {
     /// Notes on what no event says.
     fn notes(&self, overview: &Overview, id: &SessionId, state: &State) -> Vec<String> {
         let mut notes = Vec::new();
-        let stop = self.rows.catalog.settings.now().stop_of(state);
+        let stop = self.rows.conversations.catalog().settings.now().stop_of(state);
         if let Some(stop) = &stop {
             notes.push(format!("nothing is read or owed: {stop}"));
         }
@@ -132,7 +132,7 @@ impl Explain {
                 original.map(|of| format!("it is a copy of a forgotten session, {of}, and was forgotten for that")),
             );
         }
-        let table = self.rows.catalog.table.now();
+        let table = self.rows.conversations.catalog().table.now();
         if let Some(row) = table.get(id).filter(|row| row.state.phase != Phase::Forgotten && table.is_deleted(row)) {
             let what = match row.state.deleted.is_some()
                 && row.state.deleted == row.state.episode.as_ref().map(|it| it.uuid)

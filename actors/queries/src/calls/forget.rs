@@ -34,19 +34,19 @@ use uuid::Uuid;
 
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
-use crate::Catalog;
 use crate::handoff::Handoffs;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::Journal;
 use baton_memos::Memos;
-use baton_store::chunks::ChunkStore;
 use baton_store::chunks::Removed;
 use baton_store::forgotten::ForgottenSessions;
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::supervisor;
 use baton_vault::NoteWriter;
+use baton_views::catalog::Catalog;
+use baton_views::conversation::Conversations;
 use earlier_attempt::EarlierAttempt;
 use hidden::Hidden;
 use messages::{dry_run_message, forgotten_message, restored_message, undo_dry_run_message};
@@ -62,10 +62,9 @@ const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export
 
 /// Forgets and restores sessions.
 pub(crate) struct Forget {
-    pub(crate) catalog: Catalog,
     pub(crate) supervisor: supervisor::Handle,
     pub(crate) memos: Memos,
-    pub(crate) chunks: Arc<ChunkStore>,
+    pub(crate) conversations: Arc<Conversations>,
     pub(crate) handoffs: Arc<Handoffs>,
     pub(crate) note_writer: Arc<NoteWriter>,
     pub(crate) forgotten_sessions: Arc<ForgottenSessions>,
@@ -87,14 +86,14 @@ impl Forget {
         let is_named = !asked.sessions.is_empty();
         let mut selection = match asked.undo {
             true => {
-                (hidden, asked.sessions) = hidden::select(&asked, &self.catalog, &earlier)?;
+                (hidden, asked.sessions) = hidden::select(&asked, self.conversations.catalog(), &earlier)?;
                 match is_named && asked.sessions.is_empty() {
                     true => Selection::default(),
                     false => selector.select_to_restore(&asked, &earlier).await?,
                 }
             }
             false => {
-                (notes, asked.sessions) = notes::named(&self.catalog.table.now(), &asked, &earlier);
+                (notes, asked.sessions) = notes::named(&self.conversations.catalog().table.now(), &asked, &earlier);
                 note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
                 match is_named && asked.sessions.is_empty() {
                     true => Selection::default(),
@@ -102,7 +101,7 @@ impl Forget {
                 }
             }
         };
-        notes.extend(notes::of_project(&self.catalog, &asked));
+        notes.extend(notes::of_project(self.conversations.catalog(), &asked));
         if !asked.undo {
             // What was deleted but not yet wiped is wiped before the call answers again.
             notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
@@ -121,15 +120,15 @@ impl Forget {
                 .collect(),
             ..selection.clone()
         };
-        let mut outcome = answer_for(&self.catalog.table.now(), &shown).await;
+        let mut outcome = answer_for(&self.conversations.catalog().table.now(), &shown).await;
         outcome.notes = notes.len() as u64;
         outcome.note_ids = note_ids;
         outcome.found_again = hidden.count() as u64;
         outcome.dry_run = asked.dry_run;
-        outcome.later = later_sessions_note(&self.catalog, &asked, &outcome);
+        outcome.later = later_sessions_note(self.conversations.catalog(), &asked, &outcome);
         if asked.dry_run {
             if !asked.undo {
-                let stored = measure_stored(&self.chunks, &selection).await?;
+                let stored = measure_stored(&self.conversations, &selection).await?;
                 (outcome.files, outcome.bytes, outcome.estimated) = (stored.files, stored.bytes, true);
             }
             outcome.message = if asked.undo { undo_dry_run_message(&outcome, back) } else { dry_run_message(&outcome) };
@@ -193,15 +192,17 @@ impl Forget {
                 Ok((id, Ok(Switched::Done { already }))) => {
                     done.already += u64::from(already);
                     // This call had forgotten it before; another one may have restored it since.
-                    forgotten.extend(is_forgotten(&self.catalog.table.now(), &id).then_some(id));
+                    forgotten.extend(is_forgotten(&self.conversations.catalog().table.now(), &id).then_some(id));
                 }
                 Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
                 Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
             }
         }
-        forgotten.extend(notes::delete(&self.memos, &self.catalog.table, notes, earlier, &mut done.problems).await);
+        forgotten.extend(
+            notes::delete(&self.memos, &self.conversations.catalog().table, notes, earlier, &mut done.problems).await,
+        );
         // The table is published before an event is announced.
-        let position = self.catalog.table.now().position();
+        let position = self.conversations.catalog().table.now().position();
         self.handoffs.clear();
         match self.wiper.indexer.purge(&forgotten, position, || work.step()).await {
             Ok(removed) => done.removed = removed,
@@ -259,7 +260,8 @@ impl Forget {
 
     /// Stores fingerprints that recognise later copies of these sessions.
     async fn keep_fingerprints(&self, targets: &[Target]) -> Result<(), String> {
-        fingerprints::keep(&self.forgotten_sessions, &self.wiper.indexer, &self.catalog.table, targets).await
+        fingerprints::keep(&self.forgotten_sessions, &self.wiper.indexer, &self.conversations.catalog().table, targets)
+            .await
     }
 }
 
@@ -385,13 +387,13 @@ fn later_sessions_note(catalog: &Catalog, asked: &ForgetParams, outcome: &answer
 }
 
 /// What is stored in conversations and notes.
-async fn measure_stored(chunks: &Arc<ChunkStore>, selection: &Selection) -> Result<Removed, QueryError> {
+async fn measure_stored(conversations: &Arc<Conversations>, selection: &Selection) -> Result<Removed, QueryError> {
     let ids: Vec<SessionId> =
         selection.sessions.iter().chain(&selection.also).map(|target| target.id.clone()).collect();
-    let chunks = chunks.clone();
+    let conversations = conversations.clone();
     let weighing = tokio::task::spawn_blocking(move || {
         ids.iter().try_fold(Removed::default(), |mut all, id| {
-            all += chunks.stored(id)?;
+            all += conversations.chunks().stored(id)?;
             Ok::<_, baton_store::chunks::Error>(all)
         })
     });

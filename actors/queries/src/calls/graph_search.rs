@@ -6,12 +6,13 @@ use baton_graph::{Label, Relation};
 use baton_protocol::{Failure, NodesParams, answer};
 
 use super::{QueryError, internal};
-use crate::catalog::StoredSessions;
 use crate::client::ClientRef;
 use crate::family::facts::FactLookup;
 use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{graph, lazy, page, resolve};
 use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
+use baton_views::conversation::Conversations;
+use std::sync::Arc;
 
 /// Filters besides the words.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,7 @@ pub(super) struct ResultPage<T> {
 /// Searches for entities and facts.
 pub(crate) struct GraphSearch<'a> {
     pub(crate) memory: FreshMemory<'a>,
-    pub(crate) stored: StoredSessions,
+    pub(crate) conversations: &'a Arc<Conversations>,
     pub(crate) client: &'a ClientRef,
 }
 
@@ -72,7 +73,7 @@ impl GraphSearch<'_> {
         let known = resolve::only_group(self.memory.catalog(), &asked.groups);
         let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
         let FreshSearcher { searcher, freshness } = self.memory.searcher(self.client, ask).await?;
-        let (query, lookup) = (asked.query, FactLookup::new(&self.stored, searcher));
+        let (query, lookup) = (asked.query, FactLookup::new(self.conversations, searcher));
         let groups = resolve::groups(&lookup.table, &lookup.settings, &asked.groups)?;
         let searching = tokio::task::spawn_blocking(move || {
             let exclude = |id: &str| graph::hidden(&lookup.table, &lookup.settings, &groups, id);

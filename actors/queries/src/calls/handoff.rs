@@ -11,12 +11,12 @@ use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::QueryError;
-use crate::Catalog;
 use crate::client::{ClientRef, failure};
 use crate::handoff::Handoffs;
 use crate::lazy::FreshMemory;
 use crate::{SESSIONS_NAMED, handoff, lazy, resolve};
 use baton_conversation::record::Timestamp;
+use baton_views::catalog::Catalog;
 
 /// Longest wait for a session that is being indexed.
 const WAIT: Duration = Duration::from_secs(10);

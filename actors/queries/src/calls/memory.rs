@@ -14,7 +14,6 @@ use super::track;
 use super::{QueryError, cause, internal};
 use baton_tracking::indexer::Want;
 
-use crate::Catalog;
 use crate::client::failure;
 use baton_base::clock::Clock;
 use baton_base::io_remedy::Obstacle;
@@ -24,6 +23,7 @@ use baton_journal::Journal;
 use baton_memos::Memos;
 use baton_memos::{Done, Wanted};
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 
 /// Longest wait until a recorded note can be found.
 const FINDABLE: Duration = Duration::from_secs(10);

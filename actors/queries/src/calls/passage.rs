@@ -10,8 +10,9 @@ use baton_protocol::{MessagesParams, PassageParams, answer, code};
 
 use super::{QueryError, messages};
 use crate::client::failure;
+use crate::resolve;
 use crate::resolve::SessionResolver;
-use crate::{Catalog, resolve};
+use baton_views::catalog::Catalog;
 
 /// Tokens for the notice and the fields of every answer.
 const AROUND_TOKENS: u64 = 120;

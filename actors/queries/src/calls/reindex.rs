@@ -11,7 +11,6 @@ use tokio::task::JoinSet;
 
 use super::QueryError;
 use super::transcript_scan::with_progress;
-use crate::Catalog;
 use crate::client::ClientRef;
 use crate::discovery::Discovery;
 use crate::lazy::Coverage;
@@ -24,6 +23,7 @@ use baton_tracking::indexer;
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor;
 use baton_tracking::transcript_roots::Roots;
+use baton_views::catalog::Catalog;
 
 pub(crate) async fn reindex(
     asked: ReindexParams,

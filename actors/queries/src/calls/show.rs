@@ -3,7 +3,6 @@
 use baton_protocol::{Failure, ShowParams, answer};
 
 use super::{QueryError, internal};
-use crate::catalog::StoredSessions;
 use crate::conversation_summary;
 use crate::conversation_summary::ConversationSummary;
 use crate::family::Family;
@@ -16,17 +15,17 @@ use baton_tracking::indexer;
 pub(crate) async fn show(
     asked: &ShowParams,
     resolver: SessionResolver<'_>,
-    stored: StoredSessions,
     rows: SessionRows,
     indexer: &indexer::Handle,
 ) -> Result<answer::Show, QueryError> {
-    if let Some((uuid, added)) = memo::find_visible(&stored.catalog, &asked.session) {
-        let read = tokio::task::spawn_blocking(move || memo::show(stored.conversations.chunks(), uuid, &added)).await;
+    let conversations = resolver.conversations.clone();
+    if let Some((uuid, added)) = memo::find_visible(conversations.catalog(), &asked.session) {
+        let read = tokio::task::spawn_blocking(move || memo::show(conversations.chunks(), uuid, &added)).await;
         let read = read.map_err(|error| internal("reading the memo broke", error))?;
         return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
     let id = resolver.find_session(&asked.session).await?;
-    let table = stored.catalog.table.now();
+    let table = conversations.catalog().table.now();
     let Some(row) = table.get(&id).cloned() else {
         return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
@@ -36,14 +35,14 @@ pub(crate) async fn show(
         let mut shown = rows.row(&id, &row.state);
         let (current, mut summary) = match table.shown(&row).cloned() {
             Some(current) => {
-                let read = conversation_summary::summarise(&stored, &id, current);
+                let read = conversation_summary::summarise(&conversations, &id, current);
                 let (current, summary) = read.map_err(|error| internal("the episode cannot be read", error))?;
                 (Some(current), summary)
             }
             None => (None, ConversationSummary::default()),
         };
         // Without the memory the session is shown without its relatives.
-        let settings = stored.catalog.settings.now();
+        let settings = conversations.catalog().settings.now();
         let links = std::mem::take(&mut summary.links);
         let family = searcher.as_ref().and_then(|searcher| Family::find(&id, links, &table, &settings, searcher).ok());
         let related = family.as_ref().zip(searcher.as_ref());
@@ -53,7 +52,7 @@ pub(crate) async fn show(
         let mut unread_lines = Vec::new();
         let (usage, episode) = match current {
             Some(current) => {
-                let chunks = stored.conversations.chunks();
+                let chunks = conversations.chunks();
                 let manifest = chunks.manifest(&id, &current.manifest);
                 unread_lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
                 let by = current_answer(&row.state, &current);
@@ -61,7 +60,7 @@ pub(crate) async fn show(
                     enrichment.dropped_claims = read_answer(chunks, &id, &by).map_or(0, |answer| answer.dropped);
                 }
                 let usage = usage::session_usage(
-                    &stored.conversations,
+                    &conversations,
                     &settings.prices,
                     &table,
                     family.as_ref(),

@@ -17,7 +17,6 @@ use baton_protocol::{SPOOL_FILES_MAX, answer};
 use baton_redaction::redact;
 
 use super::{QueryError, enrichment, reindex, vectors};
-use crate::Catalog;
 use crate::answers;
 use crate::daemon_info::DaemonInfo;
 use crate::discovery::Discovery;
@@ -43,6 +42,7 @@ use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher::Overview;
 use baton_vault::NoteWriter;
 use baton_vault::{pluralize, sessions_waiting};
+use baton_views::catalog::Catalog;
 use tokio::sync::watch;
 
 /// Longest wait for the watcher, which may be in its first full scan.

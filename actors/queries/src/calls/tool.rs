@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use super::DaemonParts;
 use super::{
     QueryError, blame, close, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, passage, patterns,
-    recall, sync, timeline, track, tracking, unindexed, vault,
+    recall, timeline, track, tracking, unindexed, vault,
 };
 use crate::client::{ClientRef, failure};
 use crate::resolve;
@@ -219,9 +219,7 @@ impl Call<'_> {
             cursor: self.arguments.text("cursor"),
             caller: self.caller.clone(),
         };
-        let mut found =
-            episodes::episodes(asked, self.parts.memory(), self.parts.resolver(), self.parts.stored(), self.client)
-                .await?;
+        let mut found = episodes::episodes(asked, self.parts.memory(), self.parts.resolver(), self.client).await?;
         self.note_limit(&mut found.message, found.next_cursor.is_some());
         to_quoted_result(&found)
     }
@@ -306,15 +304,7 @@ impl Call<'_> {
             max_sessions: Some(self.arguments.count("max_sessions")),
             dry_run: self.arguments.flag("dry_run"),
         };
-        let synced = sync::sync(
-            asked,
-            self.parts.discovery(),
-            self.parts.coverage(),
-            &self.parts.chunks,
-            &self.parts.throttle,
-            self.client,
-        )
-        .await?;
+        let synced = self.parts.history_sync(self.client).answer(asked).await?;
         to_cut_result(&synced, "failed", "`baton status` names them all")
     }
 

@@ -12,12 +12,13 @@ use uuid::Uuid;
 use super::QueryError;
 use super::transcript_scan::with_progress;
 use crate::client::{ClientRef, failure};
+use crate::resolve;
 use crate::resolve::SessionResolver;
-use crate::{Catalog, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{GraphQuery, Node, Sieve};
 use baton_tracking::indexer;
 use baton_vault::{NoteWriter, Progress, ReadError, SyncRequest};
+use baton_views::catalog::Catalog;
 
 pub(crate) async fn status(note_writer: &NoteWriter) -> answer::Vault {
     note_writer.status().await

@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::candidate::{ended_at, is_over, is_under_way};
-use crate::Catalog;
 use baton_base::bounded_fs::BoundedFs;
 use baton_base::clock::Clock;
 use baton_base::throttle::Throttle;
@@ -20,6 +19,7 @@ use baton_journal::Journal;
 use baton_tracking::hooks::Hooks;
 use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
+use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
 use tokio::sync::watch;
 
@@ -32,7 +32,6 @@ const GATHER: Duration = Duration::from_millis(250);
 
 /// Hands sessions over. Keeps prepared facts, and the access to files.
 pub struct Handoffs {
-    pub(super) catalog: Catalog,
     conversations: Arc<Conversations>,
     pub(super) hooks: Arc<Hooks>,
     pub(super) supervisor: supervisor::Handle,
@@ -53,7 +52,6 @@ type Key = (Uuid, Tier, Show, Option<String>);
 impl Handoffs {
     /// Nothing is prepared yet.
     pub fn new(
-        catalog: Catalog,
         conversations: Arc<Conversations>,
         hooks: Arc<Hooks>,
         supervisor: supervisor::Handle,
@@ -61,7 +59,11 @@ impl Handoffs {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (kept, looks) = (Mutex::default(), BoundedFs::default());
-        Self { catalog, conversations, hooks, supervisor, journal, clock, kept, looks }
+        Self { conversations, hooks, supervisor, journal, clock, kept, looks }
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        self.conversations.catalog()
     }
 
     /// Drops all facts, because some are of forgotten sessions.
@@ -75,7 +77,7 @@ impl Handoffs {
 
     /// The key of an episode's facts. Blocks for reads of the index, if any session gives titles.
     fn key(&self, id: &SessionId, current: &EpisodeRef) -> Key {
-        (current.uuid, current.tier, self.catalog.settings.now().filtering, self.conversations.given_title(id))
+        (current.uuid, current.tier, self.catalog().settings.now().filtering, self.conversations.given_title(id))
     }
 
     /// The facts of a session's episode, or of its replacement. `None` if they are not available before `until`; late ones
@@ -96,7 +98,7 @@ impl Handoffs {
 
     /// Reads and digests an episode, and keeps the facts. Blocks for disk reads.
     fn read(&self, id: &SessionId, current: EpisodeRef) -> Option<(EpisodeRef, Arc<Facts>)> {
-        let show = self.catalog.settings.now().filtering;
+        let show = self.catalog().settings.now().filtering;
         match self.conversations.digest(id, current, &show) {
             Ok((current, episode)) => {
                 let facts = Arc::new(Facts::new(&episode));
@@ -118,7 +120,7 @@ impl Handoffs {
         mut progress: watch::Receiver<Progress>,
         mut stopping: watch::Receiver<bool>,
     ) {
-        let mut table = self.catalog.table.clone();
+        let mut table = self.catalog().table.clone();
         let working = async {
             loop {
                 // During a backfill facts are read on demand only.
@@ -149,7 +151,7 @@ impl Handoffs {
     }
 
     fn last_of_projects(&self) -> Vec<(SessionId, EpisodeRef)> {
-        let (table, settings) = self.catalog.now();
+        let (table, settings) = self.catalog().now();
         let now = self.clock.now();
         let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
         for (id, row) in table.iter() {

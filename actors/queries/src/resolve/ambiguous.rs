@@ -7,23 +7,18 @@ use std::sync::Arc;
 use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, code};
 
+use crate::SESSIONS_NAMED;
 use crate::client::failure;
-use crate::{Catalog, SESSIONS_NAMED};
 use baton_views::conversation::Conversations;
 
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 60;
 
 /// Lists the sessions, the latest first: id, last activity, project, title.
-pub(super) async fn refusal(
-    catalog: &Catalog,
-    conversations: &Arc<Conversations>,
-    text: &str,
-    several: Vec<SessionId>,
-) -> Failure {
-    let (count, catalog, conversations) = (several.len(), catalog.clone(), conversations.clone());
+pub(super) async fn refusal(conversations: &Arc<Conversations>, text: &str, several: Vec<SessionId>) -> Failure {
+    let (count, conversations) = (several.len(), conversations.clone());
     // Titles are read from files.
-    let listing = tokio::task::spawn_blocking(move || listed(&catalog, &conversations, several)).await;
+    let listing = tokio::task::spawn_blocking(move || listed(&conversations, several)).await;
     let (lines, example) = listing.unwrap_or_default();
     let message = format!(
         "{text:?} fits {count} sessions; give more of the id, as {example}; `baton sessions` lists all:{lines}"
@@ -32,8 +27,8 @@ pub(super) async fn refusal(
 }
 
 /// One line for each of the first sessions, and the shortest id of one of them. Blocks for disk reads.
-fn listed(catalog: &Catalog, conversations: &Conversations, several: Vec<SessionId>) -> (String, String) {
-    let (table, settings) = catalog.now();
+fn listed(conversations: &Conversations, several: Vec<SessionId>) -> (String, String) {
+    let (table, settings) = conversations.catalog().now();
     let mut rows: Vec<_> = several.iter().filter_map(|id| Some((id, table.get(id)?))).collect();
     rows.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
     let example = rows.first().map(|(id, _)| table.short_id(id).to_owned()).unwrap_or_default();

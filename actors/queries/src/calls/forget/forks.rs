@@ -14,22 +14,28 @@ use baton_conversation::transcript::Sink;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Phase, State};
 
-use super::selection::Selector;
 use super::targets::{Selection, Target};
 use crate::calls::transcript_scan::scan;
 use crate::calls::{QueryError, internal};
+use crate::client::ClientRef;
+use crate::lazy::Coverage;
 use crate::transcript_peek;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
 use baton_views::conversation::Conversations;
+use std::sync::Arc;
 
 /// Adds the sessions that share records with the chosen ones, each with the one it shares most with.
 pub(super) async fn add_related(
     selection: &mut Selection,
-    selector: &Selector<'_>,
     table: &SessionTable,
     grown: &[FileSeen],
+    conversations: &Arc<Conversations>,
+    coverage: Coverage<'_>,
+    throttle: &Throttle,
+    client: &ClientRef,
 ) -> Result<(), QueryError> {
-    selector.coverage.catch_up(selector.client, table.position(), true).await?;
+    coverage.catch_up(client, table.position(), true).await?;
     let sources: Vec<Target> = selection.sessions.clone();
     let unread: Vec<FileSeen> = grown
         .iter()
@@ -41,14 +47,14 @@ pub(super) async fn add_related(
         .collect();
     // Sessions that were read but not indexed, or were put off, are not in the memory yet.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
-    let put_off = selector.coverage.indexer.owed();
+    let put_off = coverage.indexer.owed();
     let owed =
         table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !selection.contains(id));
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
-    let (indexer, rows) = (selector.coverage.indexer.clone(), table.clone());
-    let conversations = selector.resolver.conversations.clone();
-    let found = scan(selector.throttle, selector.client, total, move |scan_progress| {
+    let (indexer, rows) = (coverage.indexer.clone(), table.clone());
+    let conversations = conversations.clone();
+    let found = scan(throttle, client, total, move |scan_progress| {
         let searcher = indexer.searcher().map_err(|error| error.to_string())?;
         let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
         let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {

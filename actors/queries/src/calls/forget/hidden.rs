@@ -13,11 +13,11 @@ use uuid::Uuid;
 use super::Forget;
 use super::earlier_attempt::EarlierAttempt;
 use super::{Done, Work, not_done};
-use crate::Catalog;
 use crate::client::failure;
 use crate::{memo as notes, resolve};
 use baton_base::limits;
 use baton_tracking::session::{Switch, Switched};
+use baton_views::catalog::Catalog;
 
 /// What is to be restored.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,7 @@ pub(super) async fn restore(forget: &Forget, hidden: Hidden, earlier: &EarlierAt
         done.problems.push(problem("what was cleared".to_owned(), &error));
     }
     for id in hidden.sessions {
-        let table = forget.catalog.table.now();
+        let table = forget.conversations.catalog().table.now();
         let row = table.get(&id).filter(|row| table.is_deleted(row));
         if let Some(row) = row
             && let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid)
@@ -117,7 +117,7 @@ pub(super) async fn restore(forget: &Forget, hidden: Hidden, earlier: &EarlierAt
                 switched => done.problems.push(not_done(&id, switched)),
             }
             // It was deleted by itself and cleared with its group later: both must be undone.
-            let table = forget.catalog.table.now();
+            let table = forget.conversations.catalog().table.now();
             if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
                 let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };
                 if let Err(error) = forget.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
@@ -143,7 +143,7 @@ pub(super) async fn restore(forget: &Forget, hidden: Hidden, earlier: &EarlierAt
         }
         work.step();
     }
-    let position = forget.catalog.table.now().position();
+    let position = forget.conversations.catalog().table.now().position();
     if forget.wiper.indexer.caught_up(position, limits::PURGE).await.is_err() {
         done.problems.push("the searchable memory has not taken it in yet; `baton status` tells why".to_owned());
     }

@@ -7,10 +7,10 @@ use baton_protocol::ForgetParams;
 use uuid::Uuid;
 
 use super::earlier_attempt::EarlierAttempt;
-use crate::Catalog;
 use crate::{memo, resolve};
 use baton_journal::session_table::TableReader;
 use baton_memos::Memos;
+use baton_views::catalog::Catalog;
 
 /// Memos of the project to be forgotten, in the given time.
 pub(super) fn of_project(catalog: &Catalog, asked: &ForgetParams) -> Vec<Uuid> {

@@ -48,7 +48,16 @@ impl Selector<'_> {
         }
         let table = self.resolver.catalog().table.now();
         add_subagents(&mut selection.sessions, &table, &grown, |_, _| true);
-        forks::add_related(&mut selection, self, &table, &grown).await?;
+        forks::add_related(
+            &mut selection,
+            &table,
+            &grown,
+            self.resolver.conversations,
+            self.coverage,
+            self.throttle,
+            self.client,
+        )
+        .await?;
         add_subagents(&mut selection.also, &table, &grown, |_, _| true);
         let known: BTreeSet<SessionId> = selection.sessions.iter().map(|target| target.id.clone()).collect();
         selection.also.retain(|target| !known.contains(&target.id));
