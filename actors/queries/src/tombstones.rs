@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,6 @@ use baton_journal::session_table::TableReader;
 use baton_tracking::indexer;
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::supervisor;
-use std::path::PathBuf;
 
 /// The file, in the folder of the log; exists only between a repair and the next daemon.
 const FILE: &str = "forgotten.json";

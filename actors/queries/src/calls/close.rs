@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use baton_conversation::record::{CommandId, Position};
-use baton_events::projection::table::Row;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::CloseReason;
 use baton_protocol::{CloseParams, answer, code};
 use baton_redaction::redact;
@@ -15,7 +15,6 @@ use crate::resolve::SessionResolver;
 use crate::{answers, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
-use baton_events::projection::table::SessionTable;
 use baton_tracking::enricher::Enricher;
 use baton_tracking::indexer;
 use baton_tracking::session::{CloseCall, Closed, Outcome};

@@ -8,8 +8,7 @@ use super::QueryError;
 use super::transcript_scan::with_kinds_of_progress;
 use super::verify::{CancelOnDrop, WorkProgress};
 use crate::client::{ClientRef, failure};
-use crate::compaction::Compaction;
-use crate::compaction::Error;
+use crate::compaction::{Compaction, Error};
 use baton_journal::CompactError;
 
 pub(crate) async fn compact(compaction: Compaction, client: &ClientRef) -> Result<answer::Compact, QueryError> {

@@ -7,8 +7,7 @@ use baton_redaction::redact;
 
 use super::{QueryError, internal};
 use crate::client::failure;
-use baton_config::configuration::Configuration;
-use baton_config::configuration::{Remark, WriteError};
+use baton_config::configuration::{Configuration, Remark, WriteError};
 
 pub(crate) async fn config(
     asked: ConfigParams,

@@ -1,5 +1,7 @@
 //! Single facts (add, get, delete), and the entities of single episodes.
 
+use std::sync::Arc;
+
 use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::memo::{Source, Words};
@@ -16,12 +18,10 @@ use crate::lazy::memory_unavailable;
 use crate::{SESSIONS_NAMED, graph, page};
 use baton_base::clock::Clock;
 use baton_memory::{Fact, Searcher};
-use baton_memos::Memos;
-use baton_memos::{Done, Wanted};
+use baton_memos::{Done, Memos, Wanted};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
-use std::sync::Arc;
 
 /// Most nodes, and most edges, in one answer.
 const MOST: usize = 100;

@@ -22,8 +22,7 @@ use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
 use baton_events::projection::table::SessionTable;
 use baton_journal::session_table::TableReader;
-use baton_tracking::enricher::Enricher;
-use baton_tracking::enricher::{Allowance, By, Done, Outcome};
+use baton_tracking::enricher::{Allowance, By, Done, Enricher, Outcome};
 use baton_tracking::supervisor;
 use baton_views::catalog::Catalog;
 

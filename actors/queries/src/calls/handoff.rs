@@ -4,7 +4,7 @@ use baton_views::visibility;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
 use baton_protocol::{HandoffParams, answer, code};
 use baton_redaction::redact;
@@ -15,7 +15,6 @@ use crate::client::{ClientRef, failure};
 use crate::handoff::Handoffs;
 use crate::lazy::FreshMemory;
 use crate::{SESSIONS_NAMED, handoff, lazy, resolve};
-use baton_conversation::record::Timestamp;
 use baton_views::catalog::Catalog;
 
 /// Longest wait for a session that is being indexed.

@@ -20,8 +20,7 @@ use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
 use baton_events::projection::table::SessionTable;
 use baton_journal::Journal;
-use baton_memos::Memos;
-use baton_memos::{Done, Wanted};
+use baton_memos::{Done, Memos, Wanted};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
 

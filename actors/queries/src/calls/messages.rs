@@ -258,6 +258,8 @@ fn redacted(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use baton_conversation::item::{Body, Item};
 
     use super::*;

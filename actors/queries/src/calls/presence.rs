@@ -7,8 +7,7 @@ use serde_json::value::RawValue;
 
 use super::{QueryError, result, stopping};
 use crate::client::{ClientRef, failure, params};
-use baton_tracking::hooks::Hooks;
-use baton_tracking::hooks::Present;
+use baton_tracking::hooks::{Hooks, Present};
 
 /// Records in `present` which session the connection belongs to.
 ///

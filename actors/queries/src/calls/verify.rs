@@ -1,17 +1,16 @@
 //! Verifies everything that is stored while the daemon keeps working.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_protocol::{Progress, VerifyParams, answer, code};
+use tokio::sync::Semaphore;
 
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::verify;
 use crate::verify::OpenHome;
-use tokio::sync::Semaphore;
 
 /// Progress of long work, and whether a client still waits for it.
 #[derive(Debug, Default)]

@@ -1,8 +1,10 @@
 //! Tests of what a query reads first, and of what it leaves out.
 use super::*;
 use baton_base::transcript_file::FileStat;
+use baton_config::settings::Settings;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SequenceNumber, Timestamp};
+use baton_events::projection::table::SessionTable;
 use baton_events::session::{Event, FileIdentity, Kind};
 
 #[test]

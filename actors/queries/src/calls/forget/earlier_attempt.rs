@@ -11,8 +11,7 @@ use baton_protocol::{Failure, ForgetParams};
 use uuid::Uuid;
 
 use crate::calls::{cause, internal};
-use baton_journal::Journal;
-use baton_journal::{READ_MAX_RECORDS, ReadError};
+use baton_journal::{Journal, READ_MAX_RECORDS, ReadError};
 
 /// Records at the end of the log that are searched: a command repeats a call within seconds.
 const LOOKED_THROUGH: u64 = 4 * READ_MAX_RECORDS as u64;

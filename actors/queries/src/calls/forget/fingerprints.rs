@@ -9,8 +9,7 @@ use crate::transcript_peek;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
 use baton_store::forgotten;
-use baton_store::forgotten::ForgottenSessions;
-use baton_store::forgotten::Marks;
+use baton_store::forgotten::{ForgottenSessions, Marks};
 use baton_store::transcript_reader;
 use baton_tracking::indexer;
 

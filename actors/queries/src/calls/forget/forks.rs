@@ -132,7 +132,7 @@ fn records_of(conversations: &Conversations, source: &Target, state: Option<&Sta
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
         baton_store::conversation::for_each_item(conversations.chunks(), &source.id, episode, |item| {
-            records.item(item)
+            records.item(item);
         })?;
         Ok(records.0)
     };
