@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
 
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 
 use connection_slots::ConnectionSlots;
 use socket::BoundSocket;
@@ -38,11 +38,11 @@ impl Handle {
     /// Starts a gateway linked to its supervisor, listening at `endpoint`.
     pub(crate) async fn start(
         &self,
-        services: Services,
+        parts: Arc<DaemonParts>,
         endpoint: Endpoint,
         supervisor: ActorCell,
     ) -> Result<ActorId, SpawnErr> {
-        let (actor, _) = Actor::spawn_linked(None, GatewayActor, Arguments { services, endpoint }, supervisor).await?;
+        let (actor, _) = Actor::spawn_linked(None, GatewayActor, Arguments { parts, endpoint }, supervisor).await?;
         self.0.put(actor.clone());
         Ok(actor.get_id())
     }
@@ -70,7 +70,7 @@ enum Msg {
 struct GatewayActor;
 
 struct Arguments {
-    services: Services,
+    parts: Arc<DaemonParts>,
     endpoint: Endpoint,
 }
 
@@ -89,7 +89,7 @@ impl Drop for AcceptTask {
 }
 
 /// Accepts connections for ever.
-async fn accept(listener: Listener, services: Arc<Services>) {
+async fn accept(listener: Listener, parts: Arc<DaemonParts>) {
     let slots = ConnectionSlots::default();
     let refusals = Arc::new(Semaphore::new(limits::CONNECTIONS));
     let mut foreign_peers = ForeignPeers::default();
@@ -112,10 +112,10 @@ async fn accept(listener: Listener, services: Arc<Services>) {
         };
         match slots.allocate(process) {
             Some(slot) => {
-                let (slot, services) = (Arc::new(slot), services.clone());
+                let (slot, parts) = (Arc::new(slot), parts.clone());
                 tokio::spawn(async move {
                     tokio::select! {
-                        () = connection::serve(stream, &slot, &services) => {}
+                        () = connection::serve(stream, &slot, &parts) => {}
                         () = slot.revoked() => tracing::debug!("connection dropped for another"),
                     }
                 });
@@ -156,9 +156,9 @@ impl Actor for GatewayActor {
     type Arguments = Arguments;
 
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
-        let Arguments { services, endpoint } = arguments;
-        let BoundSocket { listener, file } = socket::listen(&endpoint, &services.home).await?;
-        let accepting = tokio::spawn(accept(listener, Arc::new(services)));
+        let Arguments { parts, endpoint } = arguments;
+        let BoundSocket { listener, file } = socket::listen(&endpoint, &parts.info.home).await?;
+        let accepting = tokio::spawn(accept(listener, parts));
         let state = State { accepting: AcceptTask(accepting.abort_handle()), socket: file };
         tokio::spawn(async move {
             // The task ends because it was aborted or has panicked.

@@ -16,11 +16,13 @@ use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
 use baton_config::import_boundary::ImportBoundary;
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 use baton_queries::archive;
-use baton_queries::handoff;
-use baton_queries::session_states_file;
-use baton_queries::session_states_file::Exporter;
+use baton_queries::daemon_info::DaemonInfo;
+use baton_queries::disk_usage::DiskUsage;
+use baton_queries::handoff::Handoffs;
+use baton_queries::listing::SessionRows;
+use baton_queries::session_states_file::{Exporter, SessionStatesFile};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::embedding;
@@ -30,6 +32,7 @@ use baton_tracking::enricher::{Enricher, Enriching};
 use baton_tracking::hooks;
 use baton_tracking::hooks::Hooks;
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
 
 use baton_memos::Memos;
@@ -41,7 +44,6 @@ use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
 use baton_tracking::transcript_roots::Roots;
 
-use baton_base::condition::Condition;
 use baton_base::io_remedy::Obstacle;
 use baton_base::journal_health::Outage;
 use baton_base::limits;
@@ -132,12 +134,14 @@ fn what_helps(error: &OpenError) -> String {
 
 /// A running daemon.
 pub struct System {
-    services: Services,
+    parts: Arc<DaemonParts>,
     gateway: gateway::Handle,
     journal: Arc<dyn Journal>,
     exporter: Exporter,
     enriching: Enriching,
     upkeep: Upkeep,
+    #[cfg(test)]
+    tasks: TaskSupervisor,
     lock: HomeLock,
 }
 
@@ -217,8 +221,9 @@ impl System {
             stop: stop.subscribe(),
         }));
         let index = indexer::Index::new(indexer.clone(), table.clone());
-        let conversations = Arc::new(Conversations::new(table.clone(), settings.clone(), chunks.clone(), index));
-        let scribe = Arc::new(NoteWriter::new(baton_vault::Options {
+        let catalog = Catalog { table: table.clone(), settings: settings.clone() };
+        let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), index));
+        let note_writer = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
             settings: settings.clone(),
             table: table.clone(),
@@ -230,15 +235,23 @@ impl System {
             tasks: tasks.clone(),
             stop: stop.subscribe(),
         }));
-        let services = Services {
+        let rows = SessionRows { conversations: conversations.clone(), enricher: enricher.clone() };
+        let info = Arc::new(DaemonInfo {
             home: home.clone(),
-            roots: roots.clone(),
-            configuration,
             version,
             started_at,
+            socket_path: socket_path.clone(),
+            log_problem,
+        });
+        let handoffs =
+            Handoffs::new(conversations.clone(), hooks.clone(), supervisor.clone(), journal.clone(), clock.clone());
+        let disk_usage = DiskUsage::new(&home, journal.clone(), table.clone(), chunks.clone(), indexer.clone());
+        let parts = Arc::new(DaemonParts {
+            info,
+            roots: roots.clone(),
+            configuration,
             journal: journal.clone(),
-            table: table.clone(),
-            settings: settings.clone(),
+            catalog,
             clock: clock.clone(),
             chunks: chunks.clone(),
             memos: memos.clone(),
@@ -247,25 +260,22 @@ impl System {
             indexer: indexer.clone(),
             embedder: embedder.clone(),
             enricher: enricher.clone(),
-            socket_path: socket_path.clone(),
             hooks,
             progress: progress.subscribe(),
             throttle: throttle.clone(),
             degraded: degraded.subscribe().into(),
             outage: outage.clone(),
-            log_problem,
-            session_states_condition: Arc::new(Condition::new(session_states_file::TROUBLE)),
-            disk_usage: Arc::default(),
+            states_file: Arc::new(SessionStatesFile::new(&home, rows, clock.clone())),
+            disk_usage: Arc::new(disk_usage),
             verifying: Arc::new(Semaphore::new(1)),
             forgotten_sessions: remains.clone(),
             conversations,
-            handoffs: Arc::default(),
-            scribe,
+            handoffs: Arc::new(handoffs),
+            note_writer,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
-            tasks: tasks.clone(),
             stop,
-        };
+        });
         let sessions = session::Options {
             journal: journal.clone(),
             clock,
@@ -304,86 +314,106 @@ impl System {
             tracing::warn!(%error, "clients find this daemon only while hooks.socket_path stays what it is");
         }
         let endpoint = socket_path.map_or_else(|| Endpoint::for_home(&home), Endpoint::from_path);
-        let (listening, answering) = (gateway.clone(), services.clone());
+        let (listening, answering) = (gateway.clone(), parts.clone());
         let children = supervisor::Children {
             indexer: (indexer.clone(), memory),
             watcher: (watcher, watching),
             gateway: Arc::new(move |supervisor| {
-                let (gateway, services, endpoint) = (listening.clone(), answering.clone(), endpoint.clone());
-                Box::pin(async move { gateway.start(services, endpoint, supervisor).await })
+                let (gateway, parts, endpoint) = (listening.clone(), answering.clone(), endpoint.clone());
+                Box::pin(async move { gateway.start(parts, endpoint, supervisor).await })
             }),
         };
         let strays = if was_cut(&home) { BTreeSet::new() } else { memos.strays() };
-        let stop = services.stop.clone();
+        let stop = parts.stop.clone();
         let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone(), stop };
         let started = supervisor.start(options).await;
         let ended = started.map_err(|error| StartError::Actors { reason: cause(&error) })?;
-        tokio::spawn(end_with(ended, services.stop.clone()));
-        let stop = services.stop.clone();
+        tokio::spawn(end_with(ended, parts.stop.clone()));
+        let stop = parts.stop.clone();
         tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
-        tracing::info!(home = %home.display(), sessions = services.table.now().len(), "daemon started");
-        let (hooks, stop) = (Arc::downgrade(&services.hooks), services.stop.clone());
+        tracing::info!(home = %home.display(), sessions = parts.catalog.table.now().len(), "daemon started");
+        let (hooks, stop) = (Arc::downgrade(&parts.hooks), parts.stop.clone());
         tasks.spawn("spool", move || hooks::watch(hooks.clone(), stop.subscribe()));
         tasks.spawn("notes", move || {
             let (memos, strays) = (memos.clone(), strays.clone());
             async move { memos.tidy(strays).await }
         });
-        let all = Arc::new(services.clone());
-        let of_all = all.clone();
-        tasks.spawn("tombstones", move || tombstones::forget_again(of_all.clone()));
+        let (log, table) = (home.join("log"), parts.catalog.table.clone());
+        let (supervisor, indexer) = (parts.supervisor.clone(), parts.indexer.clone());
+        tasks.spawn("tombstones", move || {
+            tombstones::forget_again(log.clone(), table.clone(), supervisor.clone(), indexer.clone())
+        });
         embedder.start(
             embedding::Options {
-                settings: services.settings.clone(),
-                table: services.table.clone(),
-                indexer: services.indexer.clone(),
-                throttle: services.throttle.clone(),
-                stop: services.stop.subscribe(),
+                settings: parts.catalog.settings.clone(),
+                table: parts.catalog.table.clone(),
+                indexer: parts.indexer.clone(),
+                throttle: parts.throttle.clone(),
+                stop: parts.stop.subscribe(),
             },
             &tasks,
         );
         let enriching = enricher.start(&tasks);
-        services.scribe.start();
-        let of_all = all.clone();
-        tasks.spawn("redaction", move || Redacting::run(of_all.clone()));
-        let exporter = Exporter::start(all.clone());
-        tasks.spawn("handoffs", move || handoff::prepare(all.clone()));
-        let upkeep = Upkeep::start(services.clone());
-        Ok(Self { upkeep, services, gateway, journal, exporter, enriching, lock })
+        parts.note_writer.start();
+        let (redacting, stored, stop) = (parts.redacting.clone(), Arc::new(parts.stored_text()), parts.stop.clone());
+        tasks.spawn("redaction", move || redacting.clone().run(stored.clone(), stop.subscribe()));
+        let exporter = Exporter::start(parts.states_file.clone(), &tasks);
+        let (handoffs, throttle) = (parts.handoffs.clone(), parts.throttle.clone());
+        let (progress, stop) = (parts.progress.clone(), parts.stop.clone());
+        tasks.spawn("handoffs", move || handoffs.clone().prepare(throttle.clone(), progress.clone(), stop.subscribe()));
+        let upkeep = Upkeep::start(
+            parts.compaction(),
+            parts.throttle.clone(),
+            parts.progress.clone(),
+            parts.stop.subscribe(),
+            &tasks,
+        );
+        Ok(Self {
+            upkeep,
+            parts,
+            gateway,
+            journal,
+            exporter,
+            enriching,
+            #[cfg(test)]
+            tasks,
+            lock,
+        })
     }
 
     /// Resolves when a client has asked the daemon to stop.
     pub async fn stop_asked(&self) {
-        let mut stop = self.services.stop.subscribe();
-        // The sender lives as long as the services.
+        let mut stop = self.parts.stop.subscribe();
+        // The sender lives as long as the parts.
         let _ = stop.wait_for(|stop| *stop).await;
     }
 
     /// Resolves with the reason when the daemon cannot go on because its home or log is lost. The process must then
     /// exit at once, without [`System::stop`], which writes to the home.
     pub async fn lost(&self) -> String {
-        self.services.vitals.lost().await
+        self.parts.vitals.lost().await
     }
 
-    /// The services behind the gateway, for callers in this process.
-    pub fn services(&self) -> &Services {
-        &self.services
+    /// The parts of the daemon, for callers in this process.
+    pub fn parts(&self) -> &Arc<DaemonParts> {
+        &self.parts
     }
 
     /// Accepts no more calls, gives running model calls a moment, lets sessions finish, commits the memory, exports the
     /// table, and closes the log. Returns the home's lock, to be dropped once nothing in this process writes there any
     /// more. Unfinished work is owed and done after the next start.
     pub async fn stop(self) -> HomeLock {
-        self.services.stop.send_replace(true);
+        self.parts.stop.send_replace(true);
         self.upkeep.end();
         self.gateway.close().await;
         self.enriching.finish().await;
-        if let Err(error) = self.services.supervisor.drain().await {
+        if let Err(error) = self.parts.supervisor.drain().await {
             tracing::warn!(%error, "sessions not drained in time");
         }
-        self.services.indexer.close().await;
-        self.services.supervisor.stop(limits::DRAIN).await;
-        self.services.scribe.finish().await;
-        self.services.hooks.save(true).await;
+        self.parts.indexer.close().await;
+        self.parts.supervisor.stop(limits::DRAIN).await;
+        self.parts.note_writer.finish().await;
+        self.parts.hooks.save(true).await;
         self.exporter.finish().await;
         let journal = self.journal.clone();
         let _ = tokio::task::spawn_blocking(move || journal.close()).await;

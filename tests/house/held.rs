@@ -138,7 +138,7 @@ pub(crate) fn files(world: &World, stories: &[Story]) {
 
 /// Returns the contents of the memory, after checking that it contains each session with an episode once.
 pub(crate) fn memory(world: &World, house: &House) -> Vec<String> {
-    let lines = house.services().indexer.searcher().unwrap().dump().unwrap();
+    let lines = house.parts().indexer.searcher().unwrap().dump().unwrap();
     let of_sessions = lines.iter().filter(|line| line.contains("kind=session"));
     let held: Vec<String> = of_sessions.map(|line| line.split('"').nth(1).unwrap_or_default().to_owned()).collect();
     let table = world.table.now();

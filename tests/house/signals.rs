@@ -21,7 +21,7 @@ fn cleared(id: &str) -> SignalCall {
 }
 
 async fn tell(house: &House, session: &SessionId, call: SignalCall) -> Signalled {
-    house.services().supervisor.signal(session, None, call, DEADLINE).await.unwrap()
+    house.parts().supervisor.signal(session, None, call, DEADLINE).await.unwrap()
 }
 
 /// True if the session is indexed with this end and owes no close.
@@ -146,7 +146,7 @@ async fn i4_the_same_signal_at_once_from_many_is_recorded_once() {
     let mut story = world.story("told");
     story.say("what of subject?");
     world.until_read(&house, &story).await;
-    let supervisor = house.services().supervisor.clone();
+    let supervisor = house.parts().supervisor.clone();
     let calls: Vec<_> = (0..8)
         .map(|_| {
             let (supervisor, id) = (supervisor.clone(), story.id().clone());
@@ -179,7 +179,7 @@ async fn closes_and_signals_at_once_come_to_one_end_and_one_episode() {
         story.say(&format!("what of subject{number}?"));
         world.until_read(&house, &story).await;
         story.say("and at last?");
-        let supervisor = house.services().supervisor.clone();
+        let supervisor = house.parts().supervisor.clone();
         let hook = |kind, detail, name: &str| {
             let (supervisor, id) = (supervisor.clone(), story.id().clone());
             let call = signal(kind, detail, &format!("{name}-{number}"), NOW);

@@ -77,7 +77,7 @@ fn live(seed: u64) {
             .collect();
         for _ in 0..DEEDS {
             happen(&world, &mut stories, &mut seed);
-            clients.block_on(async { house.services().supervisor.settle().await }).ok();
+            clients.block_on(async { house.parts().supervisor.settle().await }).ok();
         }
         if seed.one_in(2) {
             clients.block_on(async {
@@ -108,8 +108,8 @@ fn live(seed: u64) {
         std::fs::remove_dir_all(home.join("memory")).unwrap();
         let journal = Faulty::new(world.journal.log().clone());
         let house = world.start_with(&home, journal, world.clock.clone()).await;
-        let tail = house.services().journal.tail().position;
-        house.services().indexer.caught_up(tail, DEADLINE).await.unwrap();
+        let tail = house.parts().journal.tail().position;
+        house.parts().indexer.caught_up(tail, DEADLINE).await.unwrap();
         assert_eq!(held::memory(&world, &house), dump, "I-5: a memory begun anew");
         house.stop().await;
     });
@@ -274,12 +274,12 @@ fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
         let pending = baton_events::session::pending(state, &Policy::default());
         pending.iter().any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)))
     };
-    let (covered, problem) = house.services().indexer.memory();
+    let (covered, problem) = house.parts().indexer.memory();
     stories.iter().all(read)
         && table.iter().all(|(_, row)| !owed(&row.state))
-        && house.services().degraded.now().is_empty()
-        && !house.services().outage.lasts()
-        && covered == house.services().journal.tail().position
+        && house.parts().degraded.now().is_empty()
+        && !house.parts().outage.lasts()
+        && covered == house.parts().journal.tail().position
         && problem.is_none()
 }
 

@@ -115,7 +115,7 @@ async fn a_poisoned_session_is_left_alone_named_and_tried_again() {
     let more = async {
         loop {
             // The failure of the person's attempt is processed after the answer, so its pause may start only now.
-            let until = house.services().degraded.now().iter().find_map(|degraded| match degraded {
+            let until = house.parts().degraded.now().iter().find_map(|degraded| match degraded {
                 Degraded::Session { until, .. } => Some(*until),
                 _ => None,
             });
@@ -214,7 +214,7 @@ async fn without_the_indexer_the_house_still_tells_what_it_knows() {
     assert!(shown["episode_uuid"].is_string(), "{shown}");
     let sessions = house.call("sessions", json!({})).await.unwrap();
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1);
-    assert!(!*house.services().stop.borrow(), "the daemon goes on");
+    assert!(!*house.parts().stop.borrow(), "the daemon goes on");
     world.journal.heal();
     world.clock.advance(Duration::from_secs(61));
     house.until_problem("indexer", false).await;
@@ -256,7 +256,7 @@ async fn when_the_supervisor_fails_the_daemon_ends_and_the_next_one_lacks_nothin
     let breaking = async {
         loop {
             clock.breaks.store(true, Ordering::SeqCst);
-            if house.services().supervisor.resolve(SessionId::new("not-known").unwrap()).await.is_err() {
+            if house.parts().supervisor.resolve(SessionId::new("not-known").unwrap()).await.is_err() {
                 return;
             }
         }

@@ -15,7 +15,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Journal, MemoryJournal};
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -135,8 +135,8 @@ impl World {
 }
 
 impl House {
-    pub(crate) fn services(&self) -> &Services {
-        self.system.services()
+    pub(crate) fn parts(&self) -> &DaemonParts {
+        self.system.parts()
     }
 
     pub(crate) async fn client(&self) -> Client {

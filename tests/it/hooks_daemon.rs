@@ -165,7 +165,7 @@ fn a_session_whose_history_cannot_be_read_holds_up_no_other_in_the_spool() {
     let metadata = Metadata { correlation: None, cause: None };
     let later = NewRecord { kind: "came_tomorrow".to_owned(), v: 1, at: after(0), metadata, data: "{}".to_owned() };
     let stream = StreamId::session(&SessionId::new(&id(1)).unwrap());
-    let journal = held.system().services().journal.clone();
+    let journal = held.system().parts().journal.clone();
     held.runtime.block_on(journal.append(stream, SequenceNumber(0), vec![later])).unwrap();
     held.at(10);
     let at = after(5).0;

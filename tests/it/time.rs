@@ -99,13 +99,13 @@ impl Held {
     pub(crate) fn close(&self, session: &str, reason: CloseReason, command: &str) -> Closed {
         let session = SessionId::new(session).unwrap();
         let call = CloseCall { reason, note: None, by_self: false, command: CommandId::new(command) };
-        let supervisor = &self.system().services().supervisor;
+        let supervisor = &self.system().parts().supervisor;
         self.runtime.block_on(supervisor.close(&session, None, call, DEADLINE)).unwrap()
     }
 
     /// Has the session read its file and apply the rules of time; returns its state afterwards.
     pub(crate) fn settle(&self, session: &str) -> State {
-        let supervisor = &self.system().services().supervisor;
+        let supervisor = &self.system().parts().supervisor;
         self.runtime.block_on(async {
             let handle = supervisor.resolve(SessionId::new(session).unwrap()).await.unwrap();
             handle.wake();
@@ -115,12 +115,12 @@ impl Held {
     }
 
     pub(crate) fn state(&self, session: &str) -> Option<State> {
-        let table = self.system().services().table.now();
+        let table = self.system().parts().catalog.table.now();
         Some(table.get(&SessionId::new(session).unwrap())?.state.clone())
     }
 
     pub(crate) fn wait_for(&self, session: &str, is_so: impl Fn(&State) -> bool) -> State {
-        let mut table = self.system().services().table.clone();
+        let mut table = self.system().parts().catalog.table.clone();
         let id = SessionId::new(session).unwrap();
         let came = self.runtime.block_on(async {
             let so = table.wait_for(|table| table.get(&id).is_some_and(|row| is_so(&row.state)));

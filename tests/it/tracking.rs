@@ -287,7 +287,7 @@ fn a_job_that_waits_is_let_go(kind: Kind) {
     transcript.set_time(after(20));
     transcript.prompt("the wombat came in secret").reply("nobody saw it");
     held.at(3_600);
-    let throttle = held.system().services().throttle.clone();
+    let throttle = held.system().parts().throttle.clone();
     let busy = held.runtime.block_on(throttle.wait_for_background());
     Kind::Session.lift(&held.world, &me);
     held.wait_for(&me, |state| state.phase == Phase::Indexing);
@@ -343,7 +343,7 @@ fn a_stopped_session_is_not_moved_to_another_file() {
         stat: FileStat::new(&metadata),
         identity: transcript_file::identity(&metadata),
     };
-    let supervisor = &held.system().services().supervisor;
+    let supervisor = &held.system().parts().supervisor;
     held.runtime.block_on(async {
         let session = supervisor.resolve(seen.session.clone()).await.unwrap();
         session.seen(seen.clone());

@@ -5,24 +5,19 @@
 //! - A directory that is named like a key is redacted in the memory and in the vault's register; two that redact alike
 //!   are one project there. The log keeps the original names, because transcripts are found by their paths.
 
-use std::collections::BTreeMap;
-
 use baton_conversation::item;
 use baton_conversation::printable::plain;
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{self, Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::UNSEEN_STEP;
-use baton_events::session::{EpisodeRef, FailureReason, Phase, State, UnindexedReason};
+use baton_events::session::{EpisodeRef, FailureReason, Phase};
 use baton_protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata,
-    Problem, Row, SessionEnrichment, WorkState,
+    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata, Problem,
+    WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;
-
-use super::Services;
 
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
@@ -30,94 +25,13 @@ use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor::Degraded;
 use baton_tracking::watcher::{Overview, RootSeen};
 
-fn redact_plain(text: &str) -> String {
+pub(super) fn redact_plain(text: &str) -> String {
     redact(text).into_owned()
 }
 
 /// The name of a session's episode.
 pub(super) fn episode_name(id: &SessionId) -> String {
     plain(&format!("session_{}", id.short()))
-}
-
-pub(super) fn row(services: &Services, id: &SessionId, state: &State) -> Row {
-    let episode_deleted = services.table.now().get(id).is_some_and(|row| services.table.now().is_deleted(row));
-    let shown = state.episode.as_ref().filter(|_| !episode_deleted);
-    let note = state.close_note.and_then(|hash| services.chunks.note(id, &hash).ok());
-    Row {
-        session_id: id.to_string(),
-        file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
-        project: state.place.as_ref().map(|place| redact_plain(&place.project)),
-        group_id: state.shown_group_id().map(redact_plain),
-        agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
-        tracked: services.settings.now().policy_for(state).tracked
-            && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
-        state: state.phase.as_str().to_owned(),
-        why: match (state.phase, &state.failure) {
-            (Phase::Unindexed(why), _) => Some(why.to_string()),
-            (Phase::Failed, Some(failure)) => Some(failure.why.to_string()),
-            _ => None,
-        },
-        content_hash: state.episode.as_ref().map(|episode| episode.hash.short()),
-        episode_uuid: shown.map(|episode| episode.uuid.to_string()),
-        episode_deleted,
-        source: None,
-        last_indexed_at: state.episode.as_ref().map(|episode| episode.at.to_string()),
-        last_activity: state.last_conversation_at.map(|at| at.to_string()),
-        message_count: state.counts.messages,
-        close_reason: state.last_close.map(|reason| reason.to_string()),
-        close_note: note.map(|text| redact_plain(&text)),
-        end: state.end.map(|end| end.reason.to_string()),
-        retry_at: state.failure.map(|failure| failure.retry_at.to_string()),
-        parent_session_id: state.parent().map(ToString::to_string),
-        records_by_type: by_name(&state.counts.by_type),
-        malformed_lines: state.counts.malformed,
-        oversize_lines: state.counts.oversize,
-        unknown_types: by_name(&state.counts.unknown),
-        unreadable_events: services.table.now().unreadable_events(id),
-        enrichment: enrichment(services, id, state),
-    }
-}
-
-/// Counts by redacted name: an earlier version recorded the names as they stood in the transcript.
-fn by_name(counts: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
-    let mut shown = BTreeMap::new();
-    for (name, count) in counts {
-        *shown.entry(redact_plain(name)).or_default() += count;
-    }
-    shown
-}
-
-/// The state of a session's enrichment.
-fn enrichment(services: &Services, id: &SessionId, state: &State) -> Option<SessionEnrichment> {
-    let known = state.enrichment()?;
-    let asking = match (known.owed, known.given_up) {
-        (Some(_), _) => Some(SessionEnrichment {
-            state: if services.enricher.over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
-            why: known.failed.map(|outcome| outcome.to_string()),
-            retry_at: known.retry_at.map(|at| at.to_string()),
-            ..SessionEnrichment::default()
-        }),
-        (None, Some((_, why))) => Some(SessionEnrichment {
-            state: "given_up".to_owned(),
-            why: Some(why.to_string()),
-            next_step: Some(format!("{}; then `baton enrich {id}`", why.next_step())),
-            ..SessionEnrichment::default()
-        }),
-        (None, None) => None,
-    };
-    let Some(by) = state.enriched_by() else { return asking };
-    // A request that is repeated has the same reason as before, so this step is named only if none is owed.
-    let next_step = (by.beyond_context() > 0 && asking.is_none()).then(|| UNSEEN_STEP.to_owned());
-    let asking = asking.unwrap_or_default();
-    Some(SessionEnrichment {
-        again: Some(asking.state).filter(|state| !state.is_empty()),
-        state: "enriched".to_owned(),
-        model: Some(redact_plain(&by.model)),
-        at: Some(by.at.to_string()),
-        unseen: by.unseen,
-        next_step: asking.next_step.or(next_step),
-        ..asking
-    })
 }
 
 /// Marks what neither a person nor a program stated.

@@ -5,6 +5,7 @@ mod close;
 mod compact;
 mod config;
 mod costs;
+mod daemon_parts;
 mod deleting;
 mod directories;
 mod edges;
@@ -49,16 +50,15 @@ use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::Poll;
 
 use baton_conversation::record::CommandId;
 use baton_protocol::{Failure, code, method};
 use serde_json::value::RawValue;
 
+pub use daemon_parts::DaemonParts;
 pub use presence::presence;
 
-use super::Services;
 use super::client::{ClientRef, QueryError, failure, params};
 
 pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
@@ -83,26 +83,26 @@ fn result(value: &impl serde::Serialize) -> Result<Box<RawValue>, QueryError> {
 pub async fn call(
     name: &str,
     raw: Option<&RawValue>,
-    services: &Arc<Services>,
+    parts: &DaemonParts,
     client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
-    if *services.stop.borrow() {
+    if *parts.stop.borrow() {
         return Err(stopping().into());
     }
     // An edit of the configuration takes effect with the next call.
-    services.configuration.look_in_time().await;
+    parts.configuration.look_in_time().await;
     // Sessions that this call closes must see the current setting of enrichment.
-    if !services.outage.lasts() {
-        services.enricher.keep_switch().await;
+    if !parts.outage.lasts() {
+        parts.enricher.keep_switch().await;
     }
     // A hook reports its directory itself, and must not wait for a look at the file system.
     if name != method::HOOK {
         directories::look(raw).await;
     }
-    let called = catch_panic(dispatch(name, raw, services, client)).await;
+    let called = catch_panic(dispatch(name, raw, parts, client)).await;
     match called {
         // While the daemon stops, internal errors come from actors that have ended.
-        Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *services.stop.borrow() => {
+        Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL && *parts.stop.borrow() => {
             Err(stopping().into())
         }
         called => called,
@@ -129,55 +129,79 @@ fn stopping() -> Failure {
 async fn dispatch(
     name: &str,
     raw: Option<&RawValue>,
-    services: &Arc<Services>,
+    parts: &DaemonParts,
     client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     match name {
-        method::SEARCH => result(&search::search(params(raw)?, services, client).await?),
-        method::SESSIONS => result(&sessions::sessions(&params(raw)?, services).await?),
-        method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, services)),
-        method::SHOW => result(&show::show(&params(raw)?, services).await?),
-        method::MESSAGES => result(&messages::messages(&params(raw)?, services).await?),
-        method::EXPLAIN => result(&explain::explain(&params(raw)?, services).await?),
-        method::CLOSE => result(&close::close(params(raw)?, services).await?),
-        method::STATUS => result(&status::status(services).await?),
-        method::UNINDEXED => result(&unindexed::unindexed(params(raw)?, services, client).await?),
-        method::SYNC => result(&sync::sync(params(raw)?, services, client).await?),
-        method::TRACKING => result(&tracking::tracking(params(raw)?, services).await?),
-        method::TRACK => result(&track::track(params(raw)?, services).await?),
-        method::UNTRACK => result(&track::untrack(params(raw)?, services).await?),
-        method::FORGET => result(&forget::forget(params(raw)?, services, client).await?),
-        method::REINDEX => result(&reindex::reindex(params(raw)?, services, client).await?),
-        method::ENRICH => result(&enrich::enrich(params(raw)?, services, client).await?),
-        method::COSTS => result(&costs::costs(params(raw)?, services).await?),
-        method::CONFIG => result(&config::config(params(raw)?, services).await?),
-        method::NODES => result(&nodes::nodes(params(raw)?, services, client).await?),
-        method::FACTS => result(&facts::facts(params(raw)?, services, client).await?),
-        method::EPISODES => result(&episodes::episodes(params(raw)?, services, client).await?),
-        method::HOW => result(&how::how(params(raw)?, services, client).await?),
-        method::FIX => result(&fix::fix(params(raw)?, services, client).await?),
-        method::BLAME => result(&blame::blame(params(raw)?, services, client).await?),
-        method::PATTERNS => result(&patterns::patterns(params(raw)?, services, client).await?),
-        method::MEMORY_ADD => result(&memory::add(params(raw)?, services).await?),
-        method::RECALL => result(&recall::recall(params(raw)?, services, client).await?),
-        method::TIMELINE => result(&timeline::timeline(params(raw)?, services, client).await?),
-        method::LOG_STATS => result(&log::stats(services).await?),
-        method::LOG_READ => result(&log::read(params(raw)?, services).await?),
-        method::LOG_VERIFY => result(&verify::verify(params(raw)?, services, client).await?),
-        method::LOG_COMPACT => result(&compact::compact(services, client).await?),
-        method::HOOK => result(&hook::hook(params(raw)?, services).await?),
-        method::HOOK_TOOK => result(&hook::took(&params(raw)?, services)),
-        method::HOOK_STATS => result(&hook::stats(services).await?),
-        method::HANDOFF => result(&handoff::handoff(params(raw)?, services, client).await?),
-        method::VAULT_STATUS => result(&vault::status(services).await),
-        method::VAULT_SYNC => result(&vault::sync(params(raw)?, services, client).await?),
-        method::VAULT_COMPACT => result(&vault::compact(params(raw)?, services, client).await?),
-        method::VAULT_VERIFY => result(&vault::verify(services, client).await?),
-        method::VAULT_READ => result(&vault::read(params(raw)?, services).await?),
-        method::TOOL => result(&tool::call(params(raw)?, services, client).await?),
+        method::SEARCH => result(&search::search(params(raw)?, parts.questions(), &parts.enricher, client).await?),
+        method::SESSIONS => {
+            result(&sessions::sessions(&params(raw)?, parts.discovery(), &parts.rows(), &parts.progress).await?)
+        }
+        method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, &parts.catalog.table.now())),
+        method::SHOW => result(&show::show(&params(raw)?, parts.resolver(), parts.rows(), &parts.indexer).await?),
+        method::MESSAGES => result(&messages::messages(&params(raw)?, parts.resolver()).await?),
+        method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
+        method::CLOSE => result(&close::close(params(raw)?, parts.resolver(), &parts.indexer, &parts.enricher).await?),
+        method::STATUS => result(&parts.status().answer().await?),
+        method::UNINDEXED => result(
+            &unindexed::unindexed(params(raw)?, parts.discovery(), &parts.throttle, &*parts.clock, client).await?,
+        ),
+        method::SYNC => result(&parts.history_sync(client).answer(params(raw)?).await?),
+        method::TRACKING => result(&tracking::tracking(params(raw)?, parts.discovery(), &parts.configuration).await?),
+        method::TRACK => result(&track::track(params(raw)?, parts.resolver()).await?),
+        method::UNTRACK => result(&track::untrack(params(raw)?, parts.resolver()).await?),
+        method::FORGET => result(&parts.forget().answer(params(raw)?, parts.selector(client), &parts.journal).await?),
+        method::REINDEX => result(&reindex::reindex(params(raw)?, parts.resolver(), parts.coverage(), client).await?),
+        method::ENRICH => {
+            result(&enrich::enrich(params(raw)?, parts.resolver(), parts.coverage(), &parts.enricher, client).await?)
+        }
+        method::COSTS => result(&costs::costs(params(raw)?, &parts.catalog, &parts.enricher, &*parts.clock).await?),
+        method::CONFIG => result(&config::config(params(raw)?, &parts.configuration).await?),
+        method::NODES => result(&nodes::nodes(params(raw)?, parts.graph_search(client), parts.recalls()).await?),
+        method::FACTS => result(&facts::facts(params(raw)?, parts.graph_search(client), &*parts.clock).await?),
+        method::EPISODES => result(&episodes::episodes(params(raw)?, parts.memory(), parts.resolver(), client).await?),
+        method::HOW => result(&how::how(params(raw)?, parts.memory(), client).await?),
+        method::FIX => result(&fix::fix(params(raw)?, parts.memory(), client).await?),
+        method::BLAME => result(&blame::blame(params(raw)?, parts.memory(), client).await?),
+        method::PATTERNS => result(&patterns::patterns(params(raw)?, parts.memory(), client).await?),
+        method::MEMORY_ADD => {
+            result(&memory::add(params(raw)?, &parts.catalog, &parts.memos, &parts.indexer, &*parts.clock).await?)
+        }
+        method::RECALL => result(
+            &recall::recall(
+                params(raw)?,
+                parts.questions(),
+                &parts.conversations,
+                &parts.enricher,
+                parts.recalls(),
+                client,
+            )
+            .await?,
+        ),
+        method::TIMELINE => {
+            result(&timeline::timeline(params(raw)?, parts.memory(), &parts.conversations, client).await?)
+        }
+        method::LOG_STATS => {
+            result(&log::stats(&parts.info, &parts.journal, &parts.catalog.table, &parts.disk_usage).await?)
+        }
+        method::LOG_READ => result(&log::read(params(raw)?, parts.resolver(), &parts.journal, client).await?),
+        method::LOG_VERIFY => result(&verify::verify(params(raw)?, parts.open_home(), &parts.verifying, client).await?),
+        method::LOG_COMPACT => result(&compact::compact(parts.compaction(), client).await?),
+        method::HOOK => result(&hook::hook(params(raw)?, &parts.hooks, &parts.handoffs).await?),
+        method::HOOK_TOOK => result(&hook::took(&params(raw)?, &parts.hooks)),
+        method::HOOK_STATS => result(&hook::stats(&parts.hooks).await?),
+        method::HANDOFF => result(&handoff::handoff(params(raw)?, &parts.handoffs, parts.memory(), client).await?),
+        method::VAULT_STATUS => result(&vault::status(&parts.note_writer).await),
+        method::VAULT_SYNC => result(&vault::sync(params(raw)?, &parts.catalog, &parts.note_writer, client).await?),
+        method::VAULT_COMPACT => {
+            result(&vault::compact(params(raw)?, parts.resolver(), &parts.note_writer, client).await?)
+        }
+        method::VAULT_VERIFY => result(&vault::verify(&parts.note_writer, client).await?),
+        method::VAULT_READ => result(&vault::read(params(raw)?, &parts.note_writer).await?),
+        method::TOOL => result(&tool::call(params(raw)?, parts, client).await?),
         method::STOP => {
             tracing::info!("stop requested");
-            services.stop.send_replace(true);
+            parts.stop.send_replace(true);
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {

@@ -6,6 +6,7 @@ use baton_base::limits;
 use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use serde_json::value::RawValue;
+use tokio::sync::watch;
 
 /// The client that waits for the answer of a call.
 pub trait Client: Send + Sync {
@@ -14,6 +15,9 @@ pub trait Client: Send + Sync {
 
     /// Returns true if the client has disconnected.
     fn is_closed(&self) -> bool;
+
+    /// Becomes true when the daemon stops; the work for this client then ends.
+    fn stopping(&self) -> watch::Receiver<bool>;
 
     /// Marks the connection as held open only: it no longer counts against the limit of connections. Returns `false` if
     /// too many are held open already.

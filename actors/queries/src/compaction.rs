@@ -9,11 +9,18 @@ use std::time::{Duration, Instant};
 use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
 use tokio::task::JoinHandle;
 
-use crate::Services;
-use crate::disk_usage;
+use crate::disk_usage::DiskUsage;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
-use baton_journal::{CompactError, Rewritten};
+use baton_base::supervised_task::TaskSupervisor;
+use baton_base::throttle::Throttle;
+use baton_journal::session_table::TableReader;
+use baton_journal::{CompactError, Journal, Rewritten};
+use baton_tracking::indexer;
+use baton_tracking::supervisor::Progress;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::sync::watch;
 
 /// Why nothing, or only a part, was freed.
 #[derive(Debug, thiserror::Error)]
@@ -29,48 +36,83 @@ pub enum Error {
     Broken,
 }
 
-/// Frees what is not needed, once no verification runs. `go_on` is called with the progress of the index; `false` stops
-/// the work.
-pub async fn compact(
-    services: &Services,
-    mut go_on: impl FnMut(u64, u64) -> bool + Send + 'static,
-) -> Result<Compact, Error> {
-    let begun = Instant::now();
-    // Rewriting takes the index away for a moment, which a verification would report as a difference.
-    let turn = services.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
-    let (position, state_hash) = {
-        let table = services.table.now();
-        (table.position(), table.state_hash())
-    };
-    let swept = services.indexer.sweep().await?;
-    let journal = services.journal.clone();
-    let rewriting = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        journal.compact(&mut go_on)
-    });
-    let Rewritten { records, bytes_before, bytes_after, pause } = rewriting.await.map_err(|_| Error::Broken)??;
-    services.disk_usage.invalidate();
-    let conversations = CompactedConversations {
-        sessions: swept.sessions,
-        files: swept.removed.files,
-        bytes: swept.removed.bytes,
-        busy: swept.busy,
-        unreadable: swept.unreadable,
-    };
-    let pause_ms = (pause.as_secs_f64() * 1e4).round() / 10.0;
-    let index = CompactedIndex { events: records, bytes_before, bytes_after, pause_ms };
-    let freed_bytes = conversations.bytes + bytes_before.saturating_sub(bytes_after);
-    tracing::info!(
-        freed_bytes,
-        files = conversations.files,
-        index_before = bytes_before,
-        index_after = bytes_after,
-        pause_ms,
-        "storage compacted"
-    );
-    let seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
-    let state_hash = state_hash.to_string();
-    Ok(Compact { position: position.0, state_hash, freed_bytes, index, conversations, seconds })
+/// Frees disk space.
+#[derive(Clone)]
+pub struct Compaction {
+    /// The log.
+    pub journal: Arc<dyn Journal>,
+    /// Names the current conversations.
+    pub table: TableReader,
+    /// Removes the others.
+    pub indexer: indexer::Handle,
+    /// Measures what there is to free.
+    pub disk_usage: Arc<DiskUsage>,
+    /// Permit for a verification or a compaction; one runs at a time.
+    pub verifying: Arc<Semaphore>,
+}
+
+impl Compaction {
+    /// Frees what is not needed, once no verification runs. `go_on` is called with the progress of the index; `false` stops
+    /// the work.
+    pub async fn compact(&self, mut go_on: impl FnMut(u64, u64) -> bool + Send + 'static) -> Result<Compact, Error> {
+        let begun = Instant::now();
+        // Rewriting takes the index away for a moment, which a verification would report as a difference.
+        let turn = self.verifying.clone().acquire_owned().await.map_err(|_| Error::Broken)?;
+        let (position, state_hash) = {
+            let table = self.table.now();
+            (table.position(), table.state_hash())
+        };
+        let swept = self.indexer.sweep().await?;
+        let journal = self.journal.clone();
+        let rewriting = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            journal.compact(&mut go_on)
+        });
+        let Rewritten { records, bytes_before, bytes_after, pause } = rewriting.await.map_err(|_| Error::Broken)??;
+        self.disk_usage.invalidate();
+        let conversations = CompactedConversations {
+            sessions: swept.sessions,
+            files: swept.removed.files,
+            bytes: swept.removed.bytes,
+            busy: swept.busy,
+            unreadable: swept.unreadable,
+        };
+        let pause_ms = (pause.as_secs_f64() * 1e4).round() / 10.0;
+        let index = CompactedIndex { events: records, bytes_before, bytes_after, pause_ms };
+        let freed_bytes = conversations.bytes + bytes_before.saturating_sub(bytes_after);
+        tracing::info!(
+            freed_bytes,
+            files = conversations.files,
+            index_before = bytes_before,
+            index_after = bytes_after,
+            pause_ms,
+            "storage compacted"
+        );
+        let seconds = (begun.elapsed().as_secs_f64() * 1e3).round() / 1e3;
+        let state_hash = state_hash.to_string();
+        Ok(Compact { position: position.0, state_hash, freed_bytes, index, conversations, seconds })
+    }
+
+    /// Rebuilds a lost index of the log from its segments. Returns true if the index exists again.
+    async fn rebuild(&self, stop: watch::Receiver<bool>) -> bool {
+        let Ok(turn) = self.verifying.clone().acquire_owned().await else { return false };
+        let journal = self.journal.clone();
+        let rebuilding = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            journal.compact(&mut |_, _| !*stop.borrow())
+        });
+        match rebuilding.await {
+            Ok(Ok(Rewritten { records, .. })) => {
+                tracing::info!(records, "index of the log built anew");
+                true
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "index of the log not built anew, trying again");
+                false
+            }
+            Err(_) => false,
+        }
+    }
 }
 
 /// Maintains a home while its daemon runs; stopped by [`Upkeep::end`].
@@ -78,8 +120,15 @@ pub struct Upkeep(JoinHandle<()>);
 
 impl Upkeep {
     /// Starts the maintenance.
-    pub fn start(services: Services) -> Self {
-        Self(services.tasks.clone().spawn("upkeep", move || watch(services.clone())))
+    pub fn start(
+        compaction: Compaction,
+        throttle: Throttle,
+        progress: watch::Receiver<Progress>,
+        stop: watch::Receiver<bool>,
+        tasks: &TaskSupervisor,
+    ) -> Self {
+        let watching = move || watch(compaction.clone(), throttle.clone(), progress.clone(), stop.clone());
+        Self(tasks.spawn("upkeep", watching))
     }
 
     /// Stops the task. A rewrite in progress watches the stop signal itself.
@@ -88,28 +137,33 @@ impl Upkeep {
     }
 }
 
-async fn watch(services: Services) {
+async fn watch(
+    compaction: Compaction,
+    throttle: Throttle,
+    progress: watch::Receiver<Progress>,
+    stop: watch::Receiver<bool>,
+) {
     let (mut policy, mut looked) = (RewritePolicy::default(), Instant::now());
     let mut wait = limits::INDEX_LOST;
     loop {
         tokio::time::sleep(wait).await;
-        let journal = services.journal.clone();
+        let journal = compaction.journal.clone();
         let lost = tokio::task::spawn_blocking(move || journal.stats().index_lost).await.unwrap_or(false);
-        let rebuilt = !lost || rebuild(&services).await;
+        let rebuilt = !lost || compaction.rebuild(stop.clone()).await;
         wait = if rebuilt { limits::INDEX_LOST } else { (2 * wait).min(limits::UPKEEP) };
         if looked.elapsed() < limits::UPKEEP {
             continue;
         }
         looked = Instant::now();
-        let (home, journal) = (services.home.clone(), services.journal.clone());
-        let looking = tokio::task::spawn_blocking(move || disk_usage::index(&home.join("log"), &*journal));
+        let disk_usage = compaction.disk_usage.clone();
+        let looking = tokio::task::spawn_blocking(move || disk_usage.measure_index());
         let Ok(index) = looking.await else { continue };
-        let is_idle = !services.throttle.is_answering() && services.progress.borrow().pending() == 0;
+        let is_idle = !throttle.is_answering() && progress.borrow().pending() == 0;
         if !is_idle || !policy.should_rewrite(index, Instant::now()) {
             continue;
         }
-        let (throttle, stop) = (services.throttle.clone(), services.stop.subscribe());
-        let compacted = compact(&services, move |_, _| {
+        let (throttle, stop) = (throttle.clone(), stop.clone());
+        let compacted = compaction.compact(move |_, _| {
             let begun = Instant::now();
             while throttle.is_answering() && !*stop.borrow() && begun.elapsed() < limits::UPKEEP_WAIT {
                 std::thread::sleep(Duration::from_millis(20));
@@ -120,27 +174,6 @@ async fn watch(services: Services) {
             Ok(done) => policy.record_rewrite(done.index.bytes_after),
             Err(error) => tracing::warn!(%error, "storage not compacted"),
         }
-    }
-}
-
-/// Rebuilds a lost index of the log from its segments. Returns true if the index exists again.
-async fn rebuild(services: &Services) -> bool {
-    let Ok(turn) = services.verifying.clone().acquire_owned().await else { return false };
-    let (journal, stop) = (services.journal.clone(), services.stop.subscribe());
-    let rebuilding = tokio::task::spawn_blocking(move || {
-        let _turn = turn;
-        journal.compact(&mut |_, _| !*stop.borrow())
-    });
-    match rebuilding.await {
-        Ok(Ok(Rewritten { records, .. })) => {
-            tracing::info!(records, "index of the log built anew");
-            true
-        }
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "index of the log not built anew, trying again");
-            false
-        }
-        Err(_) => false,
     }
 }
 

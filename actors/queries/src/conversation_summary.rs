@@ -12,10 +12,10 @@ use baton_enrichment::Lines;
 use baton_episode::digest::{Abridged, Episode, Metadata, MetadataBuilder};
 use baton_events::session::EpisodeRef;
 
-use super::Services;
 use baton_memory::{MAX_LINKS, links};
 use baton_store::conversation::Error as EpisodeError;
 use baton_store::model_answer::current_answer;
+use baton_views::conversation::Conversations;
 
 /// Most subagents of a session that are listed and counted; no session has been seen to have more.
 pub(super) const CHILDREN_MAX: usize = 512;
@@ -39,19 +39,20 @@ pub(super) struct ConversationSummary {
 
 /// Summarises the conversation of an episode. Blocks for disk reads.
 pub(super) fn summarise(
-    services: &Services,
+    conversations: &Conversations,
     id: &SessionId,
     current: EpisodeRef,
 ) -> Result<(EpisodeRef, ConversationSummary), EpisodeError> {
-    let show = services.settings.now().filtering;
-    services.conversations.read(id, current, |current| {
-        let conversation = Conversation::open(&services.chunks, id, current)?;
+    let catalog = conversations.catalog();
+    let show = catalog.settings.now().filtering;
+    conversations.read(id, current, |current| {
+        let conversation = Conversation::open(conversations.chunks(), id, current)?;
         let mut withdrawn = Withdrawn::default();
         conversation.each(|item| {
             withdrawn.note(item);
             Ok::<_, EpisodeError>(())
         })?;
-        let by = services.table.now().get(id).and_then(|row| current_answer(&row.state, current));
+        let by = catalog.table.now().get(id).and_then(|row| current_answer(&row.state, current));
         let (mut summary, mut abridged, mut lines) =
             (ConversationSummary::default(), Abridged::default(), Lines::default());
         let mut numbers = MetadataBuilder::excluding(withdrawn);
@@ -66,8 +67,8 @@ pub(super) fn summarise(
             Ok::<_, EpisodeError>(())
         })?;
         summary.numbers = numbers.metadata(current.to);
-        summary.episode = services.conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
-        services.conversations.entitle(id, &mut summary.episode);
+        summary.episode = conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
+        conversations.entitle(id, &mut summary.episode);
         Ok(summary)
     })
 }

@@ -1,7 +1,7 @@
 //! Disk usage of a home by purpose, and how much of it is needed.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,22 +18,15 @@ use baton_tracking::indexer;
 /// A measurement stays valid for this long: adding up the files of ten thousand sessions takes tens of milliseconds.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// The parts to measure.
-#[derive(Clone)]
-pub struct MeasuredParts {
-    /// The log and its index.
-    pub journal: Arc<dyn Journal>,
-    /// Names the current conversations.
-    pub table: TableReader,
-    /// The conversations.
-    pub chunks: Arc<ChunkStore>,
-    /// The search index.
-    pub indexer: indexer::Handle,
+/// Measures a home, and caches the last measurement; at most one runs at a time.
+pub struct DiskUsage {
+    home: PathBuf,
+    journal: Arc<dyn Journal>,
+    table: TableReader,
+    chunks: Arc<ChunkStore>,
+    indexer: indexer::Handle,
+    cached: Mutex<Cached>,
 }
-
-/// Caches the last measurement; at most one measurement runs at a time.
-#[derive(Debug, Default)]
-pub struct DiskUsage(Mutex<Cached>);
 
 #[derive(Debug, Default)]
 struct Cached {
@@ -42,14 +35,20 @@ struct Cached {
 }
 
 impl DiskUsage {
+    /// `table` names the conversations in `chunks` that are current.
+    pub fn new(
+        home: &Path,
+        journal: Arc<dyn Journal>,
+        table: TableReader,
+        chunks: Arc<ChunkStore>,
+        indexer: indexer::Handle,
+    ) -> Self {
+        Self { home: home.to_owned(), journal, table, chunks, indexer, cached: Mutex::default() }
+    }
+
     /// Disk usage as of the last few seconds. If measuring takes longer than `patience`, returns the previous result,
     /// or `None` if there is none; the measurement continues in the background.
-    pub async fn measure_cached(
-        self: &Arc<Self>,
-        home: &Path,
-        measured: &MeasuredParts,
-        patience: Duration,
-    ) -> Option<Storage> {
+    pub async fn measure_cached(self: &Arc<Self>, patience: Duration) -> Option<Storage> {
         let (last, begin) = {
             let mut cached = self.cached();
             let last = cached.last;
@@ -60,11 +59,11 @@ impl DiskUsage {
         if !begin {
             return last;
         }
-        let (usage, home, measured) = (self.clone(), home.to_owned(), measured.clone());
+        let usage = self.clone();
         let weighing = tokio::task::spawn_blocking(move || {
             // Allows the next measurement, however this one ends.
             let _ended = MeasurementEnd(usage.clone());
-            let storage = measure(&home, &measured);
+            let storage = usage.measure();
             usage.cached().last = Some((Instant::now(), storage));
             storage
         });
@@ -76,8 +75,32 @@ impl DiskUsage {
         self.cached().last = None;
     }
 
+    /// Measures everything. Blocks: reads the manifest of each current conversation.
+    pub(crate) fn measure(&self) -> Storage {
+        let log = self.home.join("log");
+        let table = self.table.now();
+        let segments = folder_bytes(&log.join("segments"));
+        let memory = folder_bytes(&self.home.join("memory"));
+        let live = self.indexer.searcher().ok().map(|searcher| memory * searcher.live_permille() / 1000);
+        Storage {
+            segments: Part { bytes: segments, live_bytes: Some(segments) },
+            sled: self.measure_index(),
+            chunks: Part {
+                bytes: folder_bytes(&self.home.join("blobs")),
+                live_bytes: Some(conversations(&table, &self.chunks)),
+            },
+            memory: Part { bytes: memory, live_bytes: live },
+            aside: Part { bytes: set_aside_bytes(&log), live_bytes: None },
+        }
+    }
+
+    /// Size and content of the log's index.
+    pub(crate) fn measure_index(&self) -> Part {
+        Part { bytes: folder_bytes(&self.home.join("log/sled")), live_bytes: self.journal.stats().index_live_bytes }
+    }
+
     fn cached(&self) -> std::sync::MutexGuard<'_, Cached> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -89,33 +112,9 @@ impl Drop for MeasurementEnd {
     }
 }
 
-/// Measures everything. Blocks: reads the manifest of each current conversation.
-pub fn measure(home: &Path, measured: &MeasuredParts) -> Storage {
-    let log = home.join("log");
-    let table = measured.table.now();
-    let segments = folder_bytes(&log.join("segments"));
-    let memory = folder_bytes(&home.join("memory"));
-    let live = measured.indexer.searcher().ok().map(|searcher| memory * searcher.live_permille() / 1000);
-    Storage {
-        segments: Part { bytes: segments, live_bytes: Some(segments) },
-        sled: index(&log, &*measured.journal),
-        chunks: Part {
-            bytes: folder_bytes(&home.join("blobs")),
-            live_bytes: Some(conversations(&table, &measured.chunks)),
-        },
-        memory: Part { bytes: memory, live_bytes: live },
-        aside: Part { bytes: set_aside_bytes(&log), live_bytes: None },
-    }
-}
-
-/// Size and content of the log's index.
-pub(crate) fn index(log: &Path, journal: &dyn Journal) -> Part {
-    Part { bytes: folder_bytes(&log.join("sled")), live_bytes: journal.stats().index_live_bytes }
-}
-
 /// Bytes of the files that current conversations name, including notes and memos.
 fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
-    let size = |path: &std::path::PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let size = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     let of = |session, manifest| -> u64 {
         let files: BTreeSet<_> = chunks.files_of(session, manifest).unwrap_or_default().into_iter().collect();
         files.iter().map(size).sum::<u64>()

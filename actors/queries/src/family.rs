@@ -17,7 +17,6 @@ use baton_protocol::answer::Relation;
 use baton_redaction::redact;
 
 use self::succession::Succession;
-use super::Services;
 use super::conversation_summary::{CHILDREN_MAX, NAME_CHARS};
 use baton_config::settings::Settings;
 use baton_memory::{Error, RelatedSession, Searcher};
@@ -113,7 +112,7 @@ impl Family {
         &self,
         row: &Row,
         calls: &BTreeMap<Box<str>, String>,
-        services: &Services,
+        settings: &Settings,
         table: &SessionTable,
         searcher: &Searcher,
     ) -> Result<Vec<Relation>, Error> {
@@ -128,7 +127,7 @@ impl Family {
         if let Some(parent) = row.state.parent() {
             relations.add("spawned_by", parent, |relation| add_agent_meta(relation, transcript(table, &self.id)));
         }
-        for (kinship, other) in self.lineage(&row.state, &services.settings.now(), table, searcher)? {
+        for (kinship, other) in self.lineage(&row.state, settings, table, searcher)? {
             let kin = self.kin.iter().find(|kin| kin.session == other && kinship.is_fork());
             relations.add(kinship.name(), &other, |relation| relation.shared_records = kin.map(|kin| kin.shared));
         }

@@ -12,7 +12,6 @@ use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Services;
 use super::client::failure;
 use baton_config::settings::Settings;
 use baton_memory::{Fact, Node};
@@ -20,12 +19,6 @@ use baton_memory::{Fact, Node};
 /// Returns true if a session must not support an answer: it is forgotten, excluded, unknown, or in another group.
 pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     visibility::is_hidden(table, settings, groups, id)
-}
-
-/// Returns [`hidden`] for the current table and settings, and any group.
-pub(super) fn hidden_now(services: &Services) -> impl Fn(&str) -> bool {
-    let (table, settings) = (services.table.now(), services.settings.now());
-    move |id| hidden(&table, &settings, &[], id)
 }
 
 /// Parses the uuid of a center node.

@@ -32,8 +32,7 @@ use tokio::time::Instant;
 
 pub(super) use self::candidate::may_be_in_use;
 use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
-pub use self::prepared::{Handoffs, prepare};
-use super::Services;
+pub use self::prepared::Handoffs;
 use baton_journal::session_stream;
 use baton_tracking::hooks::Told;
 use baton_tracking::session::{HandOver, Signalled};
@@ -45,59 +44,215 @@ const FIRST_MESSAGES: u64 = 1;
 /// Upper bound of a session's events by its first prompt.
 const FIRST_EVENTS: usize = 64;
 
-/// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
-/// the first prompt. The offer is durable in the session's state when this returns.
-pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
-    let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
-    services.hooks.closed(signal, half_way_to(until)).await;
-    let row = services.table.now().get(id).cloned();
-    if detail == Some(SignalDetail::Compact) {
-        return own_facts(services, id, until).await;
-    }
-    if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
-        return None;
-    }
-    let table = services.table.now();
-    let wanted = criteria_for(&table, id, &place.project, detail)?;
-    let chosen = choose(services, &wanted, until).await?;
-    let text = text(services, &chosen, until).await;
-    offer(services, id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
-}
-
-/// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
-/// session that was offered nothing at its start is offered one now, if this is its first prompt.
-pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
-    let id = &signal.session;
-    let row = services.table.now().get(id).cloned();
-    let state = row.as_ref().map(|row| &row.state);
-    if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
-        let text = match handoff.claimed || !services.hooks.deliver(id) {
-            true => None,
-            false => undelivered_text(services, id, handoff, until).await,
-        };
-        if !handoff.claimed {
-            claim(services, id, until).await;
+impl Handoffs {
+    /// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
+    /// the first prompt. The offer is durable in the session's state when this returns.
+    pub(crate) async fn for_start(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
+        let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
+        self.hooks.closed(signal, half_way_to(until)).await;
+        let row = self.catalog().table.now().get(id).cloned();
+        if detail == Some(SignalDetail::Compact) {
+            return self.own_facts(id, until).await;
         }
-        return text;
+        if row.as_ref().is_some_and(|row| row.state.handoff.is_some()) {
+            return None;
+        }
+        let table = self.catalog().table.now();
+        let wanted = criteria_for(&table, id, &place.project, detail)?;
+        let chosen = self.choose(&wanted, until).await?;
+        let text = self.text(&chosen, until).await;
+        self.offer(id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
     }
-    let is_first = state.is_none_or(|state| {
-        state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= signal.at)
-    });
-    if !is_first {
-        return None;
+
+    /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
+    /// session that was offered nothing at its start is offered one now, if this is its first prompt.
+    pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
+        let id = &signal.session;
+        let row = self.catalog().table.now().get(id).cloned();
+        let state = row.as_ref().map(|row| &row.state);
+        if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
+            let text = match handoff.claimed || !self.hooks.deliver(id) {
+                true => None,
+                false => self.undelivered_text(id, handoff, until).await,
+            };
+            if !handoff.claimed {
+                self.claim(id, until).await;
+            }
+            return text;
+        }
+        let is_first = state.is_none_or(|state| {
+            state.counts.messages <= FIRST_MESSAGES && state.signals.active_at.is_none_or(|active| active >= signal.at)
+        });
+        if !is_first {
+            return None;
+        }
+        let place = signal.place.as_ref()?;
+        self.hooks.closed(signal, half_way_to(until)).await;
+        let begun = self.begun(id, until).await;
+        let table = self.catalog().table.now();
+        let wanted = criteria_for(&table, id, &place.project, begun)?;
+        let chosen = self.choose(&wanted, until).await?;
+        let text = self.text(&chosen, until).await;
+        if !self.offer(id, &chosen, until).await {
+            return None;
+        }
+        self.claim(id, until).await;
+        Some(text).filter(|text| !text.is_empty())
     }
-    let place = signal.place.as_ref()?;
-    services.hooks.closed(signal, half_way_to(until)).await;
-    let begun = begun(services, id, until).await;
-    let table = services.table.now();
-    let wanted = criteria_for(&table, id, &place.project, begun)?;
-    let chosen = choose(services, &wanted, until).await?;
-    let text = text(services, &chosen, until).await;
-    if !offer(services, id, &chosen, until).await {
-        return None;
+
+    /// How a session began or was last opened, if its hooks reported that and it can be read in time.
+    async fn begun(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
+        let (journal, stream) = (self.journal.clone(), StreamId::session(id));
+        let reading = tokio::task::spawn_blocking(move || {
+            let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
+            let events = records.iter().rev().filter_map(|record| Some(session_stream::decode(record).ok()?.event));
+            let starts = events.filter_map(|event| match event {
+                Event::Signalled { signal } if signal.kind == SignalKind::SessionStart => Some(signal.detail),
+                _ => None,
+            });
+            starts.take(1).next().flatten()
+        });
+        tokio::time::timeout_at(until, reading).await.ok()?.ok()?
     }
-    claim(services, id, until).await;
-    Some(text).filter(|text| !text.is_empty())
+
+    /// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
+    async fn undelivered_text(self: &Arc<Self>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
+        let table = self.catalog().table.now();
+        if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
+            return None;
+        }
+        let row = table.get(&handoff.from)?.clone();
+        let shown = |state: &State| !self.catalog().settings.now().excludes(state);
+        let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
+        let Some((current, facts)) = self.facts(&handoff.from, current, until).await else {
+            self.hooks.not_delivered(id);
+            return None;
+        };
+        let chosen = HandoffSource { id: handoff.from.clone(), row, current, facts };
+        Some(self.text(&chosen, until).await).filter(|text| !text.is_empty())
+    }
+
+    /// The handoff of a project for any caller; waits until `until` for a session that is being indexed. Not recorded.
+    pub(crate) async fn project_handoff(self: &Arc<Self>, project: &str, until: Instant) -> Option<answer::Handoff> {
+        let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
+        let chosen = self.choose(&wanted, until).await?;
+        let taken_by = claimer(&self.catalog().table.now(), &chosen.id, chosen.current.uuid, None);
+        Some(self.written(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
+    }
+
+    /// Chooses the candidate. Waits for one that is being indexed.
+    async fn choose(self: &Arc<Self>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
+        let mut table = self.catalog().table.clone();
+        loop {
+            let now = table.newest();
+            let settings = self.catalog().settings.now();
+            let mut waits = false;
+            for candidate in candidates(&now, &settings, self.clock.now(), wanted) {
+                let Candidate { id, row, under_way } = candidate;
+                let current = now.shown(&row).cloned();
+                let (false, Some(current)) = (under_way, current) else {
+                    waits = true;
+                    break;
+                };
+                let (current, facts) = self.facts(&id, current, until).await?;
+                if facts.relevant {
+                    return Some(HandoffSource { id, row, current, facts });
+                }
+            }
+            if !waits || !matches!(tokio::time::timeout_at(until, table.changed()).await, Ok(Ok(()))) {
+                return None;
+            }
+        }
+    }
+
+    /// The session's own facts, if they are available in time.
+    async fn own_facts(self: &Arc<Self>, id: &SessionId, until: Instant) -> Option<String> {
+        let mut table = self.catalog().table.clone();
+        loop {
+            let row = table.newest().get(id).cloned()?;
+            if is_under_way(&row.state)
+                && matches!(tokio::time::timeout_at(half_way_to(until), table.changed()).await, Ok(Ok(())))
+            {
+                continue;
+            }
+            let current = self.catalog().table.now().shown(&row).cloned()?;
+            let (current, facts) = self.facts(id, current, until).await?;
+            if !facts.relevant {
+                return None;
+            }
+            let chosen = HandoffSource { id: id.clone(), row, current, facts };
+            let text = self.written(&chosen, Occasion::Compaction, None, until).await.text;
+            return Some(text).filter(|text| !text.is_empty());
+        }
+    }
+
+    async fn text(self: &Arc<Self>, chosen: &HandoffSource, until: Instant) -> String {
+        self.written(chosen, Occasion::Handoff, None, until).await.text
+    }
+
+    async fn written(
+        self: &Arc<Self>,
+        chosen: &HandoffSource,
+        occasion: Occasion,
+        claimed_by: Option<&SessionId>,
+        until: Instant,
+    ) -> answer::Handoff {
+        let state = &chosen.row.state;
+        let project = state.place.as_ref().map(|place| place.project.as_str());
+        let changed = match occasion {
+            Occasion::Handoff => changes::since(&self.looks, state, &chosen.facts, until).await,
+            Occasion::Compaction => Vec::new(),
+        };
+        let table = self.catalog().table.now();
+        let about = About {
+            occasion,
+            session: &chosen.id,
+            short: table.short_id(&chosen.id),
+            episode: chosen.current.uuid,
+            project,
+            ended_at: Some(ended_at(state)),
+            ended_by: state.end.map(|end| end.reason),
+            claimed_by,
+            changed: &changed,
+            max_bytes: self.catalog().settings.now().handoff_bytes,
+        };
+        handoff::handoff(&chosen.facts, &about)
+    }
+
+    /// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
+    /// meanwhile, or if it could not be recorded in time.
+    async fn offer(self: &Arc<Self>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
+        let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.turn()).await else { return false };
+        let table = self.catalog().table.now();
+        let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
+        let left = until.saturating_duration_since(Instant::now());
+        if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {
+            return false;
+        }
+        let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
+        // Marks the offer as undelivered until it is known to be recorded in time; the hook may have stopped waiting by
+        // then.
+        self.hooks.not_delivered(id);
+        match self.supervisor.hand_over(id, what, left).await {
+            Ok(Signalled::Recorded) => {
+                self.hooks.deliver(id);
+                tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
+                true
+            }
+            Ok(Signalled::Known | Signalled::Refused(_)) => false,
+            not_recorded => {
+                tracing::debug!(session = %id, ?not_recorded, "handoff not offered");
+                false
+            }
+        }
+    }
+
+    /// Calls [`Hooks::claim`](baton_tracking::hooks::Hooks::claim); the claim continues after the deadline.
+    async fn claim(self: &Arc<Self>, id: &SessionId, until: Instant) {
+        let (hooks, id) = (self.hooks.clone(), id.clone());
+        let claiming = tokio::spawn(async move { hooks.claim(&id).await });
+        let _ = tokio::time::timeout_at(until, claiming).await;
+    }
 }
 
 /// The handoff that a session with this beginning should get, or `None`.
@@ -124,55 +279,6 @@ fn criteria_for<'a>(
     })
 }
 
-/// How a session began or was last opened, if its hooks reported that and it can be read in time.
-async fn begun(services: &Services, id: &SessionId, until: Instant) -> Option<SignalDetail> {
-    let (journal, stream) = (services.journal.clone(), StreamId::session(id));
-    let reading = tokio::task::spawn_blocking(move || {
-        let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
-        let events = records.iter().rev().filter_map(|record| Some(session_stream::decode(record).ok()?.event));
-        let starts = events.filter_map(|event| match event {
-            Event::Signalled { signal } if signal.kind == SignalKind::SessionStart => Some(signal.detail),
-            _ => None,
-        });
-        starts.take(1).next().flatten()
-    });
-    tokio::time::timeout_at(until, reading).await.ok()?.ok()?
-}
-
-/// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
-async fn undelivered_text(
-    services: &Arc<Services>,
-    id: &SessionId,
-    handoff: &Handoff,
-    until: Instant,
-) -> Option<String> {
-    let table = services.table.now();
-    if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
-        return None;
-    }
-    let row = table.get(&handoff.from)?.clone();
-    let shown = |state: &State| !services.settings.now().excludes(state);
-    let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
-    let Some((current, facts)) = prepared::facts(services, &handoff.from, current, until).await else {
-        services.hooks.not_delivered(id);
-        return None;
-    };
-    let chosen = HandoffSource { id: handoff.from.clone(), row, current, facts };
-    Some(text(services, &chosen, until).await).filter(|text| !text.is_empty())
-}
-
-/// The handoff of a project for any caller; waits until `until` for a session that is being indexed. Not recorded.
-pub(super) async fn project_handoff(
-    services: &Arc<Services>,
-    project: &str,
-    until: Instant,
-) -> Option<answer::Handoff> {
-    let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
-    let chosen = choose(services, &wanted, until).await?;
-    let taken_by = claimer(&services.table.now(), &chosen.id, chosen.current.uuid, None);
-    Some(written(services, &chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
-}
-
 /// The session to hand over.
 struct HandoffSource {
     id: SessionId,
@@ -190,118 +296,4 @@ fn last_conversation_at(row: Option<&Row>) -> Option<Timestamp> {
 fn half_way_to(until: Instant) -> Instant {
     let now = Instant::now();
     now + until.saturating_duration_since(now) / 2
-}
-
-/// Chooses the candidate. Waits for one that is being indexed.
-async fn choose(services: &Arc<Services>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
-    let mut table = services.table.clone();
-    loop {
-        let now = table.newest();
-        let settings = services.settings.now();
-        let mut waits = false;
-        for candidate in candidates(&now, &settings, services.clock.now(), wanted) {
-            let Candidate { id, row, under_way } = candidate;
-            let current = now.shown(&row).cloned();
-            let (false, Some(current)) = (under_way, current) else {
-                waits = true;
-                break;
-            };
-            let (current, facts) = prepared::facts(services, &id, current, until).await?;
-            if facts.relevant {
-                return Some(HandoffSource { id, row, current, facts });
-            }
-        }
-        if !waits || !matches!(tokio::time::timeout_at(until, table.changed()).await, Ok(Ok(()))) {
-            return None;
-        }
-    }
-}
-
-/// The session's own facts, if they are available in time.
-async fn own_facts(services: &Arc<Services>, id: &SessionId, until: Instant) -> Option<String> {
-    let mut table = services.table.clone();
-    loop {
-        let row = table.newest().get(id).cloned()?;
-        if is_under_way(&row.state)
-            && matches!(tokio::time::timeout_at(half_way_to(until), table.changed()).await, Ok(Ok(())))
-        {
-            continue;
-        }
-        let current = services.table.now().shown(&row).cloned()?;
-        let (current, facts) = prepared::facts(services, id, current, until).await?;
-        if !facts.relevant {
-            return None;
-        }
-        let chosen = HandoffSource { id: id.clone(), row, current, facts };
-        let text = written(services, &chosen, Occasion::Compaction, None, until).await.text;
-        return Some(text).filter(|text| !text.is_empty());
-    }
-}
-
-async fn text(services: &Arc<Services>, chosen: &HandoffSource, until: Instant) -> String {
-    written(services, chosen, Occasion::Handoff, None, until).await.text
-}
-
-async fn written(
-    services: &Arc<Services>,
-    chosen: &HandoffSource,
-    occasion: Occasion,
-    claimed_by: Option<&SessionId>,
-    until: Instant,
-) -> answer::Handoff {
-    let state = &chosen.row.state;
-    let project = state.place.as_ref().map(|place| place.project.as_str());
-    let changed = match occasion {
-        Occasion::Handoff => changes::since(services.handoffs.looks(), state, &chosen.facts, until).await,
-        Occasion::Compaction => Vec::new(),
-    };
-    let table = services.table.now();
-    let about = About {
-        occasion,
-        session: &chosen.id,
-        short: table.short_id(&chosen.id),
-        episode: chosen.current.uuid,
-        project,
-        ended_at: Some(ended_at(state)),
-        ended_by: state.end.map(|end| end.reason),
-        claimed_by,
-        changed: &changed,
-        max_bytes: services.settings.now().handoff_bytes,
-    };
-    handoff::handoff(&chosen.facts, &about)
-}
-
-/// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
-/// meanwhile, or if it could not be recorded in time.
-async fn offer(services: &Arc<Services>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
-    let Ok(_turn) = tokio::time::timeout_at(until, services.hooks.turn()).await else { return false };
-    let table = services.table.now();
-    let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
-    let left = until.saturating_duration_since(Instant::now());
-    if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {
-        return false;
-    }
-    let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
-    // Marks the offer as undelivered until it is known to be recorded in time; the hook may have stopped waiting by
-    // then.
-    services.hooks.not_delivered(id);
-    match services.supervisor.hand_over(id, what, left).await {
-        Ok(Signalled::Recorded) => {
-            services.hooks.deliver(id);
-            tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
-            true
-        }
-        Ok(Signalled::Known | Signalled::Refused(_)) => false,
-        not_recorded => {
-            tracing::debug!(session = %id, ?not_recorded, "handoff not offered");
-            false
-        }
-    }
-}
-
-/// Calls [`Hooks::claim`](baton_tracking::hooks::Hooks::claim); the claim continues after the deadline.
-async fn claim(services: &Arc<Services>, id: &SessionId, until: Instant) {
-    let (hooks, id) = (services.hooks.clone(), id.clone());
-    let claiming = tokio::spawn(async move { hooks.claim(&id).await });
-    let _ = tokio::time::timeout_at(until, claiming).await;
 }

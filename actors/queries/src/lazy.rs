@@ -2,14 +2,13 @@
 
 mod closing;
 mod coverage;
+mod searcher;
 pub(super) mod stale;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use baton_conversation::record::{CommandId, Position, SessionId};
-use baton_events::projection::table::SessionTable;
-use baton_events::session::{CloseReason, Kind, State};
+use baton_events::session::CloseReason;
 use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use tokio::sync::watch;
@@ -17,18 +16,25 @@ use tokio::time::{Instant, Interval};
 use uuid::Uuid;
 
 use self::closing::QueryCloses;
-pub(super) use self::coverage::{catch_up, cover_step, is_large_put_off};
+pub(super) use self::coverage::Coverage;
+pub(super) use self::searcher::FreshSearcher;
 use self::stale::StaleSession;
+use super::SESSIONS_NAMED;
 use super::client::{ClientRef, QueryError, failure};
-use super::{SESSIONS_NAMED, Services};
+use super::discovery::Discovery;
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
+use baton_base::journal_health::Outage;
 use baton_base::limits;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
-use baton_config::settings::Settings;
+use baton_journal::Journal;
+use baton_tracking::indexer;
 use baton_tracking::session::CloseCall;
+use baton_tracking::supervisor::Progress as Backlog;
 use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
+use baton_views::catalog::Catalog;
 
 /// Interval of progress reports to a waiting client.
 const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
@@ -80,124 +86,195 @@ impl Step {
     }
 }
 
-/// Has every transcript checked at once, and reads sessions that were never read, up to [`limits::DISCOVERED_AT_ONCE`].
-/// Returns true if there were any.
-pub(super) async fn check_transcripts(services: &Services) -> bool {
-    let Ok(grown) = services.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
-    let (table, settings) = (services.table.now(), services.settings.now());
-    let (unread, rest) = split_unread(&table, &settings, grown.files);
-    services.supervisor.seen(rest);
-    let is_any = !unread.is_empty();
-    read_first(services, unread).await;
-    is_any
+/// The memory, brought up to date before it is searched.
+#[derive(Clone, Copy)]
+pub(super) struct FreshMemory<'a> {
+    pub(super) discovery: Discovery<'a>,
+    pub(super) coverage: Coverage<'a>,
+    pub(super) journal: &'a dyn Journal,
+    pub(super) outage: &'a Outage,
+    pub(super) progress: &'a watch::Receiver<Backlog>,
+    pub(super) throttle: &'a Throttle,
 }
 
-/// Number of transcripts, without subagents', that wait to be read for the first time while the backlog is worked off.
-pub(super) async fn count_unread(services: &Services) -> u64 {
-    let Ok(grown) = services.watcher.refresh().await else { return 0 };
-    // With an empty backlog the rest cannot be read; `status` reports it.
-    if services.progress.borrow().pending() == 0 {
-        return 0;
+impl FreshMemory<'_> {
+    pub(super) fn catalog(&self) -> &Catalog {
+        self.discovery.catalog
     }
-    let (table, settings) = (services.table.now(), services.settings.now());
-    grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
-}
 
-/// Returns true if nothing of a file's session was read, and it may be read.
-fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
-    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
-    table.get(&file.session).is_none_or(|row| is_unread(&row.state))
-}
-
-/// Splits off the newest files of sessions that were never read or have no known directory, if they may be read.
-fn split_unread(table: &SessionTable, settings: &Settings, files: Vec<FileSeen>) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
-    let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
-        is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
-    });
-    rest.extend(new.split_off(new.len().min(limits::DISCOVERED_AT_ONCE)));
-    (new, rest)
-}
-
-/// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for a
-/// session that has just begun must not report that it does not exist.
-pub(super) async fn read_first(services: &Services, files: Vec<FileSeen>) {
-    let taking = async {
-        let mut asked = Vec::new();
-        for file in files {
-            if let Ok(session) = services.supervisor.resolve(file.session.clone()).await {
-                session.seen(file);
-                asked.push(session);
-            }
-        }
-        for session in asked {
-            // A failed session is restarted and reads its file later.
-            let _ = session.taken_in(limits::DISCOVERY).await;
-        }
-    };
-    let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
-}
-
-/// Waits until the discovered history is read, and reports progress to the client.
-pub(super) async fn wait_for_history(services: &Services, client: &ClientRef) -> Result<(), QueryError> {
-    // The watcher answers after its first full scan, by when it has passed the results to the supervisor; the
-    // supervisor answers once it has queued them.
-    let _ = services.watcher.overview().await;
-    services.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
-    let _hurry = services.throttle.hurry();
-    let mut progress = services.progress.clone();
-    // Later additions are left to the lazy step: busy agents must not keep a person waiting forever.
-    let enough = progress.borrow().accepted;
-    let (mut stopping, mut growing) = (services.stop.subscribe(), 0);
-    let (mut interval, mut is_report_due) =
-        (tokio::time::interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL), true);
-    loop {
-        let now = *progress.borrow_and_update();
-        // The backlog is paused while the log accepts no writes; the answer says so.
-        if now.pending() == 0 || now.finished >= enough || services.outage.lasts() {
-            return Ok(());
-        }
-        if services.indexer.not_storing().is_some() {
-            // It may last for hours; the lazy step determines what is available, and reports the rest.
-            return Ok(());
-        }
-        // Each of the remaining ones may be all that is left.
-        let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
-        if is_report_due {
-            growing = if is_little && only_growing(services).await { growing + 1 } else { 0 };
-            // A session that was read between the two checks is known by the second.
-            if growing > 1 {
+    /// Waits until the discovered history is read, and reports progress to the client.
+    pub(super) async fn wait_for_history(&self, client: &ClientRef) -> Result<(), QueryError> {
+        // The watcher answers after its first full scan, by when it has passed the results to the supervisor; the
+        // supervisor answers once it has queued them.
+        let _ = self.discovery.watcher.overview().await;
+        self.discovery.supervisor.settle().await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+        let _hurry = self.throttle.hurry();
+        let mut progress = self.progress.clone();
+        // Later additions are left to the lazy step: busy agents must not keep a person waiting forever.
+        let enough = progress.borrow().accepted;
+        let (mut stopping, mut growing) = (client.stopping(), 0);
+        let (mut interval, mut is_report_due) =
+            (tokio::time::interval_at(Instant::now() + PROGRESS_INTERVAL, PROGRESS_INTERVAL), true);
+        loop {
+            let now = *progress.borrow_and_update();
+            // The backlog is paused while the log accepts no writes; the answer says so.
+            if now.pending() == 0 || now.finished >= enough || self.outage.lasts() {
                 return Ok(());
             }
-        }
-        if client.is_closed() {
-            return Err(QueryError::ClientGone);
-        }
-        if is_report_due {
-            client.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
-        }
-        tokio::select! {
-            is_due = progress_or_time(&mut progress, &mut interval) => is_report_due = is_due,
-            _ = stopping.wait_for(|stop| *stop) => {
-                return Err(failure(code::STOPPING, "the daemon is stopping; call again").into());
+            if self.coverage.indexer.not_storing().is_some() {
+                // It may last for hours; the lazy step determines what is available, and reports the rest.
+                return Ok(());
+            }
+            // Each of the remaining ones may be all that is left.
+            let is_little = enough.saturating_sub(now.finished) <= limits::BACKLOG_IN_FLIGHT as u64;
+            if is_report_due {
+                growing = if is_little && self.only_growing().await { growing + 1 } else { 0 };
+                // A session that was read between the two checks is known by the second.
+                if growing > 1 {
+                    return Ok(());
+                }
+            }
+            if client.is_closed() {
+                return Err(QueryError::ClientGone);
+            }
+            if is_report_due {
+                client.progress(&Progress { what: "reading sessions".to_owned(), done: now.done, total: now.total });
+            }
+            tokio::select! {
+                is_due = progress_or_time(&mut progress, &mut interval) => is_report_due = is_due,
+                _ = stopping.wait_for(|stop| *stop) => {
+                    return Err(failure(code::STOPPING, "the daemon is stopping; call again").into());
+                }
             }
         }
     }
-}
 
-/// Returns true if only large sessions in use are left to be read. One that grows as fast as it is read never ends, and
-/// the lazy step does not wait for them either.
-async fn only_growing(services: &Services) -> bool {
-    let Ok(unread) = services.watcher.unread(limits::BACKLOG_IN_FLIGHT, limits::LAZY_GLANCE).await else {
-        return false;
-    };
-    let (table, settings) = (services.table.now(), services.settings.now());
-    let now = services.clock.now();
-    let is_growing = |file: &FileSeen| {
-        let state = table.get(&file.session).map(|row| &row.state);
-        state.is_some_and(|state| stale::is_large_growing(state, file, now) || !settings.reads(state))
-    };
-    unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
+    /// Returns true if only large sessions in use are left to be read. One that grows as fast as it is read never ends, and
+    /// the lazy step does not wait for them either.
+    async fn only_growing(&self) -> bool {
+        let Ok(unread) = self.discovery.watcher.unread(limits::BACKLOG_IN_FLIGHT, limits::LAZY_GLANCE).await else {
+            return false;
+        };
+        let (table, settings) = self.catalog().now();
+        let now = self.coverage.clock.now();
+        let is_growing = |file: &FileSeen| {
+            let state = table.get(&file.session).map(|row| &row.state);
+            state.is_some_and(|state| stale::is_large_growing(state, file, now) || !settings.reads(state))
+        };
+        unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
+    }
+
+    /// Indexes what has grown: first sessions of the requested project, then the newest. Up to [`limits::LAZY_BYTES`] of
+    /// unread bytes in known sessions, and up to [`limits::LAZY_SESSIONS`] sessions that were never read or have not grown,
+    /// are read regardless of time; beyond that as many as the configured time budget allows, with `all` everything. If
+    /// more than that are to be read for the first time, nothing is awaited beyond the budget. The rest goes to the front
+    /// of the backlog.
+    pub(super) async fn step(&self, client: &ClientRef, request: Request<'_>) -> Result<Step, QueryError> {
+        let budget = self.catalog().settings.now().lazy_budget;
+        let until = Instant::now() + if request.all { limits::LARGE_WAIT.max(budget) } else { budget };
+        // Without the watcher the query is answered from what is indexed.
+        let (unread, not_checked) = match request.all {
+            true => match self.discovery.watcher.newest(usize::MAX, watcher::LOOK).await {
+                Ok(unread) => (unread, None),
+                Err(_) => (Unread::default(), Some(NOT_CHECKED)),
+            },
+            false => self.find_changes(until).await,
+        };
+        let not_checked = not_checked.map(str::to_owned).or_else(|| hung_roots_note(&unread.hung));
+        let (table, settings) = self.catalog().now();
+        let (now, project) = (self.coverage.clock.now(), request.project.map(str::to_owned));
+        let (grown, counted_beyond) = (unread.files, unread.beyond);
+        // During a scan of very many files the number of new ones is unknown.
+        let is_unknown = not_checked.is_some() && self.discovery.watcher.is_large();
+        let choosing = tokio::task::spawn_blocking(move || {
+            let mut chosen = stale::find_all(&table, &settings, now, grown);
+            if is_backfill(&chosen) {
+                // Somebody works in sessions that were read before, so they come first.
+                chosen.sort_by_key(|wanted| wanted.is_new);
+            }
+            if let Some(project) = project {
+                stale::project_first(&table, &project, &mut chosen);
+            }
+            chosen
+        });
+        let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
+        let beyond = match is_unknown {
+            true => counted_beyond.max(self.estimate_others(&chosen)),
+            false => counted_beyond,
+        };
+        let everything = chosen.len();
+        chosen.retain(|wanted| Some(&wanted.id) != request.asking);
+        let left_out_asking = chosen.len() < everything;
+        if self.outage.lasts() {
+            // While the log accepts no writes, reading would be refused.
+            let mut step = Step::new(left_out_asking, Position(0), not_checked, until);
+            chosen.iter().for_each(|wanted| step.note_pending(&wanted.id));
+            step.not_checked = step.not_checked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
+            return Ok(step);
+        }
+        // A query that waits for everything covers the whole log, otherwise what was read for it.
+        let position = if request.all { self.journal.tail().position } else { Position(0) };
+        let mut step = Step::new(left_out_asking, position, not_checked, until);
+        if !request.all {
+            let let_alone = self.coverage.indexer.let_alone();
+            chosen.retain(|wanted| {
+                let is_let_alone = let_alone.contains(&wanted.id);
+                if is_let_alone {
+                    step.note_pending(&wanted.id);
+                }
+                !is_let_alone
+            });
+        }
+        step.is_backfill = !request.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
+        let (first, rest) = match (request.all, step.is_backfill) {
+            (true, _) => split_by_bound(chosen, u64::MAX, usize::MAX),
+            (false, false) => split_by_bound(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
+            (false, true) => (Vec::new(), chosen),
+        };
+        step.pending += beyond;
+        QueryCloses::new(self.discovery.supervisor, client, step, first, rest, until).run().await
+    }
+
+    /// The files that changed, as far as found in time, and a note if the check is not complete.
+    async fn find_changes(&self, until: Instant) -> (Unread, Option<&'static str>) {
+        let newest = |until: Instant| self.discovery.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
+        let known = || self.discovery.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
+        match newest(until).await {
+            Ok(unread) => return (unread, None),
+            Err(CallError::Gone) => return (Unread::default(), Some(NOT_CHECKED)),
+            Err(CallError::TimedOut) => {}
+        }
+        // With few files a longer wait is worth it: the disk or the machine is slow. Only the first scan may find out that
+        // there are many.
+        let large = async {
+            while !self.discovery.watcher.is_large() {
+                tokio::time::sleep(limits::LAZY_GLANCE).await;
+            }
+        };
+        let looked = tokio::select! {
+            biased;
+            () = large => None,
+            looked = newest(until.max(Instant::now()) + limits::ROOT) => looked.ok(),
+        };
+        if let Some(unread) = looked {
+            return (unread, None);
+        }
+        match known().await {
+            Ok(unread) => (unread, Some(STILL_CHECKING)),
+            Err(CallError::TimedOut) => (Unread::default(), Some(STILL_CHECKING)),
+            Err(CallError::Gone) => (Unread::default(), Some(NOT_CHECKED)),
+        }
+    }
+
+    /// Estimates how many sessions an answer lacks besides `wanted` while a scan of very many files is not finished: those
+    /// never read, or those in the backlog, without the wanted ones.
+    fn estimate_others(&self, wanted: &[StaleSession]) -> u64 {
+        if !self.discovery.watcher.is_large() {
+            return 0;
+        }
+        let read = self.catalog().table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
+        count_others(self.discovery.watcher.come_by().saturating_sub(read), self.progress.borrow().pending(), wanted)
+    }
 }
 
 /// Waits for progress or for the next report, whichever comes first. Returns `true` if a report is due.
@@ -220,47 +297,6 @@ pub(super) struct Request<'a> {
     pub(super) asking: Option<&'a SessionId>,
 }
 
-/// The files that changed, as far as found in time, and a note if the check is not complete.
-async fn find_changes(services: &Services, until: Instant) -> (Unread, Option<&'static str>) {
-    let newest = |until: Instant| services.watcher.newest(limits::LAZY_TOLD, until - Instant::now());
-    let known = || services.watcher.unread(limits::LAZY_TOLD, limits::LAZY_GLANCE);
-    match newest(until).await {
-        Ok(unread) => return (unread, None),
-        Err(CallError::Gone) => return (Unread::default(), Some(NOT_CHECKED)),
-        Err(CallError::TimedOut) => {}
-    }
-    // With few files a longer wait is worth it: the disk or the machine is slow. Only the first scan may find out that
-    // there are many.
-    let large = async {
-        while !services.watcher.is_large() {
-            tokio::time::sleep(limits::LAZY_GLANCE).await;
-        }
-    };
-    let looked = tokio::select! {
-        biased;
-        () = large => None,
-        looked = newest(until.max(Instant::now()) + limits::ROOT) => looked.ok(),
-    };
-    if let Some(unread) = looked {
-        return (unread, None);
-    }
-    match known().await {
-        Ok(unread) => (unread, Some(STILL_CHECKING)),
-        Err(CallError::TimedOut) => (Unread::default(), Some(STILL_CHECKING)),
-        Err(CallError::Gone) => (Unread::default(), Some(NOT_CHECKED)),
-    }
-}
-
-/// Estimates how many sessions an answer lacks besides `wanted` while a scan of very many files is not finished: those
-/// never read, or those in the backlog, without the wanted ones.
-fn estimate_others(services: &Services, wanted: &[StaleSession]) -> u64 {
-    if !services.watcher.is_large() {
-        return 0;
-    }
-    let read = services.table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
-    count_others(services.watcher.come_by().saturating_sub(read), services.progress.borrow().pending(), wanted)
-}
-
 /// The larger of the two counts, each without the wanted sessions, which are counted separately.
 fn count_others(never_read: u64, in_backlog: u64, wanted: &[StaleSession]) -> u64 {
     let new = wanted.iter().filter(|wanted| wanted.is_new).count() as u64;
@@ -276,81 +312,6 @@ fn hung_roots_note(hung: &[PathBuf]) -> Option<String> {
         first.display()
     );
     Some(redact(&note).into_owned())
-}
-
-/// Indexes what has grown: first sessions of the requested project, then the newest. Up to [`limits::LAZY_BYTES`] of
-/// unread bytes in known sessions, and up to [`limits::LAZY_SESSIONS`] sessions that were never read or have not grown,
-/// are read regardless of time; beyond that as many as the configured time budget allows, with `all` everything. If
-/// more than that are to be read for the first time, nothing is awaited beyond the budget. The rest goes to the front
-/// of the backlog.
-pub(super) async fn step(
-    services: &Arc<Services>,
-    client: &ClientRef,
-    request: Request<'_>,
-) -> Result<Step, QueryError> {
-    let budget = services.settings.now().lazy_budget;
-    let until = Instant::now() + if request.all { limits::LARGE_WAIT.max(budget) } else { budget };
-    // Without the watcher the query is answered from what is indexed.
-    let (unread, not_checked) = match request.all {
-        true => match services.watcher.newest(usize::MAX, watcher::LOOK).await {
-            Ok(unread) => (unread, None),
-            Err(_) => (Unread::default(), Some(NOT_CHECKED)),
-        },
-        false => find_changes(services, until).await,
-    };
-    let not_checked = not_checked.map(str::to_owned).or_else(|| hung_roots_note(&unread.hung));
-    let (table, settings) = (services.table.now(), services.settings.now());
-    let (now, project) = (services.clock.now(), request.project.map(str::to_owned));
-    let (grown, counted_beyond) = (unread.files, unread.beyond);
-    // During a scan of very many files the number of new ones is unknown.
-    let is_unknown = not_checked.is_some() && services.watcher.is_large();
-    let choosing = tokio::task::spawn_blocking(move || {
-        let mut chosen = stale::find_all(&table, &settings, now, grown);
-        if is_backfill(&chosen) {
-            // Somebody works in sessions that were read before, so they come first.
-            chosen.sort_by_key(|wanted| wanted.is_new);
-        }
-        if let Some(project) = project {
-            stale::project_first(&table, &project, &mut chosen);
-        }
-        chosen
-    });
-    let mut chosen = choosing.await.map_err(|error| failure(code::INTERNAL, error.to_string()))?;
-    let beyond = match is_unknown {
-        true => counted_beyond.max(estimate_others(services, &chosen)),
-        false => counted_beyond,
-    };
-    let everything = chosen.len();
-    chosen.retain(|wanted| Some(&wanted.id) != request.asking);
-    let left_out_asking = chosen.len() < everything;
-    if services.outage.lasts() {
-        // While the log accepts no writes, reading would be refused.
-        let mut step = Step::new(left_out_asking, Position(0), not_checked, until);
-        chosen.iter().for_each(|wanted| step.note_pending(&wanted.id));
-        step.not_checked = step.not_checked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
-        return Ok(step);
-    }
-    // A query that waits for everything covers the whole log, otherwise what was read for it.
-    let position = if request.all { services.journal.tail().position } else { Position(0) };
-    let mut step = Step::new(left_out_asking, position, not_checked, until);
-    if !request.all {
-        let let_alone = services.indexer.let_alone();
-        chosen.retain(|wanted| {
-            let is_let_alone = let_alone.contains(&wanted.id);
-            if is_let_alone {
-                step.note_pending(&wanted.id);
-            }
-            !is_let_alone
-        });
-    }
-    step.is_backfill = !request.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
-    let (first, rest) = match (request.all, step.is_backfill) {
-        (true, _) => split_by_bound(chosen, u64::MAX, usize::MAX),
-        (false, false) => split_by_bound(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
-        (false, true) => (Vec::new(), chosen),
-    };
-    step.pending += beyond;
-    QueryCloses::new(services, client, step, first, rest, until).run().await
 }
 
 /// Returns true if so many sessions are to be read for the first time that no query waits for them.
@@ -379,8 +340,8 @@ pub(super) fn close_call(reason: CloseReason) -> CloseCall {
 }
 
 /// The failure while the memory is not available: the reason and the remedy.
-pub(super) fn memory_unavailable(services: &Services) -> Failure {
-    let message = match services.indexer.memory().1 {
+pub(super) fn memory_unavailable(indexer: &indexer::Handle) -> Failure {
+    let message = match indexer.memory().1 {
         Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
         None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
     };

@@ -1,7 +1,6 @@
 //! Converts memos to the wire types: as a session and as an episode.
 
 use baton_views::visibility;
-use std::sync::Arc;
 
 use baton_conversation::printable::plain;
 use baton_episode::digest;
@@ -14,9 +13,11 @@ use baton_protocol::answer;
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::{Services, answers};
+use super::answers;
 use baton_store::chunks;
+use baton_store::chunks::ChunkStore;
 use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 
 /// Prefix of a memo's key.
 const KEY: &str = "memory:";
@@ -58,16 +59,16 @@ pub(super) fn find(table: &SessionTable, text: &str) -> Option<Uuid> {
 }
 
 /// The memo that a text names, if it may be shown.
-pub(super) fn find_visible(services: &Services, text: &str) -> Option<(Uuid, Memo)> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+pub(super) fn find_visible(catalog: &Catalog, text: &str) -> Option<(Uuid, Memo)> {
+    let (table, settings) = catalog.now();
     let uuid = find(&table, text)?;
     let (_, memo) = table.memo(uuid)?;
     (!visibility::is_memo_hidden(&settings, &[], memo)).then(|| (uuid, memo.clone()))
 }
 
 /// The words of a memo, redacted with the current rules. Blocks for a disk read.
-pub(super) fn words(services: &Services, uuid: Uuid, memo: &Memo) -> Result<Words, Error> {
-    let text = services.chunks.note(&memo::key(uuid), &memo.words)?;
+pub(super) fn words(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Result<Words, Error> {
+    let text = chunks.note(&memo::key(uuid), &memo.words)?;
     Ok(schema::memo::decode_words(&text).map_err(Error::Words)?.redacted())
 }
 
@@ -90,8 +91,8 @@ pub(super) fn row(uuid: Uuid, memo: &Memo) -> answer::Row {
 }
 
 /// A memo as a session: a row and an episode. Blocks for a disk read.
-pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<answer::Show, Error> {
-    let words = words(services, uuid, memo)?;
+pub(super) fn show(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Result<answer::Show, Error> {
+    let words = words(chunks, uuid, memo)?;
     let key = memo::key(uuid);
     let row = row(uuid, memo);
     let items = indexer::memo_items(&words, memo);
@@ -108,8 +109,8 @@ pub(super) fn show(services: &Arc<Services>, uuid: Uuid, memo: &Memo) -> Result<
 }
 
 /// A memo as a listed episode. Blocks for a disk read.
-pub(super) fn entry(services: &Services, uuid: Uuid, memo: &Memo) -> Result<answer::EpisodeEntry, Error> {
-    let Words { name, body, description, .. } = words(services, uuid, memo)?;
+pub(super) fn entry(chunks: &ChunkStore, uuid: Uuid, memo: &Memo) -> Result<answer::EpisodeEntry, Error> {
+    let Words { name, body, description, .. } = words(chunks, uuid, memo)?;
     Ok(answer::EpisodeEntry {
         uuid: uuid.to_string(),
         name: plain(&name),

@@ -35,13 +35,20 @@ use tokio::time::sleep;
 
 use self::scan::{owed, waiting};
 use self::traces::has_secrets;
-use crate::Services;
+use crate::session_states_file::SessionStatesFile;
 use baton_base::actor_address::CallError;
 use baton_base::durable;
 use baton_base::limits;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file;
+use baton_journal::session_table::TableReader;
+use baton_memos::Memos;
+use baton_tracking::indexer;
 use baton_tracking::indexer::redacting::{Again, Error};
 use baton_tracking::session::{Switch, Switched};
+use baton_tracking::supervisor;
+use baton_vault::NoteWriter;
+use tokio::sync::watch;
 
 /// File of the progress, in the folder of the log.
 const MARK: &str = "redacted.json";
@@ -93,6 +100,24 @@ struct State {
     /// True if derived data still holds the old text of a changed session.
     has_traces: bool,
     problem: Option<String>,
+}
+
+/// Whatever keeps text.
+pub struct StoredText {
+    /// Names the conversations and memos.
+    pub table: TableReader,
+    /// Redacts conversations, and what the memory has of them.
+    pub indexer: indexer::Handle,
+    /// Redacts memos.
+    pub memos: Memos,
+    /// Records what was redacted.
+    pub supervisor: supervisor::Handle,
+    /// Writes notes again.
+    pub note_writer: Arc<NoteWriter>,
+    /// Writes `session_states.json` again.
+    pub states_file: Arc<SessionStatesFile>,
+    /// Delays the work while queries run.
+    pub throttle: Throttle,
 }
 
 impl Redacting {
@@ -172,35 +197,34 @@ impl Redacting {
     }
 
     /// Redacts what is stored, until that is done or the daemon stops.
-    pub async fn run(services: Arc<Services>) {
-        if services.redacting.progress().is_none() {
+    pub async fn run(self: Arc<Self>, stored: Arc<StoredText>, mut stop: watch::Receiver<bool>) {
+        if self.progress().is_none() {
             return;
         }
-        let (this, mut stop) = (services.redacting.clone(), services.stop.subscribe());
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
-            () = this.work(&services) => {}
+            () = self.work(&stored) => {}
         }
     }
 
-    async fn work(&self, services: &Arc<Services>) {
+    async fn work(&self, stored: &StoredText) {
         let mut pause = RETRY;
         while let Err(error) = self.read_list().await {
             self.wait(format!("{}: {error}", self.log.join(LIST).display()), &mut pause).await;
         }
         self.state().problem = None;
-        let (mut later, last) = self.check_all(services).await;
+        let (mut later, last) = self.check_all(stored).await;
         pause = RETRY;
         loop {
             // Traces are removed at once, even if some sessions take long.
-            let traces = self.remove_traces(services).await.err();
+            let traces = self.remove_traces(stored).await.err();
             let waiting =
                 later.iter().map(|later| format!("session {} is not redacted again yet: {}", later.id, later.why));
             let Some(problem) = join_first(traces.into_iter().chain(waiting)) else { break };
             self.wait(problem, &mut pause).await;
             let mut left = Vec::new();
             for waiting in later {
-                left.extend(self.attempt(services, waiting).await);
+                left.extend(self.attempt(stored, waiting).await);
             }
             later = left;
         }
@@ -240,8 +264,8 @@ impl Redacting {
     }
 
     /// Redacts one session or memo. Returns it if it must be retried.
-    async fn attempt(&self, services: &Arc<Services>, mut later: Retry) -> Option<Retry> {
-        let redacted = self.redact(services, &later.id, &mut later.asked).await;
+    async fn attempt(&self, stored: &StoredText, mut later: Retry) -> Option<Retry> {
+        let redacted = self.redact(stored, &later.id, &mut later.asked).await;
         self.record_outcome(later, redacted)
     }
 
@@ -265,17 +289,17 @@ impl Redacting {
     }
 
     /// Redacts one session or memo and records it. `asked` holds a redaction that may be recorded already.
-    async fn redact(&self, services: &Arc<Services>, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
+    async fn redact(&self, stored: &StoredText, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
         if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
             self.add_to_list(id).map_err(refused)?;
-            return services.memos.redact_again(uuid).await.map_err(refused);
+            return stored.memos.redact_again(uuid).await.map_err(refused);
         }
         let (mut passes, mut most) = (0, PASSES);
         while passes < most {
             let again = match asked.take() {
                 Some(again) => again,
                 None => {
-                    let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+                    let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
                     let redacting = tokio::task::spawn_blocking(move || indexer.redact_again(&table, &of));
                     let Some(again) = redacting.await.map_err(refused)?? else { return Ok(()) };
                     again
@@ -284,10 +308,10 @@ impl Redacting {
             if passes == 0 {
                 most += again.beyond;
             }
-            self.replace(services, id, again, asked).await?;
+            self.replace(stored, id, again, asked).await?;
             passes += 1;
         }
-        let (indexer, table, of) = (services.indexer.clone(), services.table.clone(), id.clone());
+        let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
         match tokio::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
             .await
             .map_err(refused)??
@@ -300,13 +324,13 @@ impl Redacting {
     /// Records a redaction, then removes what it replaces.
     async fn replace(
         &self,
-        services: &Arc<Services>,
+        stored: &StoredText,
         id: &SessionId,
         mut again: Again,
         asked: &mut Option<Again>,
     ) -> Result<(), Error> {
         self.add_to_list(id).map_err(refused)?;
-        let recorded = match self.record(services, id, &again.redact).await {
+        let recorded = match self.record(stored, id, &again.redact).await {
             Ok(recorded) => recorded,
             // The written files must stay until the outcome is known.
             Err(error) => {
@@ -315,7 +339,7 @@ impl Redacting {
             }
         };
         let (rest, is_recorded) = (again.rest.take(), recorded.is_ok());
-        let (indexer, of) = (services.indexer.clone(), id.clone());
+        let (indexer, of) = (stored.indexer.clone(), id.clone());
         let removing = tokio::task::spawn_blocking(move || indexer.replaced(&of, again, is_recorded));
         let removed = removing.await.map_err(refused)?;
         recorded?;
@@ -327,14 +351,14 @@ impl Redacting {
     /// recorded.
     async fn record(
         &self,
-        services: &Arc<Services>,
+        stored: &StoredText,
         id: &SessionId,
         redact: &baton_events::session::Redact,
     ) -> Result<Result<(), Error>, CallError> {
         let mut asked = 1;
         let answer = loop {
             let switch = Switch::Redact(Box::new(redact.clone()));
-            match services.supervisor.switch(id, switch, limits::SESSION_CALL).await {
+            match stored.supervisor.switch(id, switch, limits::SESSION_CALL).await {
                 Err(error) if asked < ASKED => {
                     tracing::warn!(session = %id, %error, "unknown whether its redaction is recorded, asking again");
                     asked += 1;

@@ -11,13 +11,17 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Belonging, SessionTable};
 use baton_protocol::{Caller, Failure, code};
 
+use super::SESSIONS_NAMED;
 use super::client::failure;
-use super::{SESSIONS_NAMED, Services, lazy};
-use baton_base::actor_address::CallError;
-use baton_base::limits;
+use super::discovery::Discovery;
+use baton_base::clock::Clock;
+use baton_base::latest::Latest;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, Stop};
-use baton_tracking::hooks::lineage;
+use baton_tracking::hooks::{Hooks, lineage};
+use baton_tracking::supervisor::Degraded;
+use baton_views::catalog::Catalog;
+use baton_views::conversation::Conversations;
 
 /// Fewest characters of a prefix that names a session.
 const START_CHARS: usize = 8;
@@ -26,54 +30,178 @@ const NEAR: usize = 3;
 /// Most characters of a name that are compared, because the cost is the product of both lengths.
 const COMPARED_CHARS: usize = 200;
 
-/// The requested session: the named one, else the caller's own, else the only one of its directory. Fails if the
-/// caller's session was left for an unknown successor, or is not known.
-pub(super) async fn requested_session(
-    services: &Arc<Services>,
-    named: Option<&str>,
-    caller: &Caller,
-) -> Result<SessionId, Failure> {
-    if let Some(text) = named {
-        return find_session(services, text).await;
+/// Resolves what names a session, with a look for sessions that have just begun.
+#[derive(Clone, Copy)]
+pub(crate) struct SessionResolver<'a> {
+    pub(crate) discovery: Discovery<'a>,
+    pub(crate) conversations: &'a Arc<Conversations>,
+    pub(crate) hooks: &'a Hooks,
+    pub(crate) degraded: &'a Latest<Vec<Degraded>>,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl SessionResolver<'_> {
+    pub(crate) fn catalog(&self) -> &Catalog {
+        self.discovery.catalog
     }
-    let own = own_session(&services.table.now(), caller);
-    let left = own.as_ref().filter(|id| lineage::is_left(&services.table.now(), id, caller.since));
-    if let Some(id) = left {
-        lazy::check_transcripts(services).await;
-        let settings = services.settings.now();
-        let begun = |id: &SessionId| services.hooks.place(id);
-        let (table, now) = (services.table.now(), services.clock.now());
-        let why = "was left for another";
-        return Err(directory::not_this_session(
-            &table,
-            &settings,
-            &begun,
-            now,
-            (id, why),
-            caller.directory.as_deref(),
-        ));
-    }
-    if let Some(id) = &own
-        && let Some(known) = find_exact(services, id).await?
-    {
-        return Ok(known);
-    }
-    match (&caller.directory, own) {
-        (Some(directory), Some(id)) => {
-            lazy::check_transcripts(services).await;
-            let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
-            let begun = |id: &SessionId| services.hooks.place(id);
-            let why = "asks and is not known";
-            Err(directory::not_this_session(&table, &settings, &begun, now, (&id, why), Some(directory)))
+
+    /// The requested session: the named one, else the caller's own, else the only one of its directory. Fails if the
+    /// caller's session was left for an unknown successor, or is not known.
+    pub(crate) async fn requested_session(&self, named: Option<&str>, caller: &Caller) -> Result<SessionId, Failure> {
+        if let Some(text) = named {
+            return self.find_session(text).await;
         }
-        (Some(directory), None) => {
-            lazy::check_transcripts(services).await;
-            let settings = services.settings.now();
-            let begun = |id: &SessionId| services.hooks.place(id);
-            directory::only_session(&services.table.now(), &settings, &begun, services.clock.now(), directory)
+        let own = own_session(&self.catalog().table.now(), caller);
+        let left = own.as_ref().filter(|id| lineage::is_left(&self.catalog().table.now(), id, caller.since));
+        if let Some(id) = left {
+            self.discovery.check_transcripts().await;
+            let settings = self.catalog().settings.now();
+            let begun = |id: &SessionId| self.hooks.place(id);
+            let (table, now) = (self.catalog().table.now(), self.clock.now());
+            let why = "was left for another";
+            return Err(directory::not_this_session(
+                &table,
+                &settings,
+                &begun,
+                now,
+                (id, why),
+                caller.directory.as_deref(),
+            ));
         }
-        (None, Some(id)) => Err(unknown_session(&services.table.now(), id.as_str())),
-        (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
+        if let Some(id) = &own
+            && let Some(known) = self.find_exact(id).await?
+        {
+            return Ok(known);
+        }
+        match (&caller.directory, own) {
+            (Some(directory), Some(id)) => {
+                self.discovery.check_transcripts().await;
+                let (table, settings, now) =
+                    (self.catalog().table.now(), self.catalog().settings.now(), self.clock.now());
+                let begun = |id: &SessionId| self.hooks.place(id);
+                let why = "asks and is not known";
+                Err(directory::not_this_session(&table, &settings, &begun, now, (&id, why), Some(directory)))
+            }
+            (Some(directory), None) => {
+                self.discovery.check_transcripts().await;
+                let settings = self.catalog().settings.now();
+                let begun = |id: &SessionId| self.hooks.place(id);
+                directory::only_session(&self.catalog().table.now(), &settings, &begun, self.clock.now(), directory)
+            }
+            (None, Some(id)) => Err(unknown_session(&self.catalog().table.now(), id.as_str())),
+            (None, None) => Err(failure(code::NOT_FOUND, "which session? Give its id; `baton sessions` lists them")),
+        }
+    }
+
+    /// The session with this id, if it is known after a look at every folder; a session that has just begun may be known
+    /// from hooks only. Fails if it is known but must not be read or shown.
+    async fn find_exact(&self, id: &SessionId) -> Result<Option<SessionId>, Failure> {
+        if !self.is_read(id) {
+            self.discovery.discover(|file| file.session == *id).await;
+        }
+        if self.catalog().table.now().get(id).is_some() {
+            return self.check_visible(id.clone()).map(Some);
+        }
+        match self.find_undiscovered(id.as_str()).await {
+            Ok(Some(file)) if file.session == *id => Err(self.not_read(&file)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns true if something is known of the session's transcript.
+    fn is_read(&self, id: &SessionId) -> bool {
+        self.catalog().table.now().get(id).is_some_and(|row| !row.state.is_unseen())
+    }
+
+    /// The session that a text names: an id, or a prefix that fits only one. If none is known, every folder is checked
+    /// first, because the session may have begun a moment ago.
+    pub(crate) async fn find_session(&self, text: &str) -> Result<SessionId, Failure> {
+        let found = by_text(&self.catalog().table.now(), text);
+        match found {
+            Ok(Some(id)) if self.is_read(&id) => return self.check_visible(id),
+            Ok(None) if is_too_short(text) => {
+                self.discovery.discover(|file| file.session.as_str() == text).await;
+                return match by_text(&self.catalog().table.now(), text) {
+                    Ok(Some(id)) => self.check_visible(id),
+                    _ => Err(too_short(&self.catalog().table.now(), text)),
+                };
+            }
+            Ok(_) => {}
+            Err(several) => return Err(ambiguous::refusal(self.conversations, text, several).await),
+        }
+        self.discovery.discover(|file| file.session.as_str().starts_with(text)).await;
+        match by_text(&self.catalog().table.now(), text) {
+            Ok(Some(id)) => return self.check_visible(id),
+            Ok(None) => {}
+            Err(several) => return Err(ambiguous::refusal(self.conversations, text, several).await),
+        }
+        match self.find_undiscovered(text).await? {
+            Some(file) => Err(self.not_read(&file)),
+            None => Err(unknown_session(&self.catalog().table.now(), text)),
+        }
+    }
+
+    /// The failure for a session that exists but is not read.
+    fn not_read(&self, file: &FileSeen) -> Failure {
+        let by_switch = || {
+            format!(
+                "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, and \
+                 `track_session` with `force` tracks one session alone",
+                file.session
+            )
+        };
+        failure(code::NOT_FOUND, self.failing(&file.session).unwrap_or_else(by_switch))
+    }
+
+    /// The problem and remedy of a session that keeps failing.
+    fn failing(&self, id: &SessionId) -> Option<String> {
+        let degraded = self.degraded.now();
+        let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
+        Some(format!("{}: {}", of_it.what(), of_it.fix()))
+    }
+
+    /// The transcript of a session that was not discovered because its project is not tracked.
+    pub(crate) async fn find_undiscovered(&self, text: &str) -> Result<Option<FileSeen>, Failure> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let mut found = self.discovery.watcher.find(text).await.unwrap_or_default();
+        if is_too_short(text) {
+            found.retain(|file| file.session.as_str() == text);
+        }
+        // The same session may have two files; the first is read.
+        found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
+        found.dedup_by(|a, b| a.session == b.session);
+        if let Some(at) = found.iter().position(|file| file.session.as_str() == text) {
+            return Ok(Some(found.swap_remove(at)));
+        }
+        match found.len() {
+            0 | 1 => Ok(found.pop()),
+            several => {
+                let ids: Vec<&SessionId> = found.iter().map(|file| &file.session).collect();
+                let message = format!("{text:?} fits {several} sessions: {}; give more of the id", names(&ids));
+                Err(failure(code::NOT_FOUND, message))
+            }
+        }
+    }
+
+    /// Refuses sessions of excluded projects.
+    fn check_visible(&self, id: SessionId) -> Result<SessionId, Failure> {
+        match self.catalog().stop_of(&id) {
+            Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
+                Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
+            }
+            _ => Ok(id),
+        }
+    }
+
+    /// Fails if the text is a prefix of several known sessions.
+    pub(crate) async fn check_unambiguous(&self, text: &str) -> Result<(), Failure> {
+        let found = by_text(&self.catalog().table.now(), text);
+        match found {
+            Err(several) => Err(ambiguous::refusal(self.conversations, text, several).await),
+            Ok(_) => Ok(()),
+        }
     }
 }
 
@@ -83,144 +211,10 @@ pub(super) fn own_session(table: &SessionTable, caller: &Caller) -> Option<Sessi
     Some(lineage::now(table, session, caller.since))
 }
 
-/// The session with this id, if it is known after a look at every folder; a session that has just begun may be known
-/// from hooks only. Fails if it is known but must not be read or shown.
-async fn find_exact(services: &Services, id: &SessionId) -> Result<Option<SessionId>, Failure> {
-    if !is_read(services, id) {
-        discover(services, |file| file.session == *id).await;
-    }
-    if services.table.now().get(id).is_some() {
-        return check_visible(services, id.clone()).map(Some);
-    }
-    match find_undiscovered(services, id.as_str()).await {
-        Ok(Some(file)) if file.session == *id => Err(not_read(services, &file)),
-        _ => Ok(None),
-    }
-}
-
-/// Returns true if something is known of the session's transcript.
-fn is_read(services: &Services, id: &SessionId) -> bool {
-    services.table.now().get(id).is_some_and(|row| !row.state.is_unseen())
-}
-
-/// The session that a text names: an id, or a prefix that fits only one. If none is known, every folder is checked
-/// first, because the session may have begun a moment ago.
-pub(super) async fn find_session(services: &Arc<Services>, text: &str) -> Result<SessionId, Failure> {
-    let found = by_text(&services.table.now(), text);
-    match found {
-        Ok(Some(id)) if is_read(services, &id) => return check_visible(services, id),
-        Ok(None) if is_too_short(text) => {
-            discover(services, |file| file.session.as_str() == text).await;
-            return match by_text(&services.table.now(), text) {
-                Ok(Some(id)) => check_visible(services, id),
-                _ => Err(too_short(&services.table.now(), text)),
-            };
-        }
-        Ok(_) => {}
-        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
-    }
-    discover(services, |file| file.session.as_str().starts_with(text)).await;
-    match by_text(&services.table.now(), text) {
-        Ok(Some(id)) => return check_visible(services, id),
-        Ok(None) => {}
-        Err(several) => return Err(ambiguous::refusal(services, text, several).await),
-    }
-    match find_undiscovered(services, text).await? {
-        Some(file) => Err(not_read(services, &file)),
-        None => Err(unknown_session(&services.table.now(), text)),
-    }
-}
-
-/// The non-empty transcript of a session that is known from hooks only.
-pub(super) async fn transcript_of_unseen(services: &Services, id: &SessionId) -> Result<Option<FileSeen>, CallError> {
-    let found = services.watcher.find(id.as_str()).await?;
-    let of_it = found.into_iter().filter(|file| file.session == *id && file.stat.size > 0);
-    // The same session may have two files; the first is read.
-    Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
-}
-
-/// Checks every folder and has the fitting sessions read.
-async fn discover(services: &Services, fits: impl Fn(&FileSeen) -> bool) {
-    let Ok(grown) = services.watcher.refresh().await else { return };
-    let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
-    others.extend(meant.split_off(meant.len().min(SESSIONS_NAMED)));
-    // The watcher reports the others itself.
-    others.truncate(limits::LAZY_TOLD);
-    services.supervisor.seen(others);
-    for file in &meant {
-        // A session that keeps failing is tried again, because it was asked for.
-        let _ = services.supervisor.resolve_meant(file.session.clone()).await;
-    }
-    lazy::read_first(services, meant).await;
-}
-
-/// The failure for a session that exists but is not read.
-fn not_read(services: &Services, file: &FileSeen) -> Failure {
-    let by_switch = || {
-        format!(
-            "session {} is not read, because of the configuration: `baton session-tracking status` shows the switches, and \
-             `track_session` with `force` tracks one session alone",
-            file.session
-        )
-    };
-    failure(code::NOT_FOUND, failing(services, &file.session).unwrap_or_else(by_switch))
-}
-
-/// The problem and remedy of a session that keeps failing.
-fn failing(services: &Services, id: &SessionId) -> Option<String> {
-    let degraded = services.degraded.now();
-    let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
-    Some(format!("{}: {}", of_it.what(), of_it.fix()))
-}
-
-/// The transcript of a session that was not discovered because its project is not tracked.
-pub(super) async fn find_undiscovered(services: &Services, text: &str) -> Result<Option<FileSeen>, Failure> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let mut found = services.watcher.find(text).await.unwrap_or_default();
-    if is_too_short(text) {
-        found.retain(|file| file.session.as_str() == text);
-    }
-    // The same session may have two files; the first is read.
-    found.sort_by(|a, b| (&a.session, &a.path).cmp(&(&b.session, &b.path)));
-    found.dedup_by(|a, b| a.session == b.session);
-    if let Some(at) = found.iter().position(|file| file.session.as_str() == text) {
-        return Ok(Some(found.swap_remove(at)));
-    }
-    match found.len() {
-        0 | 1 => Ok(found.pop()),
-        several => {
-            let ids: Vec<&SessionId> = found.iter().map(|file| &file.session).collect();
-            let message = format!("{text:?} fits {several} sessions: {}; give more of the id", names(&ids));
-            Err(failure(code::NOT_FOUND, message))
-        }
-    }
-}
-
-/// Refuses sessions of excluded projects.
-fn check_visible(services: &Services, id: SessionId) -> Result<SessionId, Failure> {
-    match stop_of(services, &id) {
-        Some(stop @ (Stop::Excluded { .. } | Stop::Own)) => {
-            Err(failure(code::NOT_FOUND, format!("session {id} is neither read nor shown: {stop}")))
-        }
-        _ => Ok(id),
-    }
-}
-
-/// The part of the configuration that stops a known session.
-pub(super) fn stop_of(services: &Services, id: &SessionId) -> Option<Stop> {
-    let table = services.table.now();
-    services.settings.now().stop_of(&table.get(id)?.state)
-}
-
-/// Fails if the text is a prefix of several known sessions.
-pub(super) async fn check_unambiguous(services: &Arc<Services>, text: &str) -> Result<(), Failure> {
-    let found = by_text(&services.table.now(), text);
-    match found {
-        Err(several) => Err(ambiguous::refusal(services, text, several).await),
-        Ok(_) => Ok(()),
-    }
+/// The asking session, unless the question names it.
+pub(crate) fn asking_session(table: &SessionTable, caller: &Caller, question: &str) -> Option<SessionId> {
+    let id = own_session(table, caller)?;
+    (!question.contains(table.short_id(&id))).then_some(id)
 }
 
 /// The one known session that a text names, without looking for new ones.
@@ -364,9 +358,10 @@ pub(super) fn groups(table: &SessionTable, settings: &Settings, texts: &[String]
 }
 
 /// The only group of a question, as far as it is known before anything is read.
-pub(super) fn only_group(services: &Services, texts: &[String]) -> Option<String> {
+pub(super) fn only_group(catalog: &Catalog, texts: &[String]) -> Option<String> {
     let [text] = texts else { return None };
-    project(&services.table.now(), &services.settings.now(), text).ok()
+    let (table, settings) = catalog.now();
+    project(&table, &settings, text).ok()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,15 +20,19 @@ use serde::{Serialize, Serializer};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::{Services, listing};
+use crate::listing::SessionRows;
+use baton_base::clock::Clock;
+use baton_base::condition::Condition;
 use baton_base::latest::Latest;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::{durable, limits};
+use baton_views::catalog::Catalog;
 
 /// File name, in the home.
 pub const FILE: &str = "session_states.json";
 
 /// The condition reported while it cannot be written.
-pub const TROUBLE: &str = "session_states.json cannot be written";
+const TROUBLE: &str = "session_states.json cannot be written";
 
 /// Version of the format.
 const VERSION: u32 = 1;
@@ -55,6 +60,47 @@ fn one_after_another<I: Iterator<Item = Row>, S: Serializer>(rows: &Cell<Option<
     to.collect_seq(rows.take().into_iter().flatten())
 }
 
+/// The file and what is written to it.
+pub struct SessionStatesFile {
+    path: PathBuf,
+    rows: SessionRows,
+    clock: Arc<dyn Clock>,
+    /// Tells whether the file can be written.
+    pub(crate) condition: Condition,
+    /// Serialises writes, so that the last one has the newest table.
+    writing: Mutex<()>,
+}
+
+impl SessionStatesFile {
+    /// The file of this home.
+    pub fn new(home: &Path, rows: SessionRows, clock: Arc<dyn Clock>) -> Self {
+        let condition = Condition::new(TROUBLE);
+        Self { path: home.join(FILE), rows, clock, condition, writing: Mutex::default() }
+    }
+
+    /// Writes the current state now, because what was forgotten must not stay in the file. The error is the reason.
+    pub(crate) async fn write_now(self: &Arc<Self>) -> Result<(), String> {
+        let file = self.clone();
+        let written = tokio::task::spawn_blocking(move || file.write()).await;
+        written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+    }
+
+    fn write(&self) -> io::Result<()> {
+        let _turn = self.writing.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let table = self.rows.conversations.catalog().table.now();
+        let export = Export {
+            version: VERSION,
+            written_at: self.clock.now().to_string(),
+            position: table.position().0,
+            sessions: Cell::new(Some(self.rows.list(&table, |state| !state.is_subagent()))),
+        };
+        durable::write_file_with(&self.path, |file| {
+            serde_json::to_writer_pretty(&mut *file, &export)?;
+            file.write_all(b"\n")
+        })
+    }
+}
+
 /// Keeps the file up to date; stopped by [`Exporter::finish`].
 pub struct Exporter {
     finish: watch::Sender<bool>,
@@ -63,18 +109,16 @@ pub struct Exporter {
 
 impl Exporter {
     /// Starts the task.
-    pub fn start(services: Arc<Services>) -> Self {
+    pub fn start(file: Arc<SessionStatesFile>, tasks: &TaskSupervisor) -> Self {
         let (finish, finished) = watch::channel(false);
-        let task = services.tasks.clone().spawn("session_states", move || {
-            let (table, settings, services) = (services.table.clone(), services.settings.clone(), services.clone());
+        let task = tasks.spawn("session_states", move || {
+            let (Catalog { table, settings }, file) = (file.rows.conversations.catalog().clone(), file.clone());
             keep(table, settings, finished.clone(), async move || {
-                let (exporting, services) = (services.session_states_condition.clone(), services.clone());
-                let written = tokio::task::spawn_blocking(move || write(&services)).await;
-                match written.map_err(io::Error::other).and_then(|written| written) {
-                    Ok(()) => exporting.succeeded(),
-                    Err(error) => exporting.failed(&error.to_string()),
+                match file.write_now().await {
+                    Ok(()) => file.condition.succeeded(),
+                    Err(problem) => file.condition.failed(&problem),
                 }
-                exporting.reason().is_none()
+                file.condition.reason().is_none()
             })
         });
         Self { finish, task }
@@ -124,25 +168,6 @@ async fn keep<A, B>(
     if table.has_changed() || settings.has_changed() {
         write().await;
     }
-}
-
-/// Serialises writes, so that the last one has the newest table.
-static WRITING: Mutex<()> = Mutex::new(());
-
-/// Writes the current state now, because what was forgotten must not stay in the file. Blocks for disk writes.
-pub(crate) fn write(services: &Services) -> io::Result<()> {
-    let _turn = WRITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let table = services.table.now();
-    let export = Export {
-        version: VERSION,
-        written_at: services.clock.now().to_string(),
-        position: table.position().0,
-        sessions: Cell::new(Some(listing::each(services, &table, |state| !state.is_subagent()))),
-    };
-    durable::write_file_with(&services.home.join(FILE), |file| {
-        serde_json::to_writer_pretty(&mut *file, &export)?;
-        file.write_all(b"\n")
-    })
 }
 
 #[cfg(test)]

@@ -4,16 +4,17 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use baton_conversation::record::SessionId;
 use serde::{Deserialize, Serialize};
 
-use crate::Services;
 use baton_base::durable;
 use baton_base::limits;
+use baton_journal::session_table::TableReader;
+use baton_tracking::indexer;
 use baton_tracking::session::{Switch, Switched};
+use baton_tracking::supervisor;
 
 /// The file, in the folder of the log; exists only between a repair and the next daemon.
 const FILE: &str = "forgotten.json";
@@ -51,8 +52,7 @@ pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()>
 }
 
 /// Records the cut tombstones again, and deletes what was stored of these sessions meanwhile.
-pub async fn forget_again(services: Arc<Services>) {
-    let log = services.home.join("log");
+pub async fn forget_again(log: PathBuf, table: TableReader, supervisor: supervisor::Handle, indexer: indexer::Handle) {
     let reading = log.clone();
     let sessions = match tokio::task::spawn_blocking(move || read(&reading)).await {
         Ok(Ok(sessions)) if sessions.is_empty() => return,
@@ -65,13 +65,13 @@ pub async fn forget_again(services: Arc<Services>) {
     };
     let mut forgotten = Vec::with_capacity(sessions.len());
     for id in &sessions {
-        match services.supervisor.switch(id, Switch::Forget { seen: None, cause: None }, limits::SESSION_CALL).await {
+        match supervisor.switch(id, Switch::Forget { seen: None, cause: None }, limits::SESSION_CALL).await {
             Ok(Switched::Done { .. }) => forgotten.push(id.clone()),
             _ => tracing::warn!(session = %id, "session not forgotten again yet; the next start retries"),
         }
     }
-    let position = services.table.now().position();
-    let purged = services.indexer.purge(&forgotten, position, || {}).await;
+    let position = table.now().position();
+    let purged = indexer.purge(&forgotten, position, || {}).await;
     if let Err(problem) = &purged {
         tracing::error!(%problem, "text of forgotten sessions that a repair brought back is not deleted yet; the next start retries");
     }

@@ -8,9 +8,9 @@ use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
 use baton_redaction::redact;
 
-use super::Services;
 use super::conversation_summary::CHILDREN_MAX;
 use super::family::Family;
+use baton_views::conversation::Conversations;
 
 /// Most older sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;
@@ -23,36 +23,36 @@ const NOTE: &str = "tokens as the transcript tells them, each request once; cost
 /// The usage of a session with the requests `own`, and `inside` of subagents in its own transcript. Blocks for reads of
 /// the conversations of older sessions and of subagents.
 pub(super) fn session_usage(
-    services: &Services,
+    conversations: &Conversations,
+    prices: &Prices,
     table: &SessionTable,
     family: Option<&Family>,
     own: &Requests,
     inside: Requests,
 ) -> Usage {
-    let prices = services.settings.now().prices.clone();
     let mut elders = Requests::default();
     let mut children = inside;
     let mut subagents = SubagentUsage::default();
     if let Some(family) = family {
         if !own.is_empty() {
             for elder in family.elders(table).iter().take(ELDERS_MAX) {
-                if let Some(requests) = read_requests(services, table, elder) {
+                if let Some(requests) = read_requests(conversations, table, elder) {
                     elders.join(requests);
                 }
             }
         }
         subagents.sessions = family.children.len() as u64;
         for child in family.children.iter().take(CHILDREN_MAX) {
-            match read_requests(services, table, child) {
+            match read_requests(conversations, table, child) {
                 Some(requests) => children.join(requests),
                 None => subagents.not_counted += 1,
             }
         }
     }
     let (models, children_by_model) = (own.by_model(), children.by_model());
-    let total = sum(&models, &prices);
-    subagents.models = children_by_model.iter().map(|model| priced_usage(model, &prices)).collect();
-    subagents.total = sum(&children_by_model, &prices);
+    let total = sum(&models, prices);
+    subagents.models = children_by_model.iter().map(|model| priced_usage(model, prices)).collect();
+    subagents.total = sum(&children_by_model, prices);
     subagents.cost_usd = subagents.total.cost_usd;
     let mut unpriced: Vec<String> = models.iter().chain(&children_by_model).map(|usage| usage.model.clone()).collect();
     unpriced.retain(|model| prices.price(model).is_none());
@@ -69,19 +69,19 @@ pub(super) fn session_usage(
     Usage {
         cost_usd: total.cost_usd,
         total,
-        copied: sum(&own.shared_with(&elders).by_model(), &prices),
-        models: models.iter().map(|model| priced_usage(model, &prices)).collect(),
+        copied: sum(&own.shared_with(&elders).by_model(), prices),
+        models: models.iter().map(|model| priced_usage(model, prices)).collect(),
         subagents,
         unpriced_models: unpriced.iter().map(|model| redact(model).into_owned()).collect(),
         note,
     }
 }
 
-fn read_requests(services: &Services, table: &SessionTable, id: &SessionId) -> Option<Requests> {
+fn read_requests(conversations: &Conversations, table: &SessionTable, id: &SessionId) -> Option<Requests> {
     let episode = table.get(id)?.state.episode.clone()?;
-    let read = services.conversations.read(id, episode, |episode| {
+    let read = conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
-        baton_store::conversation::for_each_item(&services.chunks, id, episode, |item| requests.note(&item))?;
+        baton_store::conversation::for_each_item(conversations.chunks(), id, episode, |item| requests.note(&item))?;
         Ok(requests)
     });
     match read {

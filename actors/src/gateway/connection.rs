@@ -11,12 +11,12 @@ use interprocess::local_socket::tokio::Stream;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::connection_slots::{Activity, ConnectionSlot};
 use super::rate::Rate;
 use baton_base::limits;
-use baton_queries::Services;
+use baton_queries::DaemonParts;
 use baton_queries::calls;
 use baton_queries::client::{Client, ClientRef, QueryError, failure, params, redacted};
 use baton_tracking::hooks::Present;
@@ -27,7 +27,7 @@ const LINES_OUT: usize = 64;
 const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 /// Serves a client until it disconnects, misbehaves or the daemon stops.
-pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: &Arc<Services>) {
+pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, parts: &Arc<DaemonParts>) {
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
     let (lines, mut queued) = mpsc::channel::<Line>(LINES_OUT);
@@ -40,8 +40,9 @@ pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, services: 
         }
         let _ = (&*outgoing).flush().await;
     });
-    let out = LineWriter { lines, room: Arc::new(Semaphore::new(limits::ANSWERS_BYTES)), slot: slot.clone() };
-    if let Err(error) = converse(BufReader::new(&*stream), services, &out).await {
+    let room = Arc::new(Semaphore::new(limits::ANSWERS_BYTES));
+    let out = LineWriter { lines, room, slot: slot.clone(), stopping: parts.stop.subscribe() };
+    if let Err(error) = converse(BufReader::new(&*stream), parts, &out).await {
         tracing::debug!(%error, "connection ended");
     }
     drop(out);
@@ -72,6 +73,7 @@ struct LineWriter {
     lines: mpsc::Sender<Line>,
     room: Arc<Semaphore>,
     slot: Arc<ConnectionSlot>,
+    stopping: watch::Receiver<bool>,
 }
 
 impl LineWriter {
@@ -102,6 +104,10 @@ impl Client for LineWriter {
         self.lines.is_closed()
     }
 
+    fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.clone()
+    }
+
     fn stay(&self) -> bool {
         self.slot.hold_open()
     }
@@ -121,7 +127,7 @@ fn encode_line(value: &impl Serialize) -> Vec<u8> {
 
 async fn converse(
     mut incoming: impl AsyncBufRead + Unpin,
-    services: &Arc<Services>,
+    parts: &Arc<DaemonParts>,
     out: &LineWriter,
 ) -> io::Result<()> {
     let mut line = Vec::new();
@@ -132,9 +138,9 @@ async fn converse(
         Ok(Err(error)) => return refuse_frame(out, error).await,
         Err(_) => return Err(io::ErrorKind::TimedOut.into()),
     }
-    let Some(hello) = greet(&line, services, out).await? else { return Ok(()) };
+    let Some(hello) = greet(&line, parts, out).await? else { return Ok(()) };
     let mut rate = Rate::new(Instant::now());
-    let mut stopping = services.stop.subscribe();
+    let mut stopping = out.stopping();
     let mut present = None;
     loop {
         out.slot.set_activity(Activity::Idle);
@@ -149,7 +155,7 @@ async fn converse(
                 if !wait.is_zero() {
                     tokio::time::sleep(wait).await;
                 }
-                answer(&line, &hello, &mut present, services, out).await?;
+                answer(&line, &hello, &mut present, parts, out).await?;
                 line.shrink_to(LINE_KEPT_BYTES);
             }
             Ok(false) => return Ok(()),
@@ -199,7 +205,7 @@ async fn refuse_frame(out: &LineWriter, error: io::Error) -> io::Result<()> {
 }
 
 /// Handles the greeting. Returns it if the client may go on.
-async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result<Option<Hello>> {
+async fn greet(line: &[u8], parts: &DaemonParts, out: &LineWriter) -> io::Result<Option<Hello>> {
     let request = match parse(line) {
         Ok(request) => request,
         Err(failure) => return fail(out, None, failure).await.map(|()| None),
@@ -213,7 +219,7 @@ async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result
         Err(failure) => return fail(out, request.id, failure).await.map(|()| None),
     };
     // Disconnect: the client then starts a daemon for the home that it means.
-    if services.vitals.check() {
+    if parts.vitals.check() {
         return Ok(None);
     }
     let (mut root_refused, mut codex_refused) = (None, None);
@@ -224,20 +230,20 @@ async fn greet(line: &[u8], services: &Services, out: &LineWriter) -> io::Result
             _ => "client",
         };
         if let Some(directory) = &hello.claude_config_dir {
-            root_refused = services.roots.name(directory, named_by, &hello.works_in).await.err();
+            root_refused = parts.roots.name(directory, named_by, &hello.works_in).await.err();
         }
         if let Some(directory) = &hello.codex_home {
-            codex_refused = services.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await.err();
+            codex_refused = parts.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await.err();
         }
     }
     let welcome = Welcome {
         protocol: protocol::VERSION,
-        version: services.version.clone(),
+        version: parts.info.version.clone(),
         pid: std::process::id(),
-        roots: services.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
+        roots: parts.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
         root_refused: root_refused.map(|why| redacted(&why)),
         codex_refused: codex_refused.map(|why| redacted(&why)),
-        roots_configured: services.settings.now().watch_directories.is_some(),
+        roots_configured: parts.catalog.settings.now().watch_directories.is_some(),
     };
     tracing::debug!(client = %hello.client, version = %hello.version, protocol = hello.protocol, "client greeted");
     succeed(out, request.id, &welcome).await?;
@@ -248,7 +254,7 @@ async fn answer(
     line: &[u8],
     hello: &Hello,
     present: &mut Option<Present>,
-    services: &Arc<Services>,
+    parts: &Arc<DaemonParts>,
     out: &LineWriter,
 ) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -262,7 +268,7 @@ async fn answer(
     if hello.protocol != protocol::VERSION && request.method != method::STOP {
         let message = format!(
             "this daemon is Baton {} (protocol {}), the client speaks protocol {}: run `baton stop` with either, then the newer one",
-            services.version,
+            parts.info.version,
             protocol::VERSION,
             hello.protocol
         );
@@ -271,13 +277,13 @@ async fn answer(
     let client: ClientRef = Arc::new(out.clone());
     let called = match request.method.as_str() {
         // Applies to the connection, for as long as it lasts.
-        method::PRESENCE => calls::presence(request.params, present, services, &client),
-        name => calls::call(name, request.params, services, &client).await,
+        method::PRESENCE => calls::presence(request.params, present, &parts.hooks, &client),
+        name => calls::call(name, request.params, parts, &client).await,
     };
     // A notification is not answered.
     let Some(id) = request.id else { return Ok(()) };
     // The home was lost, and the call may have touched two homes: do not acknowledge it.
-    if let Some(reason) = services.vitals.failure() {
+    if let Some(reason) = parts.vitals.failure() {
         let message = format!("{reason}, so this daemon ends; run the command again");
         return fail(out, Some(id), failure(code::STOPPING, message)).await;
     }

@@ -67,30 +67,30 @@ async fn tear(actor: impl Fn() -> Option<ActorCell>, instead: impl Fn() -> bool)
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watcher_that_is_torn_away_is_made_anew_and_then_left_alone_for_a_while() {
     let World { system, clock, .. } = &world().await;
-    let services = system.services();
-    let is_degraded = || !services.degraded.now().is_empty();
+    let parts = system.parts();
+    let is_degraded = || !parts.degraded.now().is_empty();
     for round in 0..limits::RESTARTS {
-        services.watcher.actor().unwrap().kill();
+        parts.watcher.actor().unwrap().kill();
         // Callers in between are answered by the successor.
-        assert!(services.watcher.refresh().await.is_ok(), "round {round}");
+        assert!(parts.watcher.refresh().await.is_ok(), "round {round}");
     }
-    assert!(!tear(|| services.watcher.actor(), is_degraded).await);
-    assert_eq!(services.degraded.now().len(), 1);
-    assert!(services.watcher.refresh().await.is_err());
-    assert!(!*services.stop.borrow(), "without it the daemon goes on");
+    assert!(!tear(|| parts.watcher.actor(), is_degraded).await);
+    assert_eq!(parts.degraded.now().len(), 1);
+    assert!(parts.watcher.refresh().await.is_err());
+    assert!(!*parts.stop.borrow(), "without it the daemon goes on");
     clock.advance(limits::RESTART_WINDOW);
-    let mut degraded = services.degraded.clone();
+    let mut degraded = parts.degraded.clone();
     let mended = tokio::time::timeout(DEADLINE, degraded.wait_for(Vec::is_empty)).await;
     assert!(mended.is_ok_and(|mended| mended.is_ok()));
-    assert!(services.watcher.refresh().await.is_ok());
+    assert!(parts.watcher.refresh().await.is_ok());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
     let World { system, .. } = &world().await;
-    let services = system.services();
+    let parts = system.parts();
     for round in 1..=limits::RESTARTS as u64 {
-        assert!(tear(|| services.indexer.actor(), || false).await);
+        assert!(tear(|| parts.indexer.actor(), || false).await);
         // An event of no session, which the memory only has to pass.
         let new = NewRecord {
             kind: "nothing".to_owned(),
@@ -99,10 +99,10 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
             metadata: Metadata::default(),
             data: "{}".to_owned(),
         };
-        let appended = services.journal.append(StreamId::home(), SequenceNumber(round - 1), vec![new]).await.unwrap();
-        let covered = services.indexer.caught_up(appended.last, DEADLINE).await;
+        let appended = parts.journal.append(StreamId::home(), SequenceNumber(round - 1), vec![new]).await.unwrap();
+        let covered = parts.indexer.caught_up(appended.last, DEADLINE).await;
         assert_eq!(covered, Ok(appended.last), "round {round}");
-        assert_eq!(services.indexer.memory(), (appended.last, None), "round {round}");
+        assert_eq!(parts.indexer.memory(), (appended.last, None), "round {round}");
     }
 }
 
@@ -110,9 +110,9 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_gateway_that_is_torn_away_listens_again_and_if_it_cannot_the_daemon_ends() {
     let World { system, temp, .. } = &world().await;
-    let services = system.services();
+    let parts = system.parts();
     let endpoint = Endpoint::for_home(&temp.path().join("home"));
-    let stops = || *services.stop.borrow();
+    let stops = || *parts.stop.borrow();
     for round in 0..limits::RESTARTS {
         assert!(tear(|| system.gateway.actor(), stops).await, "round {round}");
         let connected = tokio::net::UnixStream::connect(endpoint.path()).await;
@@ -198,7 +198,7 @@ async fn an_index_that_was_lost_is_built_anew_while_the_daemon_runs() {
 /// Waits until the task start counts satisfy `holds`.
 async fn until(system: &System, holds: impl Fn(&BTreeMap<&'static str, u32>) -> bool) {
     let holding = async {
-        while !holds(&system.services().tasks.running()) {
+        while !holds(&system.tasks.running()) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
@@ -226,7 +226,7 @@ async fn every_task_that_panics_is_started_anew() {
     // One-time tasks have returned by then.
     until(&world.system, |running| running.keys().copied().eq(tasks)).await;
     for task in tasks {
-        world.system.services().tasks.break_task(task);
+        world.system.tasks.break_task(task);
     }
     until(&world.system, |running| tasks.iter().all(|task| running.get(task) == Some(&2))).await;
     // A task that is told to stop still does.
@@ -239,7 +239,7 @@ async fn a_task_that_keeps_failing_ends_the_daemon_with_the_reason() {
     let starts = u32::try_from(limits::RESTARTS).unwrap() + 1;
     for start in 1..=starts {
         until(&world.system, |running| running.get("upkeep") == Some(&start)).await;
-        world.system.services().tasks.break_task("upkeep");
+        world.system.tasks.break_task("upkeep");
     }
     let reason = tokio::time::timeout(DEADLINE, world.system.lost()).await.expect("in time");
     assert_eq!(reason, "its task upkeep keeps failing");

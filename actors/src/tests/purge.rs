@@ -37,12 +37,12 @@ pub(super) async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
     };
     let log = Log { journal: Arc::new(MemoryJournal::new(Box::new(fold))), table, problem: None };
     let system = System::start_on(options, HomeLock::acquire(&home).unwrap(), log).await.unwrap();
-    let services = system.services();
-    let seen = services.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == *id);
+    let parts = system.parts();
+    let seen = parts.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == *id);
     let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command: CommandId::new("c") };
-    let closed = services.supervisor.close(id, seen, call, DEADLINE).await.unwrap();
+    let closed = parts.supervisor.close(id, seen, call, DEADLINE).await.unwrap();
     assert!(closed.episode.is_some(), "{closed:?}");
-    services.indexer.caught_up(closed.position, DEADLINE).await.unwrap();
+    parts.indexer.caught_up(closed.position, DEADLINE).await.unwrap();
     (temp, system)
 }
 
@@ -50,24 +50,24 @@ pub(super) async fn indexed(id: &SessionId) -> (tempfile::TempDir, System) {
 async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_deletes() {
     let id = SessionId::new("0a1b2c3d-0000-4000-8000-000000000000").unwrap();
     let (temp, system) = indexed(&id).await;
-    let (services, folder) = (system.services(), temp.path().join("home/blobs").join(id.as_str()));
+    let (parts, folder) = (system.parts(), temp.path().join("home/blobs").join(id.as_str()));
     assert!(folder.exists());
-    let episode = services.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
+    let episode = parts.catalog.table.now().get(&id).and_then(|row| row.state.episode.clone()).unwrap();
     // The state while it is forgotten: its files are gone and it is held. Then the memory has to read its conversation.
-    let held = services.indexer.hold(&id).unwrap();
+    let held = parts.indexer.hold(&id).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let group = Switch::Track { seen: None, force: false, group: Some("elsewhere".to_owned()) };
-    assert_eq!(services.supervisor.switch(&id, group, DEADLINE).await, Ok(Switched::Done { already: false }));
-    let position = services.table.now().position();
-    services.indexer.caught_up(position, DEADLINE).await.unwrap();
+    assert_eq!(parts.supervisor.switch(&id, group, DEADLINE).await, Ok(Switched::Done { already: false }));
+    let position = parts.catalog.table.now().position();
+    parts.indexer.caught_up(position, DEADLINE).await.unwrap();
     assert!(!folder.exists(), "it was written beside whoever deletes it");
-    assert_eq!(services.indexer.unreadable().len(), 1, "it is named, and tried again");
+    assert_eq!(parts.indexer.unreadable().len(), 1, "it is named, and tried again");
 
     // Forgetting waits for a restore in progress, and vice versa.
-    let forgotten = services.supervisor.switch(&id, Switch::Forget { seen: None, cause: None }, DEADLINE).await;
+    let forgotten = parts.supervisor.switch(&id, Switch::Forget { seen: None, cause: None }, DEADLINE).await;
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
-    let position = services.table.now().position();
-    let (sessions, indexer) = ([id.clone()], services.indexer.clone());
+    let position = parts.catalog.table.now().position();
+    let (sessions, indexer) = ([id.clone()], parts.indexer.clone());
     let mut purging = std::pin::pin!(indexer.purge(&sessions, position, || {}));
     let waits =
         std::future::poll_fn(|context| std::task::Poll::Ready(purging.as_mut().poll(context).is_pending())).await;
@@ -76,8 +76,8 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     let purged = tokio::time::timeout(DEADLINE, purging).await;
     assert!(matches!(purged, Ok(Ok(_))), "{purged:?}");
     assert!(!folder.exists());
-    assert_eq!(services.indexer.unreadable(), []);
-    let restored = services.indexer.restore(&services.table, &id, &episode);
+    assert_eq!(parts.indexer.unreadable(), []);
+    let restored = parts.indexer.restore(&parts.catalog.table, &id, &episode);
     assert_eq!(restored.err().as_deref(), Some("it is no longer the session's episode"));
     assert!(!folder.exists());
     drop(system.stop().await);

@@ -23,18 +23,18 @@ const DEADLINE: Duration = Duration::from_secs(60);
 async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_session() {
     let id = SessionId::new("0a1b2c3d-0000-4000-8000-000000000001").unwrap();
     let (temp, system) = indexed(&id).await;
-    let services = system.services();
+    let parts = system.parts();
     let superseded = temp.path().join("home/blobs").join(id.as_str()).join(format!("{}.zst", "0".repeat(64)));
     for (of, goes) in [(SessionId::new("another").unwrap(), true), (id.clone(), false)] {
         let stream = StreamId::session(&of);
-        let records = services.journal.read_stream(&stream, SequenceNumber(0), 4096).unwrap();
+        let records = parts.journal.read_stream(&stream, SequenceNumber(0), 4096).unwrap();
         let version = records.last().map_or(SequenceNumber(0), |record| record.sequence);
         let (kind, at) = ("of_a_later_version".to_owned(), Timestamp(1_790_000_000_000));
         let unknown = NewRecord { kind, v: 1, at, metadata: Metadata::default(), data: "{}".to_owned() };
-        services.journal.append(stream, version, vec![unknown]).await.unwrap();
+        parts.journal.append(stream, version, vec![unknown]).await.unwrap();
         std::fs::write(&superseded, "of what was said before").unwrap();
         let collected = loop {
-            match services.indexer.collect_now(&services.table, &id) {
+            match parts.indexer.collect_now(&parts.catalog.table, &id) {
                 Err(Error::Busy) => tokio::task::yield_now().await,
                 collected => break collected,
             }
@@ -48,18 +48,18 @@ async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_se
 async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let id = SessionId::new("0a1b2c3d-0000-4000-8000-000000000002").unwrap();
     let (temp, system) = indexed(&id).await;
-    let (services, chunks) = (system.services(), system.services().chunks.clone());
-    let held = services.indexer.hold(&id).unwrap();
+    let (parts, chunks) = (system.parts(), system.parts().chunks.clone());
+    let held = parts.indexer.hold(&id).unwrap();
     let more = format!(
         r#"{{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"{id}","timestamp":"2026-03-14T09:27:53.589Z","cwd":"/srv/house","message":{{"role":"user","content":"a numbat"}}}}"#,
     );
     let transcript = temp.path().join(format!("claude/projects/-srv-house/{id}.jsonl"));
     writeln!(std::fs::OpenOptions::new().append(true).open(transcript).unwrap(), "{more}").unwrap();
-    let seen = services.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == id);
+    let seen = parts.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == id);
     let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command: CommandId::new("d") };
-    let (supervisor, of) = (services.supervisor.clone(), id.clone());
+    let (supervisor, of) = (parts.supervisor.clone(), id.clone());
     let closing = tokio::spawn(async move { supervisor.close(&of, seen, call, DEADLINE).await });
-    let row = || services.table.now().get(&id).cloned().unwrap();
+    let row = || parts.catalog.table.now().get(&id).cloned().unwrap();
     while row().state.job.is_none() {
         tokio::task::yield_now().await;
     }
@@ -74,11 +74,11 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let stored = Stored { episode: episode_uuid(&id, &hash), manifest, items: count };
     let conversation = Some(RedactedConversation { of: episode.manifest, hash, stored });
     let redact = Switch::Redact(Box::new(Redact { conversation, notes: Vec::new() }));
-    let redacted = services.supervisor.switch(&id, redact, DEADLINE).await;
+    let redacted = parts.supervisor.switch(&id, redact, DEADLINE).await;
     assert_eq!(redacted, Ok(Switched::Done { already: false }));
 
     drop(held);
-    services.indexer.go_on();
+    parts.indexer.go_on();
     closing.await.unwrap().unwrap();
     let (_, text) = chunks.read(&id, &row().state.episode.clone().unwrap().manifest).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -90,18 +90,18 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
 async fn notes_take_as_many_events_as_they_need_and_it_is_known_how_many() {
     let id = SessionId::new("0a1b2c3d-0000-4000-8000-000000000003").unwrap();
     let (_temp, system) = indexed(&id).await;
-    let (services, chunks) = (system.services(), system.services().chunks.clone());
+    let (parts, chunks) = (system.parts(), system.parts().chunks.clone());
     for number in 0..=NOTES {
         let text = format!("password: kW8xyzq7Lm2p{number}");
         std::fs::write(chunks.note_path(&id, &chunks::note_name(&text)), text).unwrap();
     }
-    let again = services.indexer.redact_again(&services.table, &id).unwrap().unwrap();
+    let again = parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (NOTES, 1));
-    assert!(services.indexer.holds_more_to_redact(&services.table, &id).unwrap());
-    services.indexer.replaced(&id, again, true).unwrap();
-    let again = services.indexer.redact_again(&services.table, &id).unwrap().unwrap();
+    assert!(parts.indexer.holds_more_to_redact(&parts.catalog.table, &id).unwrap());
+    parts.indexer.replaced(&id, again, true).unwrap();
+    let again = parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (1, 0));
-    services.indexer.replaced(&id, again, true).unwrap();
-    assert!(services.indexer.redact_again(&services.table, &id).unwrap().is_none(), "once is enough");
+    parts.indexer.replaced(&id, again, true).unwrap();
+    assert!(parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().is_none(), "once is enough");
     drop(system.stop().await);
 }

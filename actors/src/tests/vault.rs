@@ -70,7 +70,7 @@ fn transcript(folder: &Path, number: u32, file: &str) {
 /// A system that writes notes.
 pub(super) struct House {
     pub(super) system: System,
-    pub(super) services: Arc<baton_queries::Services>,
+    pub(super) parts: Arc<baton_queries::DaemonParts>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) home: PathBuf,
     config: PathBuf,
@@ -93,8 +93,8 @@ impl House {
             version: "test".to_owned(),
         };
         let system = System::start(options).await.unwrap();
-        let services = Arc::new(system.services().clone());
-        Self { system, services, clock, home, config, _temp: temp }
+        let parts = system.parts().clone();
+        Self { system, parts, clock, home, config, _temp: temp }
     }
 
     /// Writes the transcript of a session.
@@ -103,10 +103,10 @@ impl House {
     }
 
     pub(super) async fn close(&self, number: u32) {
-        let seen = self.services.watcher.find(id(number).as_str()).await.unwrap().into_iter().next();
+        let seen = self.parts.watcher.find(id(number).as_str()).await.unwrap().into_iter().next();
         let command = CommandId::new(&format!("close {number}"));
         let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command };
-        let closed = self.services.supervisor.close(&id(number), seen, call, DEADLINE).await.unwrap();
+        let closed = self.parts.supervisor.close(&id(number), seen, call, DEADLINE).await.unwrap();
         assert!(closed.episode.is_some(), "{closed:?}");
     }
 
@@ -114,7 +114,7 @@ impl House {
     pub(super) async fn until(&self, is_so: impl Fn(&answer::Vault) -> bool) -> answer::Vault {
         let status = async {
             loop {
-                let status = self.services.scribe.status().await;
+                let status = self.parts.note_writer.status().await;
                 if is_so(&status) {
                     return status;
                 }
@@ -128,12 +128,12 @@ impl House {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn notes_that_were_not_synced_stay_owed_singly_and_in_a_group() {
     let house = House::new().await;
-    let services = house.services.clone();
+    let parts = house.parts.clone();
     house.work(1, "src/one.rs");
     house.close(1).await;
     house.until(|status| status.notes == 1 && status.state == "ready").await;
     // Two sessions of one group.
-    let mut held = services.scribe.hold().await;
+    let mut held = parts.note_writer.hold().await;
     held.fail_syncs(true);
     for number in [2, 3] {
         house.work(number, &format!("src/part-{number}.rs"));
@@ -149,8 +149,8 @@ async fn notes_that_were_not_synced_stay_owed_singly_and_in_a_group() {
     let status = house.until(|status| status.state == "waiting" && status.pending == 2).await;
     assert_eq!(status.behind, 2, "{status:?}");
     assert!(status.problem.is_some_and(|problem| problem.fix.contains("save what is on it")));
-    services.scribe.hold().await.fail_syncs(false);
-    let synced = services.scribe.sync(&SyncRequest::default()).await;
+    parts.note_writer.hold().await.fail_syncs(false);
+    let synced = parts.note_writer.sync(&SyncRequest::default()).await;
     assert_eq!(synced.status, "success", "{synced:?}");
     let status = house.until(|status| status.state == "ready").await;
     assert_eq!((status.notes, status.behind, status.pending), (3, 0, 0));

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use baton_config::settings::SettingsReader;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 use baton_enrichment::Lines;
 use baton_episode::digest::{Abridged, Episode, Show};
 use baton_events::session::EpisodeRef;
-use baton_journal::session_table::TableReader;
 use baton_memory::Searcher;
 use baton_store::chunks::ChunkStore;
 use baton_store::conversation::{Error, for_each_item};
 use baton_store::model_answer::{current_answer, read_answer};
 
+use crate::catalog::Catalog;
 use crate::digests::{Digests, MadeOf};
 pub use crate::titles::given_title;
 
@@ -33,22 +32,26 @@ pub trait Index: Send + Sync {
 
 /// Reads conversations and their digests. Shared by all callers.
 pub struct Conversations {
-    table: TableReader,
-    settings: SettingsReader,
+    catalog: Catalog,
     chunks: Arc<ChunkStore>,
     index: Box<dyn Index>,
     digests: Digests,
 }
 
 impl Conversations {
-    /// `chunks` holds the conversations of the sessions in `table`.
-    pub fn new(
-        table: TableReader,
-        settings: SettingsReader,
-        chunks: Arc<ChunkStore>,
-        index: impl Index + 'static,
-    ) -> Self {
-        Self { table, settings, chunks, index: Box::new(index), digests: Digests::default() }
+    /// `chunks` holds the conversations of the sessions in `catalog`.
+    pub fn new(catalog: Catalog, chunks: Arc<ChunkStore>, index: impl Index + 'static) -> Self {
+        Self { catalog, chunks, index: Box::new(index), digests: Digests::default() }
+    }
+
+    /// The sessions whose conversations these are.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// The conversations as they are stored.
+    pub fn chunks(&self) -> &ChunkStore {
+        &self.chunks
     }
 
     /// The digest of the episode `current` or its successor, see [`Self::read`]. Without a title of its own it gets the
@@ -60,7 +63,7 @@ impl Conversations {
     /// If the conversation cannot be read.
     pub fn digest(&self, id: &SessionId, current: EpisodeRef, show: &Show) -> Result<(EpisodeRef, Episode), Error> {
         self.read(id, current, |episode| {
-            let by = self.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
+            let by = self.catalog.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
             let made_of = MadeOf { manifest: episode.manifest, answer: by, show: *show };
             let mut episode = match self.digests.get(&made_of) {
                 Some(known) => Episode::clone(&known),
@@ -109,7 +112,7 @@ impl Conversations {
             Ok(read) => return Ok((current, read)),
             Err(error) => error,
         };
-        let row = self.table.now().get(id).cloned();
+        let row = self.catalog.table.now().get(id).cloned();
         let newer = row.as_ref().and_then(|row| row.state.episode.clone());
         if let Some(newer) = newer.filter(|newer| newer.manifest != current.manifest) {
             return of(&newer).map(|read| (newer, read));
@@ -125,7 +128,7 @@ impl Conversations {
 
     /// The title that another visible session gives this one. Blocks for reads of the index.
     pub fn given_title(&self, id: &SessionId) -> Option<String> {
-        given_title(&self.index.searcher()?, &self.table.now(), &self.settings.now(), id)
+        given_title(&self.index.searcher()?, &self.catalog.table.now(), &self.catalog.settings.now(), id)
     }
 
     /// Sets the title of an untitled episode, if another session gives it one. Blocks for reads of the index.

@@ -1,6 +1,7 @@
 //! Read views shared by queries, hooks and the vault: which sessions and notes may be shown, and the digests of
 //! conversations.
 
+pub mod catalog;
 pub mod claim;
 pub mod conversation;
 mod digests;

@@ -1,15 +1,13 @@
 //! `blame`: the sessions that changed or read a file.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use baton_outcomes as outcomes;
 use baton_protocol::{BlameParams, Failure, answer};
+use std::collections::BTreeSet;
 
 use super::QueryError;
 use super::outcome_query::{OutcomeSource, SessionOutcomes, answer_from_outcomes, entries, required};
-use crate::Services;
 use crate::client::ClientRef;
+use crate::lazy::FreshMemory;
 use baton_memory::Selector;
 
 /// Most sessions that are read.
@@ -27,7 +25,7 @@ fn read_sessions(source: &OutcomeSource, keys: Option<&BTreeSet<String>>) -> Res
 /// A path relative to the caller's directory is resolved there, if any session knows it.
 pub(crate) async fn blame(
     asked: BlameParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::Blame, QueryError> {
     let path = required(&asked.path, "the path")?.to_owned();
@@ -63,6 +61,6 @@ pub(crate) async fn blame(
         Ok(answer::Blame::default())
     };
     let question = (asked.path.as_str(), asked.project.as_deref(), asked.wait);
-    let (blamed, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    let (blamed, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;
     Ok(answer::Blame { freshness, ..blamed })
 }

@@ -1,10 +1,9 @@
 //! `close`: an explicit close.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use baton_conversation::record::{CommandId, Position};
-use baton_events::projection::table::Row;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::CloseReason;
 use baton_protocol::{CloseParams, answer, code};
 use baton_redaction::redact;
@@ -12,16 +11,25 @@ use uuid::Uuid;
 
 use super::{QueryError, enrichment};
 use crate::client::failure;
-use crate::{Services, answers, resolve};
+use crate::resolve::SessionResolver;
+use crate::{answers, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_tracking::enricher::Enricher;
+use baton_tracking::indexer;
 use baton_tracking::session::{CloseCall, Closed, Outcome};
 
 /// Longest id of a command, in bytes.
 const COMMAND_ID_BYTES: usize = 128;
 
-pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Result<answer::Close, QueryError> {
-    let id = match resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await {
+pub(crate) async fn close(
+    asked: CloseParams,
+    resolver: SessionResolver<'_>,
+    indexer: &indexer::Handle,
+    enricher: &Enricher,
+) -> Result<answer::Close, QueryError> {
+    let catalog = resolver.catalog();
+    let id = match resolver.requested_session(asked.session.as_deref(), &asked.caller).await {
         Ok(id) => id,
         Err(failure) if failure.code == code::NOT_FOUND => {
             let message = failure.message;
@@ -29,8 +37,8 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         }
         Err(failure) => return Err(failure.into()),
     };
-    let is_new = services.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
-    let unread = if is_new { resolve::transcript_of_unseen(services, &id).await } else { Ok(None) };
+    let is_new = catalog.table.now().get(&id).is_some_and(|row| row.state.is_unseen());
+    let unread = if is_new { resolver.discovery.transcript_of_unseen(&id).await } else { Ok(None) };
     let nothing = match &unread {
         // Only its hook was called; its transcript is empty.
         Ok(None) if is_new => {
@@ -44,8 +52,9 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         return Ok(answer::Close { status, session_id, episode_uuid: None, message });
     }
     let unread = unread.ok().flatten();
-    if let Some(why) = resolve::stop_of(services, &id) {
-        let episode_uuid = services.table.now().get(&id).and_then(|row| Some(shown_uuid(services, row)?.to_string()));
+    if let Some(why) = catalog.stop_of(&id) {
+        let episode_uuid =
+            catalog.table.now().get(&id).and_then(|row| Some(shown_uuid(&catalog.table.now(), row)?.to_string()));
         let message = format!("session {id} not closed: {why}");
         let (status, session_id) = ("error".to_owned(), Some(id.to_string()));
         return Ok(answer::Close { status, session_id, episode_uuid, message });
@@ -60,15 +69,15 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
     };
     let note = asked.reason.as_deref().map(bounded_note).filter(|note| !note.is_empty());
     // An agent that closes its own session has yet to write the answer to this call and its last words.
-    let by_self = resolve::own_session(&services.table.now(), &asked.caller).as_ref() == Some(&id);
+    let by_self = resolve::own_session(&catalog.table.now(), &asked.caller).as_ref() == Some(&id);
     let call = CloseCall { reason: CloseReason::Explicit, note, by_self, command: CommandId::new(&command) };
     let deadline = Duration::from_millis(asked.deadline_ms).min(limits::CLOSE_DEADLINE);
     let closing = {
-        let (services, id) = (services.clone(), id.clone());
+        let (supervisor, indexer, id) = (resolver.discovery.supervisor.clone(), indexer.clone(), id.clone());
         async move {
-            let closed = services.supervisor.close(&id, unread, call, deadline).await?;
+            let closed = supervisor.close(&id, unread, call, deadline).await?;
             let is_stored = matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_) | Outcome::Unchanged);
-            if is_stored && let Some(why) = not_findable(&services, closed.position).await? {
+            if is_stored && let Some(why) = not_findable(&indexer, closed.position).await? {
                 return Ok((closed, Some(why)));
             }
             Ok::<(Closed, Option<String>), CallError>((closed, None))
@@ -85,10 +94,10 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
     };
     if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
-        answer.message.push_str(&enrichment::of_closed(services, &id));
+        answer.message.push_str(&enrichment::of_closed(catalog, enricher, &id));
     }
-    let row = services.table.now().get(&id).cloned();
-    if answer.episode_uuid.is_some() && row.is_some_and(|row| services.table.now().is_deleted(&row)) {
+    let row = catalog.table.now().get(&id).cloned();
+    if answer.episode_uuid.is_some() && row.is_some_and(|row| catalog.table.now().is_deleted(&row)) {
         answer.episode_uuid = None;
         let back = format!(
             "; that episode was deleted, and is not found until the session says something else; `baton forget --undo {id}` \
@@ -100,16 +109,16 @@ pub(crate) async fn close(asked: CloseParams, services: &Arc<Services>) -> Resul
 }
 
 /// The uuid of a session's episode, if it may be shown.
-fn shown_uuid(services: &Services, row: &Row) -> Option<Uuid> {
-    services.table.now().shown(row).map(|episode| episode.uuid)
+fn shown_uuid(table: &SessionTable, row: &Row) -> Option<Uuid> {
+    table.shown(row).map(|episode| episode.uuid)
 }
 
 /// Waits without a deadline until searches cover `position`. Returns the reason if the memory cannot index it for the
 /// time being.
-async fn not_findable(services: &Services, position: Position) -> Result<Option<String>, CallError> {
+async fn not_findable(indexer: &indexer::Handle, position: Position) -> Result<Option<String>, CallError> {
     loop {
-        let troubled = services.indexer.memory().1;
-        match (services.indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
+        let troubled = indexer.memory().1;
+        match (indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
             (Ok(_), _) => return Ok(None),
             (Err(_), Some(why)) => return Ok(Some(why)),
             (Err(CallError::TimedOut), None) => {}

@@ -7,19 +7,17 @@ use baton_protocol::{answer, code};
 use super::QueryError;
 use super::transcript_scan::with_kinds_of_progress;
 use super::verify::{CancelOnDrop, WorkProgress};
-use crate::Services;
 use crate::client::{ClientRef, failure};
-use crate::compaction;
-use crate::compaction::Error;
+use crate::compaction::{Compaction, Error};
 use baton_journal::CompactError;
 
-pub(crate) async fn compact(services: &Arc<Services>, client: &ClientRef) -> Result<answer::Compact, QueryError> {
+pub(crate) async fn compact(compaction: Compaction, client: &ClientRef) -> Result<answer::Compact, QueryError> {
     let under = Arc::new(WorkProgress::default());
     let given_up_with = CancelOnDrop(under.clone());
     under.report("looking through conversations", 0, 0);
     let working = under.clone();
-    let work = compaction::compact(services, move |done, total| working.report("rewriting the index", done, total));
-    let compacted = with_kinds_of_progress(services, client, || under.progress(), work).await;
+    let work = compaction.compact(move |done, total| working.report("rewriting the index", done, total));
+    let compacted = with_kinds_of_progress(client, || under.progress(), work).await;
     drop(given_up_with);
     compacted?.map_err(|error| {
         let code = match error {

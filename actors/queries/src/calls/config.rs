@@ -6,21 +6,23 @@ use baton_protocol::{ConfigParams, answer, code};
 use baton_redaction::redact;
 
 use super::{QueryError, internal};
-use crate::Services;
 use crate::client::failure;
-use baton_config::configuration::{Remark, WriteError};
+use baton_config::configuration::{Configuration, Remark, WriteError};
 
-pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Result<answer::Config, QueryError> {
-    let configuration = services.configuration.clone();
+pub(crate) async fn config(
+    asked: ConfigParams,
+    configuration: &Arc<Configuration>,
+) -> Result<answer::Config, QueryError> {
     let ConfigParams { import, force, dry_run } = asked;
     let imported = match import {
         None => Vec::new(),
         Some(original) => {
+            let configuration = configuration.clone();
             let importing = tokio::task::spawn_blocking(move || configuration.import(&original, force, dry_run));
             importing.await.map_err(|error| internal("importing broke", error))?.map_err(refused)?
         }
     };
-    let shown = services.configuration.shown();
+    let shown = configuration.shown();
     let redacted_texts =
         |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
     Ok(answer::Config {

@@ -1,20 +1,25 @@
 //! `costs`: the cost of model calls, summed up.
 
-use std::sync::Arc;
-
 use baton_enrichment::ledger;
 use baton_enrichment::ledger::{By, Spent};
 use baton_protocol::{CostsParams, answer, code};
 use baton_redaction::redact;
 
 use super::QueryError;
-use crate::Services;
 use crate::client::failure;
+use baton_base::clock::Clock;
+use baton_tracking::enricher::Enricher;
+use baton_views::catalog::Catalog;
 
 /// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;
 
-pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Result<answer::Costs, QueryError> {
+pub(crate) async fn costs(
+    asked: CostsParams,
+    catalog: &Catalog,
+    enricher: &Enricher,
+    clock: &dyn Clock,
+) -> Result<answer::Costs, QueryError> {
     let by = match asked.by.as_deref() {
         None => By::Day,
         Some(name) => By::parse(name).ok_or_else(|| {
@@ -22,18 +27,18 @@ pub(crate) async fn costs(asked: CostsParams, services: &Arc<Services>) -> Resul
             failure(code::INVALID_PARAMS, format!("cannot group by {name:?}; there are {known}"))
         })?,
     };
-    let (table, now) = (services.table.now(), services.clock.now());
+    let (table, now) = (catalog.table.now(), clock.now());
     let days = asked.days.filter(|days| *days > 0);
     let from = days.map_or(i64::MIN, |days| ledger::day(now) - i64::from(days) + 1);
     let costs = ledger::costs(table.iter().map(|(id, row)| (id, &row.state)), by, from);
     let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
-    let llm = services.settings.now().llm.clone();
+    let llm = catalog.settings.now().llm.clone();
     Ok(answer::Costs {
         by: by.as_str().to_owned(),
         days,
         rows,
         total: row("", &costs.total),
-        spent_today_usd: super::enrichment::dollars(services.enricher.shown().spent_today_nanos),
+        spent_today_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
         daily_budget_usd: llm.and_then(|llm| llm.daily_budget_usd),
     })
 }

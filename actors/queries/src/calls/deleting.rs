@@ -1,48 +1,56 @@
 //! Deletes an episode, or clears groups.
 
-use std::sync::Arc;
-
 use baton_events::projection::table::SessionTable;
 use baton_events::session::Rejection;
 use baton_protocol::{ClearGraphParams, Failure, UuidParams, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
+use super::forget::Wiper;
 use super::memory::{not_recorded, parse_uuid, session_of, wait_findable, wipe_and_wait};
-use super::search::{FreshSearcher, prepare_searcher};
 use super::{QueryError, cause, internal};
 use crate::client::{ClientRef, failure};
-use crate::{Services, lazy, resolve};
+use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::{lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_journal::session_table::TableReader;
+use baton_memos::Memos;
 use baton_tracking::session::{Switch, Switched};
+use baton_tracking::supervisor;
 
 /// Most groups that an answer names.
 const NAMED: usize = 8;
 
 /// Deletes an episode: a session's until its content changes, a memo for good, with its words.
-pub(crate) async fn episode(asked: UuidParams, services: &Arc<Services>) -> Result<answer::Deleted, QueryError> {
+pub(crate) async fn episode(
+    asked: UuidParams,
+    table: &TableReader,
+    supervisor: &supervisor::Handle,
+    memos: &Memos,
+    wiper: &Wiper,
+) -> Result<answer::Deleted, QueryError> {
     let uuid = parse_uuid(&asked.uuid)?;
     let cause = cause(asked.command_id.as_deref());
-    if services.table.now().memo_row(uuid).is_some() {
-        let deleted = services.memos.delete(uuid, cause).await.map_err(|error| not_recorded(&error))?;
-        let after = wipe_and_wait(services, uuid, deleted.position).await.unwrap_or_default();
+    if table.now().memo_row(uuid).is_some() {
+        let deleted = memos.delete(uuid, cause).await.map_err(|error| not_recorded(&error))?;
+        let after = wipe_and_wait(wiper, uuid, deleted.position).await.unwrap_or_default();
         return Ok(answer::Deleted { message: format!("Episode with UUID {uuid} deleted successfully{after}") });
     }
-    let Some(session) = session_of(services, uuid) else { return Err(unknown(services, uuid).into()) };
+    let Some(session) = session_of(&table.now(), uuid) else { return Err(unknown(&table.now(), uuid).into()) };
     let switch = Switch::DeleteEpisode { episode: uuid };
-    let switched = services.supervisor.switch(&session, switch, limits::SESSION_CALL).await;
+    let switched = supervisor.switch(&session, switch, limits::SESSION_CALL).await;
     match switched.map_err(|error| not_answered(&error))? {
         Switched::Done { .. } => {}
-        Switched::Refused(Rejection::WrongEpisode) => return Err(unknown(services, uuid).into()),
+        Switched::Refused(Rejection::WrongEpisode) => return Err(unknown(&table.now(), uuid).into()),
         Switched::Refused(rejection) => return Err(failure(code::NOT_FOUND, rejection.to_string()).into()),
         Switched::Stopped(stop) => return Err(failure(code::NOT_FOUND, stop.to_string()).into()),
         Switched::Failed { reason } => {
             return Err(failure(code::INTERNAL, format!("episode {uuid} not deleted: {reason}")).into());
         }
     }
-    let position = services.table.now().position();
-    let after = wait_findable(services, position).await.unwrap_or_default();
+    let position = table.now().position();
+    let after = wait_findable(&wiper.indexer, position).await.unwrap_or_default();
     let message = format!(
         "Episode with UUID {uuid} deleted successfully: session {session} is found no more until it says something else{after}. \
          Its conversation stays stored: `baton forget --undo {session}`, a person's command, has it found again, `baton forget \
@@ -55,8 +63,7 @@ fn not_answered(error: &CallError) -> Failure {
     internal("the session did not answer", error)
 }
 
-fn unknown(services: &Services, uuid: Uuid) -> Failure {
-    let table = services.table.now();
+fn unknown(table: &SessionTable, uuid: Uuid) -> Failure {
     let newer = table.iter().find(|(_, row)| row.state.deleted == Some(uuid));
     let message = match newer {
         Some((session, _)) => {
@@ -74,14 +81,15 @@ fn unknown(services: &Services, uuid: Uuid) -> Failure {
 /// Clears what the groups hold now. Without `confirm`, only reports what that is.
 pub(crate) async fn clear(
     asked: ClearGraphParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
+    memos: &Memos,
     client: &ClientRef,
 ) -> Result<(answer::ClearGraph, bool), QueryError> {
     // What has been written by now is cleared too, indexed or not.
-    let known = resolve::only_group(services, &asked.groups);
+    let known = resolve::only_group(memory.catalog(), &asked.groups);
     let ask = lazy::Request { project: known.as_deref(), all: true, asking: None };
-    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
+    let (table, settings) = memory.catalog().now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
     let (sessions, notes) = held(&table, &groups);
     let named = match groups.as_slice() {
@@ -101,9 +109,9 @@ pub(crate) async fn clear(
         );
         return Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: false }, false));
     }
-    let cleared = services.memos.clear(&groups, cause(asked.command_id.as_deref())).await;
+    let cleared = memos.clear(&groups, cause(asked.command_id.as_deref())).await;
     let position = cleared.map_err(|error| not_recorded(&error))?;
-    let after = wait_findable(services, position).await.unwrap_or_default();
+    let after = wait_findable(memory.coverage.indexer, position).await.unwrap_or_default();
     let back = match groups.as_slice() {
         [group] => format!("--project={}", redact(group)),
         _ => "--all".to_owned(),

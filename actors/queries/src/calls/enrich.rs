@@ -14,20 +14,30 @@ use tokio::task::JoinSet;
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, enrichment};
 use crate::client::{ClientRef, failure};
-use crate::{SESSIONS_NAMED, Services, lazy, resolve};
+use crate::discovery::Discovery;
+use crate::lazy::Coverage;
+use crate::resolve::SessionResolver;
+use crate::{SESSIONS_NAMED, lazy};
 use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
-use baton_tracking::enricher::{Allowance, By, Done, Outcome};
+use baton_events::projection::table::SessionTable;
+use baton_journal::session_table::TableReader;
+use baton_tracking::enricher::{Allowance, By, Done, Enricher, Outcome};
+use baton_tracking::supervisor;
+use baton_views::catalog::Catalog;
 
 /// Consecutive failures of the endpoint after which the rest is not tried.
 const FAILURES: u64 = 3;
 
 pub(crate) async fn enrich(
     asked: EnrichParams,
-    services: &Arc<Services>,
+    resolver: SessionResolver<'_>,
+    coverage: Coverage<'_>,
+    enricher: &Arc<Enricher>,
     client: &ClientRef,
 ) -> Result<answer::Enrich, QueryError> {
-    if services.settings.now().llm.is_none() {
+    let Discovery { catalog, supervisor, .. } = resolver.discovery;
+    if catalog.settings.now().llm.is_none() {
         let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
                        llm.base_url where it is not OpenAI's";
         return Err(failure(code::INVALID_PARAMS, message).into());
@@ -37,9 +47,9 @@ pub(crate) async fn enrich(
     }
     let allowance = asked.max_usd.map(|usd| Arc::new(Allowance::new(usd)));
     let (chosen, by) = match asked.all {
-        true => (all_to_enrich(services), By::All(allowance)),
+        true => (all_to_enrich(catalog, coverage.clock.now()), By::All(allowance)),
         false => {
-            let id = resolve::requested_session(services, asked.session.as_deref(), &asked.caller).await?;
+            let id = resolver.requested_session(asked.session.as_deref(), &asked.caller).await?;
             (vec![id], By::One(allowance))
         }
     };
@@ -57,16 +67,21 @@ pub(crate) async fn enrich(
         // True if the budget has no room for another one beside those in progress.
         let mut is_crowded = false;
         loop {
-            let most = services.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
+            let most = catalog.settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency);
             while at_work.len() < most
                 && failures < FAILURES
                 && !is_crowded
                 && let Some(id) = waiting.pop_front()
             {
-                let (services, by) = (services.clone(), by.clone());
+                let work = SessionWork {
+                    table: catalog.table.clone(),
+                    supervisor: supervisor.clone(),
+                    enricher: enricher.clone(),
+                };
+                let by = by.clone();
                 // One that has begun is finished, even if the client disconnects.
                 let work = tokio::spawn(async move {
-                    let done = enrich_session(&services, &id, &by).await;
+                    let done = work.enrich(&id, &by).await;
                     (id, done)
                 });
                 at_work.spawn(work);
@@ -93,23 +108,23 @@ pub(crate) async fn enrich(
                 Outcome::Failed { is_of_endpoint: true, .. } => failures + 1,
                 _ => 0,
             };
-            count(&mut sum, services, &id, done);
+            count(&mut sum, &catalog.table.now(), &id, done);
         }
         waiting.len() as u64
     };
-    let left = with_kinds_of_progress(services, client, progress, working).await?;
+    let left = with_kinds_of_progress(client, progress, working).await?;
     sum.usd = super::enrichment::dollars(nanos.load(Ordering::Relaxed));
-    let position = services.table.now().position();
-    lazy::catch_up(services, client, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
+    let position = catalog.table.now().position();
+    coverage.catch_up(client, if sum.enriched > 0 { position } else { Position(0) }, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
-    sum.message = message(&sum, left, services.settings.now().llm.as_ref());
+    sum.message = message(&sum, left, catalog.settings.now().llm.as_ref());
     Ok(sum)
 }
 
 /// All sessions with an episode that no model has enriched, the last active first. Subagents are covered by their
 /// parents.
-fn all_to_enrich(services: &Services) -> Vec<SessionId> {
-    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+fn all_to_enrich(catalog: &Catalog, now: Timestamp) -> Vec<SessionId> {
+    let (table, settings) = catalog.now();
     let is_meant = |row: &baton_events::projection::table::Row| {
         let state = &row.state;
         // A session in use would be paid for twice, so it must have ended or be idle.
@@ -132,21 +147,30 @@ fn is_idle(state: &State, settings: &Settings, now: Timestamp) -> bool {
     last_sign(state, &policy).plus_ms(idle_ms) <= now
 }
 
-/// Indexes new content first, then enriches.
-async fn enrich_session(services: &Services, id: &SessionId, by: &By) -> Done {
-    let state = services.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
-    if !matches!(state, Some((Phase::Indexed, 0))) {
-        let indexed =
-            services.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
-        if let Err(error) = indexed {
-            let why = format!("it was not indexed first: {error}");
-            return Done::none(Outcome::Failed { why, is_of_endpoint: false });
-        }
-    }
-    services.enricher.enrich(id, by).await
+/// What enriches one session.
+struct SessionWork {
+    table: TableReader,
+    supervisor: supervisor::Handle,
+    enricher: Arc<Enricher>,
 }
 
-fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Done) {
+impl SessionWork {
+    /// Indexes new content first, then enriches.
+    async fn enrich(&self, id: &SessionId, by: &By) -> Done {
+        let state = self.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
+        if !matches!(state, Some((Phase::Indexed, 0))) {
+            let indexed =
+                self.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
+            if let Err(error) = indexed {
+                let why = format!("it was not indexed first: {error}");
+                return Done::none(Outcome::Failed { why, is_of_endpoint: false });
+            }
+        }
+        self.enricher.enrich(id, by).await
+    }
+}
+
+fn count(sum: &mut answer::Enrich, table: &SessionTable, id: &SessionId, done: Done) {
     (sum.calls, sum.unknown_calls) = (sum.calls + done.calls, sum.unknown_calls + done.unknown);
     let mut name = |why: String| {
         if sum.failed.len() < SESSIONS_NAMED {
@@ -157,14 +181,14 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
         Outcome::Enriched => {
             sum.enriched += 1;
             sum.dropped_claims += done.dropped;
-            unseen(sum, services, id);
+            unseen(sum, table, id);
         }
         Outcome::Unchanged => {
             sum.unchanged += 1;
-            unseen(sum, services, id);
+            unseen(sum, table, id);
         }
         Outcome::OverBudget { why, next_step, .. } => {
-            name(format!("{why}; {next_step}{}", remaining_state_note(services, id, &why)));
+            name(format!("{why}; {next_step}{}", remaining_state_note(table, id, &why)));
             sum.over_budget += 1;
         }
         Outcome::Nothing { why } => {
@@ -172,15 +196,14 @@ fn count(sum: &mut answer::Enrich, services: &Services, id: &SessionId, done: Do
             sum.failures += 1;
         }
         Outcome::GivenUp { why } | Outcome::Failed { why, .. } => {
-            name(format!("{why}{}", remaining_state_note(services, id, &why)));
+            name(format!("{why}{}", remaining_state_note(table, id, &why)));
             sum.failures += 1;
         }
     }
 }
 
 /// A note on the state of a session that was not enriched, in addition to `stated`.
-fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> String {
-    let table = services.table.now();
+fn remaining_state_note(table: &SessionTable, id: &SessionId, stated: &str) -> String {
     let Some(state) = table.get(id).map(|row| &row.state) else { return String::new() };
     let kept = state.enriched_by().map_or("", |_| "; what a model made of it before stays");
     let owed = state.enrichment().filter(|known| known.owed.is_some());
@@ -190,8 +213,7 @@ fn remaining_state_note(services: &Services, id: &SessionId, stated: &str) -> St
 }
 
 /// Counts the parts of a session that were not sent to the model.
-fn unseen(sum: &mut answer::Enrich, services: &Services, id: &SessionId) {
-    let table = services.table.now();
+fn unseen(sum: &mut answer::Enrich, table: &SessionTable, id: &SessionId) {
     if let Some(by) = table.get(id).and_then(|row| row.state.enriched_by()) {
         (sum.unseen, sum.not_held) = (sum.unseen + by.unseen, sum.not_held + by.not_held);
     }

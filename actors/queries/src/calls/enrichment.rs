@@ -1,6 +1,5 @@
 //! State of enrichment, for `status` and for the answer to a close.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use baton_conversation::record::SessionId;
@@ -9,9 +8,9 @@ use baton_events::session::GaveUp;
 use baton_protocol::answer;
 use baton_redaction::redact;
 
-use crate::Services;
 use baton_config::endpoint::KeySource;
 use baton_tracking::enricher::{Enricher, Shown};
+use baton_views::catalog::Catalog;
 
 /// Longest wait for the file of the key.
 const LOOK: Duration = Duration::from_millis(300);
@@ -27,9 +26,9 @@ pub(super) fn dollars(nanos: u64) -> f64 {
 }
 
 /// The current state and its problem, without a call to the endpoint.
-pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment, Vec<answer::Problem>) {
-    let shown = services.enricher.shown();
-    let settings = services.settings.now();
+pub(super) async fn enrichment(catalog: &Catalog, enricher: &Enricher) -> (answer::Enrichment, Vec<answer::Problem>) {
+    let shown = enricher.shown();
+    let settings = catalog.settings.now();
     let counted = answer::Enrichment {
         enriched: shown.enriched,
         given_up: shown.given_up,
@@ -61,7 +60,7 @@ pub(super) async fn enrichment(services: &Arc<Services>) -> (answer::Enrichment,
         ..counted
     };
     let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
-    let problems = problems(&state, &shown, &services.table.now()).into_iter().chain(crowded).collect();
+    let problems = problems(&state, &shown, &catalog.table.now()).into_iter().chain(crowded).collect();
     (state, problems)
 }
 
@@ -113,16 +112,16 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable
 }
 
 /// The suffix of a close's message: `; a model enriches it …`.
-pub(super) fn of_closed(services: &Services, id: &SessionId) -> String {
-    let settings = services.settings.now();
+pub(super) fn of_closed(catalog: &Catalog, enricher: &Enricher, id: &SessionId) -> String {
+    let settings = catalog.settings.now();
     if settings.llm.is_none() {
         return "; enrichment is off".to_owned();
     }
-    let table = services.table.now();
+    let table = catalog.table.now();
     let Some(row) = table.get(id) else { return String::new() };
     match row.state.enrichment() {
         _ if row.state.enriched_by().is_some() => "; its episode is enriched".to_owned(),
-        Some(known) if known.owed.is_some() => match services.enricher.over_budget(id) {
+        Some(known) if known.owed.is_some() => match enricher.over_budget(id) {
             true => "; enrichment waits until the budget allows it".to_owned(),
             false => "; enrichment is pending".to_owned(),
         },

@@ -17,10 +17,12 @@ use baton_protocol::{EpisodesParams, Failure, Progress, answer, code, method};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
-use crate::{Services, answers, graph, lazy, memo as added, page, resolve};
+use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::resolve::SessionResolver;
+use crate::{answers, graph, lazy, memo as added, page, resolve};
+use baton_views::conversation::Conversations;
 
 /// Ends an episode that is too long for one answer.
 const CUT: &str = "\n… cut; get_episodes with episode_uuids has more, `baton show` the whole";
@@ -40,22 +42,22 @@ type Key = (Reverse<i64>, SessionId);
 /// The episodes of the wanted groups, those of the latest sessions first. Subagents' episodes are only counted.
 pub(crate) async fn episodes(
     asked: EpisodesParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
+    resolver: SessionResolver<'_>,
     client: &ClientRef,
 ) -> Result<answer::Episodes, QueryError> {
     let question = page::Question::new(method::EPISODES, &[&asked.groups, &asked.uuids]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
-    let asking = asking_session(services, &asked.caller, "");
-    let known = resolve::only_group(services, &asked.groups);
+    let asking = resolve::asking_session(&memory.catalog().table.now(), &asked.caller, "");
+    let known = resolve::only_group(memory.catalog(), &asked.groups);
     let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
+    let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
     for name in asked.uuids.iter().filter(|name| name.len() >= SHORT_ID_CHARS) {
-        resolve::check_unambiguous(services, name).await?;
+        resolver.check_unambiguous(name).await?;
     }
-    let table = services.table.now();
-    let settings = services.settings.now();
+    let (table, settings) = memory.catalog().now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let (reading, telling) = (services.clone(), client.clone());
+    let (conversations, telling) = (resolver.conversations.clone(), client.clone());
     let limit = page::entries(asked.limit);
     let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();
@@ -108,8 +110,8 @@ pub(crate) async fn episodes(
                 telling.progress(&Progress { what: "reading episodes".to_owned(), done, total });
             }
             let read = match &entry {
-                Listed::Session(row) => session_entry(&reading, &key.1, row),
-                Listed::Memo(uuid, memo) => memo_entry(&reading, *uuid, memo),
+                Listed::Session(row) => session_entry(&conversations, &key.1, row),
+                Listed::Memo(uuid, memo) => memo_entry(&conversations, *uuid, memo),
             };
             match read {
                 Entry::Read(entry) => {
@@ -230,11 +232,13 @@ enum Entry {
 }
 
 /// A memo with its text.
-fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
-    match added::entry(services, uuid, memo) {
+fn memo_entry(conversations: &Conversations, uuid: Uuid, memo: &Memo) -> Entry {
+    match added::entry(conversations.chunks(), uuid, memo) {
         Ok(entry) => Entry::Read(Box::new(answer::EpisodeEntry { content: bounded(entry.content), ..entry })),
         // It was deleted or replaced meanwhile.
-        Err(_) if services.table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => Entry::Gone,
+        Err(_) if conversations.catalog().table.now().memo(uuid).is_none_or(|(_, now)| now.words != memo.words) => {
+            Entry::Gone
+        }
         Err(error) => {
             tracing::warn!(memo = %uuid, %error, "memo not readable, left out of the list");
             Entry::Unreadable
@@ -243,13 +247,15 @@ fn memo_entry(services: &Services, uuid: Uuid, memo: &Memo) -> Entry {
 }
 
 /// A session's episode with its text.
-fn session_entry(services: &Services, id: &SessionId, row: &Row) -> Entry {
+fn session_entry(conversations: &Conversations, id: &SessionId, row: &Row) -> Entry {
     let state = &row.state;
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
-    let show = services.settings.now().filtering;
-    match services.conversations.digest(id, current.clone(), &show) {
+    let show = conversations.catalog().settings.now().filtering;
+    match conversations.digest(id, current.clone(), &show) {
         Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.marked().content()))),
-        Err(_) if services.table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => Entry::Gone,
+        Err(_) if conversations.catalog().table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => {
+            Entry::Gone
+        }
         Err(error) => {
             tracing::warn!(session = %id, %error, "episode not readable, left out of the list");
             Entry::Unreadable

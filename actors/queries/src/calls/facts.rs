@@ -1,17 +1,16 @@
 //! `facts`: facts of the memory.
 
-use std::sync::Arc;
-
 use baton_ask::query;
 use baton_conversation::record::Timestamp;
 use baton_graph::Relation;
 use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
 
 use super::QueryError;
-use super::graph_search::{Criteria, ResultPage, search_graph};
-use crate::client::{ClientRef, failure};
+use super::graph_search::{Criteria, GraphSearch, ResultPage};
+use crate::client::failure;
 use crate::family::facts::FactLookup;
-use crate::{Services, graph};
+use crate::graph;
+use baton_base::clock::Clock;
 use baton_memory::Window;
 
 /// Longest name of a relation that a caller may use, in characters.
@@ -20,15 +19,15 @@ const NAME_CHARS: usize = 100;
 /// Facts that fit the words, best first; without words all of them, the best supported first.
 pub(crate) async fn facts(
     asked: FactsParams,
-    services: &Arc<Services>,
-    client: &ClientRef,
+    search: GraphSearch<'_>,
+    clock: &dyn Clock,
 ) -> Result<answer::Facts, QueryError> {
-    let wanted = criteria(&asked, services.clock.now())?;
+    let wanted = criteria(&asked, clock.now())?;
     let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // The texts bind a cursor to its query.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
-    let found = search_graph(method::FACTS, asked, wanted, services, client, FactLookup::facts, graph::fact).await?;
+    let found = search.search(method::FACTS, asked, wanted, FactLookup::facts, graph::fact).await?;
     let ResultPage { entries: facts, freshness, next_cursor } = found;
     let message = match (facts.is_empty(), unknown.is_empty()) {
         (false, _) => "Facts retrieved successfully".to_owned(),

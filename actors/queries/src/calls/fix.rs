@@ -1,15 +1,13 @@
 //! `fix`: what resolved an error.
 
-use std::sync::Arc;
-
 use baton_outcomes as outcomes;
 use baton_protocol::{FixParams, answer};
 use baton_redaction::redact;
 
 use super::QueryError;
 use super::outcome_query::{answer_from_outcomes, entries, required};
-use crate::Services;
 use crate::client::ClientRef;
+use crate::lazy::FreshMemory;
 use baton_memory::Selector;
 
 /// Most sessions that are read: those that contain the rarest words of the error.
@@ -20,7 +18,7 @@ const MATCHES: usize = 3;
 /// Searches for the line that states the error; if nothing resembles it, for the whole text.
 pub(crate) async fn fix(
     asked: FixParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::Fix, QueryError> {
     // Stored text is redacted, so the query must be redacted as well.
@@ -36,6 +34,6 @@ pub(crate) async fn fix(
         if found.matches.is_empty() { look(&text) } else { Ok(found) }
     };
     let question = (asked.error.as_str(), asked.project.as_deref(), asked.wait);
-    let (found, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    let (found, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;
     Ok(answer::Fix { freshness, ..found })
 }

@@ -4,16 +4,18 @@ use baton_views::visibility;
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Phase, State};
 use baton_protocol::{HandoffParams, answer, code};
 use baton_redaction::redact;
 use tokio::time::Instant;
 
 use super::QueryError;
-use super::search::asking_session;
 use crate::client::{ClientRef, failure};
-use crate::{SESSIONS_NAMED, Services, handoff, lazy, resolve};
+use crate::handoff::Handoffs;
+use crate::lazy::FreshMemory;
+use crate::{SESSIONS_NAMED, handoff, lazy, resolve};
+use baton_views::catalog::Catalog;
 
 /// Longest wait for a session that is being indexed.
 const WAIT: Duration = Duration::from_secs(10);
@@ -22,12 +24,14 @@ const WAIT: Duration = Duration::from_secs(10);
 /// none. Not recorded.
 pub(crate) async fn handoff(
     asked: HandoffParams,
-    services: &Arc<Services>,
+    handoffs: &Arc<Handoffs>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::Handoff, QueryError> {
+    let catalog = memory.catalog();
     let directory = asked.caller.directory.clone();
     let known = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
+        let (table, settings) = catalog.now();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let own = match (&asked.project, directory) {
@@ -43,22 +47,22 @@ pub(crate) async fn handoff(
         (Some(_), _) => None,
     };
     let first = own.clone().or_else(|| known().and_then(Result::ok));
-    let _asking = services.throttle.begin_question();
-    let asking = asking_session(services, &asked.caller, "");
+    let _asking = memory.throttle.begin_question();
+    let asking = resolve::asking_session(&catalog.table.now(), &asked.caller, "");
     let ask = lazy::Request { project: first.as_deref(), all: false, asking: asking.as_ref() };
-    lazy::step(services, client, ask).await?;
+    memory.step(client, ask).await?;
     // A project whose first session has just begun is known only after the step.
     let project = match own {
         Some(own) => own,
         None => known().transpose()?.unwrap_or_default(),
     };
-    let found = handoff::project_handoff(services, &project, Instant::now() + WAIT).await;
-    Ok(found.unwrap_or_else(|| none(services, &project, asking.as_ref())))
+    let found = handoffs.project_handoff(&project, Instant::now() + WAIT).await;
+    Ok(found.unwrap_or_else(|| none(catalog, memory.coverage.clock.now(), &project, asking.as_ref())))
 }
 
 /// The answer without a handoff: the reason and what to do.
-fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
-    let (table, settings) = (services.table.now(), services.settings.now());
+fn none(catalog: &Catalog, now: Timestamp, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
+    let (table, settings) = catalog.now();
     let of_it = || {
         table.iter().filter(|(id, row)| {
             let state = &row.state;
@@ -68,7 +72,7 @@ fn none(services: &Services, project: &str, asking: Option<&SessionId>) -> answe
     };
     let shown = |state: &State| !state.is_unseen() && state.phase != Phase::Forgotten;
     let known = of_it().filter(|(_, row)| shown(&row.state)).count();
-    let runs = |state: &State| handoff::may_be_in_use(state, &settings.policy, services.clock.now());
+    let runs = |state: &State| handoff::may_be_in_use(state, &settings.policy, now);
     let running: Vec<&SessionId> = of_it()
         .filter(|(_, row)| shown(&row.state) && runs(&row.state) && row.state.counts.messages > 0)
         .map(|(id, _)| id)

@@ -10,20 +10,20 @@ use tokio::time::Instant;
 
 use super::QueryError;
 use crate::client::failure;
-use crate::{Services, handoff};
-use baton_tracking::hooks::{Taken, Told};
+use crate::handoff::Handoffs;
+use baton_tracking::hooks::{Hooks, Taken, Told};
 
 /// Longest wait of a hook for its text, whatever it requests.
 const WAIT: Duration = Duration::from_secs(10);
 /// Share of the wait reserved for delivering the answer.
 const WAY_PERCENT: u32 = 20;
 
-pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<Hook, QueryError> {
+pub(crate) async fn hook(asked: HookParams, hooks: &Arc<Hooks>, handoffs: &Arc<Handoffs>) -> Result<Hook, QueryError> {
     let wait = Duration::from_millis(asked.wait_ms).min(WAIT);
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
     // Earlier spooled hooks come first, as far as time permits, above all the end of the previous session.
-    let _ = tokio::time::timeout_at(until, services.hooks.drain()).await;
-    let (status, signal) = match services.hooks.take(&asked).await {
+    let _ = tokio::time::timeout_at(until, hooks.drain()).await;
+    let (status, signal) = match hooks.take(&asked).await {
         Taken::Recorded(signal) => ("recorded", signal),
         Taken::Known(signal) => ("known", signal),
         Taken::Accepted(signal) => ("accepted", signal),
@@ -33,24 +33,24 @@ pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<
         }
         Taken::Failed(reason) => return Err(failure(code::INTERNAL, format!("not recorded: {reason}")).into()),
     };
-    let context = context(services, &signal, until).await;
+    let context = context(handoffs, &signal, until).await;
     Ok(Hook { status: status.to_owned(), why: None, context })
 }
 
 /// The text for the agent, if it is available in time.
-async fn context(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+async fn context(handoffs: &Arc<Handoffs>, signal: &Told, until: Instant) -> Option<String> {
     match signal.kind {
-        SignalKind::SessionStart => handoff::for_start(services, signal, until).await,
-        SignalKind::UserPromptSubmit => handoff::for_prompt(services, signal, until).await,
+        SignalKind::SessionStart => handoffs.for_start(signal, until).await,
+        SignalKind::UserPromptSubmit => handoffs.for_prompt(signal, until).await,
         _ => None,
     }
 }
 
-pub(crate) fn took(took: &HookTook, services: &Arc<Services>) -> serde_json::Value {
-    services.hooks.took(took);
+pub(crate) fn took(took: &HookTook, hooks: &Hooks) -> serde_json::Value {
+    hooks.took(took);
     serde_json::json!({})
 }
 
-pub(crate) async fn stats(services: &Arc<Services>) -> Result<HookStats, QueryError> {
-    Ok(services.hooks.shown().await)
+pub(crate) async fn stats(hooks: &Hooks) -> Result<HookStats, QueryError> {
+    Ok(hooks.shown().await)
 }

@@ -1,15 +1,13 @@
 //! `how`: how a command is run, and with which outcome.
 
-use std::sync::Arc;
-
 use baton_outcomes as outcomes;
 use baton_outcomes::Witness;
 use baton_protocol::{HowParams, answer};
 
 use super::QueryError;
 use super::outcome_query::{answer_from_outcomes, entries, required};
-use crate::Services;
 use crate::client::ClientRef;
+use crate::lazy::FreshMemory;
 use baton_memory::Selector;
 
 /// Most sessions that are read: enough runs to know every rate.
@@ -20,7 +18,7 @@ const LINES: usize = 5;
 /// Answers from the caller's own project if the command was ever run there, next to the others; else from all.
 pub(crate) async fn how(
     asked: HowParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::How, QueryError> {
     let command = required(&asked.command, "the command")?.to_owned();
@@ -45,6 +43,6 @@ pub(crate) async fn how(
         Ok(outcomes::of_newest(how, found.read, found.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
-    let (how, freshness) = answer_from_outcomes(question, &asked.caller, services, client, compute).await?;
+    let (how, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;
     Ok(answer::How { freshness, ..how })
 }

@@ -13,9 +13,13 @@ use serde_json::value::RawValue;
 
 use super::{QueryError, internal};
 use crate::archive;
-use crate::disk_usage;
-use crate::{Services, resolve};
+use crate::client::ClientRef;
+use crate::daemon_info::DaemonInfo;
+use crate::disk_usage::DiskUsage;
+use crate::resolve::SessionResolver;
+use baton_journal::session_table::TableReader;
 use baton_journal::{Exact, Journal, ReadError};
+use tokio::sync::watch;
 
 /// Most records of one answer.
 const RECORDS_MAX: usize = 4096;
@@ -24,17 +28,23 @@ const NEAR: u64 = 16;
 /// Longest wait for a record; then a disconnected client is noticed.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryError> {
-    let services = services.clone();
+pub(crate) async fn stats(
+    daemon: &Arc<DaemonInfo>,
+    journal: &Arc<dyn Journal>,
+    table: &TableReader,
+    disk_usage: &Arc<DiskUsage>,
+) -> Result<LogStats, QueryError> {
+    let (daemon, journal) = (daemon.clone(), journal.clone());
+    let (table, disk_usage) = (table.clone(), disk_usage.clone());
     let reading = tokio::task::spawn_blocking(move || {
         // All values are as of the table's position.
-        let table = services.table.now();
+        let table = table.now();
         let position = table.position();
-        let chain = services.journal.chain_at(position)?.unwrap_or_default();
-        let known = services.journal.stats();
-        let disk = baton_store::disk_usage::add_up(&services.home);
-        let live_bytes = Some(disk_usage::measure(&services.home, &services.measured_parts()).live_bytes());
-        let problem = services.log_problem.iter().chain(&known.problem).next().cloned();
+        let chain = journal.chain_at(position)?.unwrap_or_default();
+        let known = journal.stats();
+        let disk = baton_store::disk_usage::add_up(&daemon.home);
+        let live_bytes = Some(disk_usage.measure().live_bytes());
+        let problem = daemon.log_problem.iter().chain(&known.problem).next().cloned();
         let (segments, bytes) = (known.segments, known.bytes);
         let mut stats = LogStats { segments, bytes, live_bytes, disk, problem, ..LogStats::default() };
         archive::fill_from_table(&mut stats, Tail { position, chain }, &table);
@@ -44,23 +54,36 @@ pub(crate) async fn stats(services: &Arc<Services>) -> Result<LogStats, QueryErr
     Ok(stats.map_err(|error| internal("the log cannot be read", error))?)
 }
 
-pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Result<LogRead, QueryError> {
+pub(crate) async fn read(
+    asked: LogReadParams,
+    resolver: SessionResolver<'_>,
+    journal: &Arc<dyn Journal>,
+    client: &ClientRef,
+) -> Result<LogRead, QueryError> {
     let session = match &asked.session {
-        Some(text) => Some(resolve::find_session(services, text).await?),
+        Some(text) => Some(resolver.find_session(text).await?),
         None => None,
     };
-    let end = end_of(services, session.as_ref());
+    let table = &resolver.catalog().table;
+    let end = end_of(&table.now(), session.as_ref());
     let from = match asked.last {
         Some(last) => end.saturating_sub(u64::from(last)) + 1,
         None => asked.from.max(1),
     };
     if from > end && asked.wait_ms > 0 {
-        wait(services, session.as_ref(), from, Duration::from_millis(asked.wait_ms).min(WAIT_MAX)).await;
+        wait(
+            table.clone(),
+            client.stopping(),
+            session.as_ref(),
+            from,
+            Duration::from_millis(asked.wait_ms).min(WAIT_MAX),
+        )
+        .await;
     }
     let limit = usize::try_from(asked.limit).unwrap_or(RECORDS_MAX).clamp(1, RECORDS_MAX);
-    let services = services.clone();
+    let (journal, table) = (journal.clone(), table.clone());
     let read = tokio::task::spawn_blocking(move || {
-        let journal = &*services.journal;
+        let journal = &*journal;
         let tail = journal.tail();
         let records = match &session {
             None => journal.read_exact(Position(from), limit),
@@ -69,7 +92,7 @@ pub(crate) async fn read(asked: LogReadParams, services: &Arc<Services>) -> Resu
         let records = records.map_err(|error| internal("the log cannot be read", error))?;
         let next = from + records.len() as u64;
         let records = records.into_iter().map(to_log_record).collect::<Result<_, _>>()?;
-        let forgotten = if asked.forgotten { forgotten(&services.table.now()) } else { Vec::new() };
+        let forgotten = if asked.forgotten { forgotten(&table.now()) } else { Vec::new() };
         Ok::<_, Failure>(LogRead { position: tail.position.0, chain: tail.chain.to_string(), next, records, forgotten })
     });
     Ok(read.await.map_err(|error| internal("reading the log broke", error))??)
@@ -82,8 +105,7 @@ fn forgotten(table: &SessionTable) -> Vec<String> {
 }
 
 /// Position of the last record in the log, or sequence of a session's last event.
-fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
-    let table = services.table.now();
+fn end_of(table: &SessionTable, session: Option<&SessionId>) -> u64 {
     match session {
         None => table.position().0,
         Some(session) => table.get(session).map_or(0, |row| row.version.0),
@@ -91,10 +113,15 @@ fn end_of(services: &Services, session: Option<&SessionId>) -> u64 {
 }
 
 /// Waits for a record at `from`, until the timeout or until the daemon stops.
-async fn wait(services: &Arc<Services>, session: Option<&SessionId>, from: u64, so_long: Duration) {
-    let (mut table, mut stop) = (services.table.clone(), services.stop.subscribe());
+async fn wait(
+    mut table: TableReader,
+    mut stop: watch::Receiver<bool>,
+    session: Option<&SessionId>,
+    from: u64,
+    so_long: Duration,
+) {
     let comes = async {
-        while end_of(services, session) < from {
+        while end_of(&table.now(), session) < from {
             if table.changed().await.is_err() {
                 return;
             }

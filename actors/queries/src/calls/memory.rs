@@ -1,6 +1,5 @@
 //! Adds notes to the memory, and reports its status.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use baton_ask::query;
@@ -10,15 +9,20 @@ use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
 use uuid::Uuid;
 
-use super::forget::wipe_note;
+use super::forget::Wiper;
 use super::track;
 use super::{QueryError, cause, internal};
 use baton_tracking::indexer::Want;
 
-use crate::Services;
 use crate::client::failure;
+use baton_base::clock::Clock;
 use baton_base::io_remedy::Obstacle;
-use baton_memos::{Done, Wanted};
+use baton_base::journal_health::Outage;
+use baton_events::projection::table::SessionTable;
+use baton_journal::Journal;
+use baton_memos::{Done, Memos, Wanted};
+use baton_tracking::indexer;
+use baton_views::catalog::Catalog;
 
 /// Longest wait until a recorded note can be found.
 const FINDABLE: Duration = Duration::from_secs(10);
@@ -28,7 +32,13 @@ const NO_GROUP: &str = "main";
 const DIRECTORY_MAX_BYTES: usize = 4_096;
 
 /// Adds a note. It is durable when this returns, and the next search finds it.
-pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Result<answer::AddMemory, QueryError> {
+pub(crate) async fn add(
+    asked: AddMemoryParams,
+    catalog: &Catalog,
+    memos: &Memos,
+    indexer: &indexer::Handle,
+    clock: &dyn Clock,
+) -> Result<answer::AddMemory, QueryError> {
     let source = match asked.source.as_deref().map(str::to_ascii_lowercase).as_deref() {
         None | Some("text") => Source::Text,
         Some("json") => Source::Json,
@@ -38,10 +48,10 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
     };
-    let now = services.clock.now();
+    let now = clock.now();
     let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, now)).transpose()?;
     let uuid = asked.uuid.as_deref().map(parse_uuid).transpose()?;
-    if let Some(session) = uuid.and_then(|uuid| session_of(services, uuid)) {
+    if let Some(session) = uuid.and_then(|uuid| session_of(&catalog.table.now(), uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
         return Err(failure(code::INVALID_PARAMS, message).into());
     }
@@ -52,12 +62,11 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
         source == Source::Json,
     );
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
-    let group = group_of(services, asked.group_id.as_deref(), &asked.caller).await?;
+    let group = group_of(catalog, asked.group_id.as_deref(), &asked.caller).await?;
     let name = words.name.clone();
     let wanted = Wanted { uuid, source, group: group.clone(), reference_time, words };
-    let kept =
-        services.memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| not_recorded(&error))?;
-    let findable = wait_findable(services, kept.position).await;
+    let kept = memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| not_recorded(&error))?;
+    let findable = wait_findable(indexer, kept.position).await;
     let (status, done) = match kept.done {
         Done::Added => ("added", "added"),
         Done::Replaced => ("replaced", "replaced what stood there"),
@@ -79,12 +88,16 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
 }
 
 /// The status of the memory in the format of Graphiti.
-pub(crate) fn status(services: &Services) -> answer::MemoryStatus {
-    let table = services.table.now();
-    let (position, problem) = services.indexer.memory();
-    let problem = problem.or_else(|| services.outage.lasting().map(|refusal| refusal.reason));
-    let tail = services.journal.tail().position;
-    let documents = services.indexer.searcher().map_or(0, |searcher| {
+pub(crate) fn status(
+    table: &SessionTable,
+    journal: &dyn Journal,
+    indexer: &indexer::Handle,
+    outage: &Outage,
+) -> answer::MemoryStatus {
+    let (position, problem) = indexer.memory();
+    let problem = problem.or_else(|| outage.lasting().map(|refusal| refusal.reason));
+    let tail = journal.tail().position;
+    let documents = indexer.searcher().map_or(0, |searcher| {
         let (turns, sessions) = searcher.counts();
         turns + sessions
     });
@@ -101,9 +114,9 @@ pub(crate) fn status(services: &Services) -> answer::MemoryStatus {
 }
 
 /// The named group, else the caller's project.
-pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &Caller) -> Result<String, Failure> {
+pub(super) async fn group_of(catalog: &Catalog, named: Option<&str>, caller: &Caller) -> Result<String, Failure> {
     if let Some(text) = named {
-        return track::group(&services.table.now(), &services.settings.now(), text);
+        return track::group(&catalog.table.now(), &catalog.settings.now(), text);
     }
     let Some(directory) = caller.directory.clone() else { return Ok(NO_GROUP.to_owned()) };
     // The caller may send any string, and it becomes a name in the log.
@@ -121,11 +134,11 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
 }
 
 /// Waits until searches cover a position. Returns a note for the answer if that takes too long.
-pub(super) async fn wait_findable(services: &Services, position: Position) -> Option<String> {
-    if services.indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
+pub(super) async fn wait_findable(indexer: &indexer::Handle, position: Position) -> Option<String> {
+    if indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
     }
-    let why = services.indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
+    let why = indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
     let remedy = Obstacle::in_message(&why).remedy();
     Some(
         redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
@@ -134,19 +147,18 @@ pub(super) async fn wait_findable(services: &Services, position: Position) -> Op
 }
 
 /// Waits until no file contains the words of a deleted note. Returns a note for the answer if that takes too long.
-pub(super) async fn wipe_and_wait(services: &Arc<Services>, note: Uuid, position: Position) -> Option<String> {
-    let wiped = tokio::time::timeout(FINDABLE, wipe_note(services, note, position)).await;
+pub(super) async fn wipe_and_wait(wiper: &Wiper, note: Uuid, position: Position) -> Option<String> {
+    let wiped = tokio::time::timeout(FINDABLE, wiper.wipe_note(note, position)).await;
     let why = match wiped {
         Ok(wiped) => wiped.err()?,
-        Err(_) => services.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
+        Err(_) => wiper.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
     };
     let remedy = Obstacle::in_message(&why).remedy();
     Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
 }
 
 /// The session whose current episode has this uuid, visible or not.
-pub(super) fn session_of(services: &Services, uuid: Uuid) -> Option<baton_conversation::record::SessionId> {
-    let table = services.table.now();
+pub(super) fn session_of(table: &SessionTable, uuid: Uuid) -> Option<baton_conversation::record::SessionId> {
     let has = |state: &baton_events::session::State| state.episode.as_ref().is_some_and(|episode| episode.uuid == uuid);
     table.iter().find(|(_, row)| has(&row.state)).map(|(id, _)| id.clone())
 }

@@ -3,7 +3,6 @@
 mod stretch;
 
 use baton_store::conversation::Conversation;
-use std::sync::Arc;
 
 use baton_conversation::item::{Call, Outcome, ToolResult};
 use baton_conversation::messages;
@@ -18,7 +17,9 @@ use uuid::Uuid;
 
 use self::stretch::{Stretch, StretchRequest};
 use super::{QueryError, internal};
-use crate::{Services, memo, page, resolve};
+use crate::resolve::SessionResolver;
+use crate::{memo, page, resolve};
+use baton_store::chunks::ChunkStore;
 use baton_tracking::indexer;
 
 /// Most messages of one answer.
@@ -30,17 +31,19 @@ const TEXT_CHARS: usize = 20_000;
 /// Most messages on either side of a line.
 const CONTEXT_MAX: u32 = 50;
 
-pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -> Result<answer::Messages, QueryError> {
-    if let Some((uuid, added)) = memo::find_visible(services, &asked.session) {
-        let services = services.clone();
-        let read = tokio::task::spawn_blocking(move || of_memo(&services, uuid, &added));
+pub(crate) async fn messages(
+    asked: &MessagesParams,
+    resolver: SessionResolver<'_>,
+) -> Result<answer::Messages, QueryError> {
+    let conversations = resolver.conversations.clone();
+    if let Some((uuid, added)) = memo::find_visible(resolver.catalog(), &asked.session) {
+        let read = tokio::task::spawn_blocking(move || of_memo(conversations.chunks(), uuid, &added));
         return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
-    let id = resolve::find_session(services, &asked.session).await?;
-    let Some(row) = services.table.now().get(&id).cloned() else {
-        return Err(resolve::unknown_session(&services.table.now(), id.as_str()).into());
+    let id = resolver.find_session(&asked.session).await?;
+    let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
+        return Err(resolve::unknown_session(&resolver.catalog().table.now(), id.as_str()).into());
     };
-    let services = services.clone();
     let limit = asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX));
     let wanted = match asked.around {
         Some(line) => StretchRequest::Around(line, asked.context.min(CONTEXT_MAX) as usize),
@@ -55,9 +58,8 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
             return Ok(answer::Messages { session_id: id.to_string(), note: Some(note), ..Default::default() });
         };
         let stretch =
-            |episode: &EpisodeRef| Stretch::read(&Conversation::open(&services.chunks, &id, episode)?, wanted);
-        let (current, stretch) = services
-            .conversations
+            |episode: &EpisodeRef| Stretch::read(&Conversation::open(conversations.chunks(), &id, episode)?, wanted);
+        let (current, stretch) = conversations
             .read(&id, current, stretch)
             .map_err(|error| internal("the conversation cannot be read", error))?;
         let ((messages, next), before, focus, note) = match wanted {
@@ -75,8 +77,8 @@ pub(crate) async fn messages(asked: &MessagesParams, services: &Arc<Services>) -
 }
 
 /// A memo as a conversation. Blocks for a disk read.
-fn of_memo(services: &Services, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
-    let words = memo::words(services, uuid, added);
+fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
+    let words = memo::words(chunks, uuid, added);
     let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
@@ -256,6 +258,8 @@ fn redacted(value: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use baton_conversation::item::{Body, Item};
 
     use super::*;

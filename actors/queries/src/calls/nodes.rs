@@ -1,25 +1,22 @@
 //! `nodes`: entities of the memory.
 
-use std::sync::Arc;
-
 use baton_graph::Label;
 use baton_protocol::{NodesParams, answer, method};
 use baton_redaction::redact;
 
 use super::QueryError;
-use super::graph_search::{Criteria, ResultPage, search_graph};
-use super::search::{FreshSearcher, prepare_searcher};
-use super::vault::{Recalled, recalled};
-use crate::client::ClientRef;
+use super::graph_search::{Criteria, GraphSearch, ResultPage};
+use super::vault::{RecallRecorder, Recalled};
 use crate::family::facts::FactLookup;
-use crate::{Services, graph, lazy, resolve};
+use crate::lazy::FreshSearcher;
+use crate::{graph, lazy, resolve};
 use baton_memory::GraphQuery;
 
 /// Entities that fit the words, best first; without words all of them, the best supported first.
 pub(crate) async fn nodes(
     asked: NodesParams,
-    services: &Arc<Services>,
-    client: &ClientRef,
+    search: GraphSearch<'_>,
+    recalls: RecallRecorder<'_>,
 ) -> Result<answer::Nodes, QueryError> {
     let (labels, unknown) = labels(&asked.labels);
     let known = || Label::ALL.map(Label::as_str).join(", ");
@@ -32,18 +29,18 @@ pub(crate) async fn nodes(
     };
     // If all requested types are unknown, nothing fits.
     if labels.is_empty() && !unknown.is_empty() {
-        let known = resolve::only_group(services, &asked.groups);
+        let known = resolve::only_group(search.memory.catalog(), &asked.groups);
         let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: None };
-        let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
+        let FreshSearcher { freshness, .. } = search.memory.searcher(search.client, ask).await?;
         let message = format!("No relevant nodes found{unknown}");
         return Ok(answer::Nodes { message, nodes: Vec::new(), freshness, next_cursor: None });
     }
     let (wanted, caller) = (Criteria { labels, ..Criteria::default() }, asked.caller.clone());
     let look = |lookup: &FactLookup, query: &GraphQuery<'_>| lookup.searcher.nodes(query);
-    let found = search_graph(method::NODES, asked, wanted, services, client, look, graph::node).await?;
+    let found = search.search(method::NODES, asked, wanted, look, graph::node).await?;
     let ResultPage { entries: nodes, freshness, next_cursor } = found;
     let uuids = nodes.iter().filter_map(|node| node.uuid.parse().ok()).collect();
-    recalled(services, &caller, Recalled::Nodes(uuids));
+    recalls.record(&caller, Recalled::Nodes(uuids));
     let message = if nodes.is_empty() { "No relevant nodes found" } else { "Nodes retrieved successfully" };
     Ok(answer::Nodes { message: format!("{message}{unknown}"), nodes, freshness, next_cursor })
 }

@@ -14,10 +14,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
-use crate::{Services, family, lazy, resolve};
+use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::{family, lazy, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, Selector, WitnessQuery};
 
@@ -82,21 +82,21 @@ impl OutcomeSource {
 pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send + 'static>(
     (question, project, wait): (&str, Option<&str>, bool),
     caller: &Caller,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
     compute: impl FnOnce(&OutcomeSource) -> Result<T, Failure> + Send + 'static,
 ) -> Result<(T, answer::Freshness), QueryError> {
     let named = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
+        let (table, settings) = memory.catalog().now();
         project.map(|name| resolve::project(&table, &settings, name))
     };
     // A project whose first session has just begun is known only after the step.
     let known = named().and_then(Result::ok);
-    let asking = asking_session(services, caller, question);
+    let asking = resolve::asking_session(&memory.catalog().table.now(), caller, question);
     let ask = lazy::Request { project: known.as_deref(), all: wait, asking: asking.as_ref() };
-    let FreshSearcher { searcher, freshness } = prepare_searcher(services, client, ask).await?;
+    let FreshSearcher { searcher, freshness } = memory.searcher(client, ask).await?;
     let project = named().transpose()?;
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = memory.catalog().now();
     let directory = caller.directory.clone();
     let computing = tokio::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_base::project::resolve_or_as_written(&directory).project);

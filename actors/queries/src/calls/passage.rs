@@ -2,7 +2,6 @@
 //! file.
 
 use baton_views::visibility;
-use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 use baton_conversation::tokens;
@@ -11,7 +10,9 @@ use baton_protocol::{MessagesParams, PassageParams, answer, code};
 
 use super::{QueryError, messages};
 use crate::client::failure;
-use crate::{Services, resolve};
+use crate::resolve;
+use crate::resolve::SessionResolver;
+use baton_views::catalog::Catalog;
 
 /// Tokens for the notice and the fields of every answer.
 const AROUND_TOKENS: u64 = 120;
@@ -21,16 +22,19 @@ const TOOL_CHARS: usize = 1_500;
 const PURPOSE_PARAMETERS: [&str; 9] =
     ["command", "file_path", "notebook_path", "path", "pattern", "query", "url", "prompt", "description"];
 
-pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> Result<answer::Passage, QueryError> {
-    let session = named(services, &asked.session);
+pub(crate) async fn passage(
+    asked: PassageParams,
+    resolver: SessionResolver<'_>,
+) -> Result<answer::Passage, QueryError> {
+    let session = named(resolver.catalog(), &asked.session);
     let place = MessagesParams {
         session: session.as_ref().map_or_else(|| asked.session.clone(), SessionId::to_string),
         around: Some(u64::from(asked.line)),
         context: asked.context,
         ..MessagesParams::default()
     };
-    let found = messages::messages(&place, services).await?;
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let found = messages::messages(&place, resolver).await?;
+    let (table, settings) = resolver.catalog().now();
     if visibility::is_hidden(&table, &settings, &[], &found.session_id) {
         let row = SessionId::new(&found.session_id).and_then(|id| table.get(&id).cloned());
         let is_deleted = row.is_some_and(|row| table.is_deleted(&row));
@@ -41,9 +45,9 @@ pub(crate) async fn passage(asked: PassageParams, services: &Arc<Services>) -> R
 }
 
 /// The session whose current episode has this uuid.
-fn named(services: &Services, text: &str) -> Option<SessionId> {
+fn named(catalog: &Catalog, text: &str) -> Option<SessionId> {
     let uuid: uuid::Uuid = text.parse().ok()?;
-    let table = services.table.now();
+    let table = catalog.table.now();
     if resolve::known_session(&table, text).is_some() {
         return None;
     }

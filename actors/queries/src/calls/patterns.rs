@@ -1,15 +1,13 @@
 //! `patterns`: what is done repeatedly.
 
-use std::sync::Arc;
-
 use baton_outcomes as outcomes;
 use baton_outcomes::Format;
 use baton_protocol::{PatternsParams, answer, code};
 
 use super::QueryError;
 use super::outcome_query::{answer_from_outcomes, entries};
-use crate::Services;
 use crate::client::{ClientRef, failure};
+use crate::lazy::FreshMemory;
 use baton_memory::Selector;
 
 /// Most sessions that are read, the newest first.
@@ -20,7 +18,7 @@ const ENTRIES: usize = 8;
 /// Answers from the caller's own project if anything is known of it, else from all.
 pub(crate) async fn patterns(
     asked: PatternsParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::Patterns, QueryError> {
     let format = match asked.format.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
@@ -42,7 +40,6 @@ pub(crate) async fn patterns(
         Ok(answer::Patterns { more_sessions: found.more, ..patterns })
     };
     let (patterns, freshness) =
-        answer_from_outcomes(("", asked.project.as_deref(), asked.wait), &asked.caller, services, client, judge)
-            .await?;
+        answer_from_outcomes(("", asked.project.as_deref(), asked.wait), &asked.caller, memory, client, judge).await?;
     Ok(answer::Patterns { freshness, ..patterns })
 }

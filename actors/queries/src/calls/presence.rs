@@ -6,9 +6,8 @@ use baton_protocol::{PresenceParams, code};
 use serde_json::value::RawValue;
 
 use super::{QueryError, result, stopping};
-use crate::Services;
 use crate::client::{ClientRef, failure, params};
-use baton_tracking::hooks::Present;
+use baton_tracking::hooks::{Hooks, Present};
 
 /// Records in `present` which session the connection belongs to.
 ///
@@ -18,11 +17,11 @@ use baton_tracking::hooks::Present;
 pub fn presence(
     raw: Option<&RawValue>,
     present: &mut Option<Present>,
-    services: &Arc<Services>,
+    hooks: &Arc<Hooks>,
     client: &ClientRef,
 ) -> Result<Box<RawValue>, QueryError> {
     let PresenceParams { caller } = params(raw)?;
-    if *services.stop.borrow() {
+    if *client.stopping().borrow() {
         return Err(stopping().into());
     }
     if !client.stay() {
@@ -30,7 +29,7 @@ pub fn presence(
         return Err(failure(code::TOO_MUCH, message).into());
     }
     // A new registration replaces the previous one.
-    let arrived = services.hooks.arrive(caller);
+    let arrived = hooks.arrive(caller);
     *present = Some(arrived);
     result(&serde_json::json!({"present": true}))
 }

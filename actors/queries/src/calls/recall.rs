@@ -17,14 +17,16 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
 use baton_protocol::{Failure, RecallParams, answer, code};
 
-use super::search::{Scope, SearchRequest, find, prepare_question};
-use super::vault::{Recalled, recalled};
+use super::search::{QuestionReader, Scope, SearchRequest, find};
+use super::vault::{RecallRecorder, Recalled};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
-use crate::{Services, resolve};
+use crate::resolve;
 use baton_config::settings::Settings;
 use baton_memory::Searcher;
 use baton_memory::vectors::Meaning;
+use baton_tracking::enricher::Enricher;
+use baton_views::conversation::Conversations;
 
 /// Most sessions that one answer reads and digests.
 const MOST_SESSIONS: u32 = 20;
@@ -45,14 +47,18 @@ const UNSAID_CHARS: usize = 60;
 
 pub(crate) async fn recall(
     asked: RecallParams,
-    services: &Arc<Services>,
+    questions: QuestionReader<'_>,
+    conversations: &Arc<Conversations>,
+    enricher: &Arc<Enricher>,
+    recalls: RecallRecorder<'_>,
     client: &ClientRef,
 ) -> Result<answer::Recall, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepare_question(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let (table, settings) = questions.memory.catalog().now();
     let recall = Recall {
         project: prepared.project,
         question: prepared.question,
@@ -64,9 +70,10 @@ pub(crate) async fn recall(
         sessions: asked.limit.clamp(1, MOST_SESSIONS) as usize,
         budget: u64::from(asked.budget_tokens).clamp(*BUDGET.start(), *BUDGET.end()),
         freshness: answer::BriefFreshness::from(&prepared.freshness),
-        services: services.clone(),
-        table: services.table.now(),
-        settings: services.settings.now(),
+        conversations: conversations.clone(),
+        enricher: enricher.clone(),
+        table,
+        settings,
         searcher: prepared.searcher,
         client: client.clone(),
     };
@@ -75,7 +82,7 @@ pub(crate) async fn recall(
     let looked = tokio::task::spawn_blocking(move || recall.answer());
     let answer = looked.await.map_err(|error| internal("the recall broke", error))??;
     let sessions = answer.entries.iter().map(|entry| entry.session_id.clone()).collect();
-    recalled(services, &asked.caller, Recalled::Words { words: asked.query, sessions });
+    recalls.record(&asked.caller, Recalled::Words { words: asked.query, sessions });
     Ok(answer)
 }
 
@@ -93,7 +100,8 @@ struct Recall {
     sessions: usize,
     budget: u64,
     freshness: answer::BriefFreshness,
-    services: Arc<Services>,
+    conversations: Arc<Conversations>,
+    enricher: Arc<Enricher>,
     table: SessionTable,
     settings: Arc<Settings>,
     searcher: Searcher,
@@ -169,7 +177,7 @@ impl Recall {
     /// The answer from the sessions that are searched, and notes on how the question was understood.
     fn select(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
         let mut found = self.sessions(asked)?;
-        self.services.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
+        self.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {

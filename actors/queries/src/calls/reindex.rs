@@ -2,7 +2,6 @@
 
 use baton_views::visibility;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_conversation::record::{Position, SessionId};
@@ -13,17 +12,27 @@ use tokio::task::JoinSet;
 use super::QueryError;
 use super::transcript_scan::with_progress;
 use crate::client::ClientRef;
-use crate::{SESSIONS_NAMED, Services, lazy, resolve};
+use crate::discovery::Discovery;
+use crate::lazy::Coverage;
+use crate::resolve::SessionResolver;
+use crate::{SESSIONS_NAMED, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_events::projection::table::SessionTable;
+use baton_tracking::indexer;
 use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor;
+use baton_tracking::transcript_roots::Roots;
+use baton_views::catalog::Catalog;
 
 pub(crate) async fn reindex(
     asked: ReindexParams,
-    services: &Arc<Services>,
+    resolver: SessionResolver<'_>,
+    coverage: Coverage<'_>,
     client: &ClientRef,
 ) -> Result<answer::Reindex, QueryError> {
-    let chosen = choose(&asked, services).await?;
+    let Discovery { catalog, supervisor, .. } = resolver.discovery;
+    let chosen = choose(&asked, resolver, coverage.indexer).await?;
     let total = chosen.len() as u64;
     let done = AtomicU64::new(0);
     let mut sum = answer::Reindex { sessions: total, ..answer::Reindex::default() };
@@ -36,9 +45,9 @@ pub(crate) async fn reindex(
             while at_work.len() < limits::LAZY_AT_ONCE
                 && let Some(id) = waiting.next()
             {
-                let services = services.clone();
+                let (table, supervisor) = (catalog.table.now(), supervisor.clone());
                 at_work.spawn(async move {
-                    let made = reindex_session(&services, &id).await;
+                    let made = reindex_session(&table, &supervisor, &id).await;
                     (id, made)
                 });
             }
@@ -52,8 +61,8 @@ pub(crate) async fn reindex(
             count(&mut sum, &id, made);
         }
     };
-    with_progress(services, client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, client, position, true).await?;
+    with_progress(client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
+    coverage.catch_up(client, position, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
     sum.message = message(&sum);
     Ok(sum)
@@ -61,10 +70,14 @@ pub(crate) async fn reindex(
 
 /// The requested sessions, the last active first: those that are named, of a project, or all; by default those whose
 /// episode another filter made, or lacks lines that could not be read.
-async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<SessionId>, QueryError> {
+async fn choose(
+    asked: &ReindexParams,
+    resolver: SessionResolver<'_>,
+    indexer: &indexer::Handle,
+) -> Result<Vec<SessionId>, QueryError> {
     let mut chosen = Vec::new();
     for text in &asked.sessions {
-        let id = resolve::find_session(services, text).await?;
+        let id = resolver.find_session(text).await?;
         if !chosen.contains(&id) {
             chosen.push(id);
         }
@@ -72,9 +85,9 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
     if !asked.sessions.is_empty() {
         return Ok(chosen);
     }
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = resolver.catalog().now();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
-    let unread = services.indexer.unread();
+    let unread = indexer.unread();
     let is_meant = |id: &SessionId, state: &State| {
         let is_in = project.as_deref().is_none_or(|project| visibility::is_in(state, project));
         let is_older = !state.filter_is(settings.policy_for(state).filter_version) || unread.contains_key(id);
@@ -86,9 +99,13 @@ async fn choose(asked: &ReindexParams, services: &Arc<Services>) -> Result<Vec<S
 }
 
 /// A job that already runs began before this call, so it is awaited first.
-async fn reindex_session(services: &Services, id: &SessionId) -> Result<Closed, CallError> {
-    let is_under_way = services.table.now().get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
-    let ask = |reason| services.supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
+async fn reindex_session(
+    table: &SessionTable,
+    supervisor: &supervisor::Handle,
+    id: &SessionId,
+) -> Result<Closed, CallError> {
+    let is_under_way = table.get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
+    let ask = |reason| supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
     if is_under_way {
         ask(CloseReason::LazyQuery).await?;
     }
@@ -132,10 +149,10 @@ fn message(sum: &answer::Reindex) -> String {
 
 /// Number of episodes made by another filter whose transcript still exists; without it there is nothing to filter
 /// again. Looks at files.
-pub(super) fn count_older_filter(services: &Services) -> u64 {
-    let (table, settings) = (services.table.now(), services.settings.now());
+pub(super) fn count_older_filter(catalog: &Catalog, roots: &Roots) -> u64 {
+    let (table, settings) = catalog.now();
     // On a file system that hangs, each look would block a thread.
-    let is_there = |path: &Path| !services.roots.is_hung(path) && path.exists();
+    let is_there = |path: &Path| !roots.is_hung(path) && path.exists();
     let is_older = |state: &State| {
         state.episode.is_some()
             && settings.reads(state)

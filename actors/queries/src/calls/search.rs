@@ -1,21 +1,13 @@
 //! `search`: the lazy step, then the search.
-//!
-//! # Decisions
-//!
-//! - A query that does not wait gives the memory one budget to catch up with what others have indexed; if that is not
-//!   enough, `freshness` counts one more pending session, without a name. The backlog indexes what the query could not
-//!   wait for, before everything else.
 
 use baton_views::conversation::given_title;
 use baton_views::visibility;
 use std::path::Path;
-use std::sync::Arc;
 
 use baton_ask::query;
 use baton_ask::query::Question;
-use baton_conversation::record::{Position, SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{Phase, State};
 use baton_protocol::{Caller, Failure, SearchParams, answer, code};
 use baton_redaction::redact;
 
@@ -23,11 +15,13 @@ use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::filters;
 use crate::filters::SessionFilter;
-use crate::{SESSIONS_NAMED, Services, answers, family, lazy, resolve, transcript_peek};
+use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::{answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
-use baton_tracking::indexer::Want;
+use baton_tracking::embedding::Embedder;
+use baton_tracking::enricher::Enricher;
+use baton_tracking::transcript_roots::Roots;
 
-use baton_base::io_remedy::Obstacle;
 use baton_config::settings::Settings;
 use baton_memory::vectors::Meaning;
 use baton_memory::{Query, Requirements, Searcher};
@@ -37,99 +31,6 @@ const SEARCH_LIMIT: u32 = 100;
 
 /// Turns per session by default.
 const TURNS_EACH: usize = 3;
-
-/// Least wait for what others have just indexed.
-const GLANCE: std::time::Duration = std::time::Duration::from_millis(50);
-
-/// A memory that covers the request, and its freshness.
-pub(crate) struct FreshSearcher {
-    pub(crate) searcher: Searcher,
-    pub(crate) freshness: answer::Freshness,
-}
-
-/// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
-pub(crate) async fn prepare_searcher(
-    services: &Arc<Services>,
-    client: &ClientRef,
-    ask: lazy::Request<'_>,
-) -> Result<FreshSearcher, QueryError> {
-    if ask.all {
-        lazy::wait_for_history(services, client).await?;
-    }
-    let _asking = services.throttle.begin_question();
-    let tail = services.journal.tail().position;
-    let mut step = lazy::step(services, client, ask).await?;
-    let position: Position = lazy::cover_step(services, client, &step, ask.all).await?;
-    let mut but_large = services.indexer.covered().but_large;
-    if but_large < tail {
-        // What others have just indexed is awaited only briefly.
-        let budget = services.settings.now().lazy_budget;
-        let budget = match step.is_backfill || lazy::is_large_put_off(services, ask.all) {
-            true => (step.until - tokio::time::Instant::now()).max(GLANCE),
-            false => budget,
-        };
-        but_large = services.indexer.covers(tail, Want::ButLarge, budget).await.unwrap_or(but_large);
-    }
-    let searcher = services.indexer.searcher().map_err(|_| lazy::memory_unavailable(services))?;
-    let table = services.table.now();
-    let searcher = searcher.without_facts(table.deleted_facts());
-    let settings = services.settings.now();
-    // Sessions of other projects are not missing; the project of one that could never be read is unknown, so it counts.
-    let is_meant = |state: &State| {
-        let is_in = ask.project.is_none_or(|project| state.place.is_none() || visibility::is_in(state, project));
-        is_in && !settings.excludes(state)
-    };
-    let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
-    services.indexer.owed().iter().filter(is_asked).for_each(|id| step.note_pending(id));
-    let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
-    let freshness = answer::Freshness {
-        indexed_now: step.indexed,
-        pending: step.pending + u64::from(but_large < step.position.max(tail)),
-        pending_sessions: step.pending_sessions,
-        left_out_asking: step.left_out_asking,
-        note: not_indexed_note(services, step.pending).or(step.not_checked).or_else(|| services.settings.now().note()),
-        position: position.max(services.indexer.covered().whole).0,
-        failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
-        vectors: None,
-    };
-    Ok(FreshSearcher { searcher, freshness })
-}
-
-/// A note for the answer if something new cannot be indexed.
-fn not_indexed_note(services: &Services, pending: u64) -> Option<String> {
-    let explain = |what: &str, why: &str| {
-        let note = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
-        redact(&note).into_owned()
-    };
-    match services.outage.lasting().filter(|_| pending > 0) {
-        Some(refusal) => Some(explain("what is new cannot be recorded", &refusal.reason)),
-        None => {
-            services.indexer.memory().1.map(|why| explain("the searchable memory cannot take in what is new", &why))
-        }
-    }
-}
-
-/// The asking session, unless the question names it.
-pub(crate) fn asking_session(services: &Services, caller: &Caller, question: &str) -> Option<SessionId> {
-    let table = services.table.now();
-    let id = resolve::own_session(&table, caller)?;
-    (!question.contains(table.short_id(&id))).then_some(id)
-}
-
-/// Returns true if a session was compacted before anything of it was indexed: its agent no longer knows what it said,
-/// and the memory does not know it yet.
-async fn is_compacted(services: &Services, id: &SessionId) -> bool {
-    let table = services.table.now();
-    let row = table.get(id).filter(|row| row.state.episode.is_none() && services.settings.now().reads(&row.state));
-    let is_hung = |path: &str| services.roots.is_hung(Path::new(path));
-    let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
-    let Some(row) = row.cloned() else { return false };
-    let id = id.clone();
-    let looking = tokio::task::spawn_blocking(move || {
-        transcript_peek::file_of(&id, &row.state).is_some_and(|file| transcript_peek::is_compacted(&file))
-    });
-    matches!(tokio::time::timeout(limits::ROOT, looking).await, Ok(Ok(true)))
-}
 
 /// A parsed question in words, and the memory to search.
 pub(super) struct PreparedQuestion {
@@ -146,50 +47,77 @@ pub(super) struct PreparedQuestion {
     pub(super) now: Timestamp,
 }
 
-/// Parses a question, and runs the lazy step for it.
-pub(super) async fn prepare_question(
-    services: &Arc<Services>,
-    client: &ClientRef,
-    query: &str,
-    project: Option<&str>,
-    caller: &Caller,
-    wait: bool,
-) -> Result<PreparedQuestion, QueryError> {
-    let resolved = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
-        project.map(|name| resolve::project(&table, &settings, name))
-    };
-    // A project whose first session has just begun is known only after the step.
-    let known = resolved().and_then(Result::ok);
-    let asking = asking_session(services, caller, query);
-    let left_out = match &asking {
-        Some(id) if is_compacted(services, id).await => None,
-        asking => asking.as_ref(),
-    };
-    let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
-    let now = services.clock.now();
-    let question = query::parse(query, now);
-    // Both run at once.
-    let (ready, meant) = tokio::join!(prepare_searcher(services, client, ask), services.embedder.meaning(&question));
-    let FreshSearcher { searcher, freshness } = ready?;
-    let freshness = answer::Freshness { vectors: meant.told, ..freshness };
-    let project = resolved().transpose()?;
-    Ok(PreparedQuestion { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
+/// Prepares questions in words.
+#[derive(Clone, Copy)]
+pub(crate) struct QuestionReader<'a> {
+    pub(crate) memory: FreshMemory<'a>,
+    pub(crate) embedder: &'a Embedder,
+    pub(crate) roots: &'a Roots,
+}
+
+impl QuestionReader<'_> {
+    /// Parses a question, and runs the lazy step for it.
+    pub(super) async fn prepare(
+        self,
+        client: &ClientRef,
+        query: &str,
+        project: Option<&str>,
+        caller: &Caller,
+        wait: bool,
+    ) -> Result<PreparedQuestion, QueryError> {
+        let resolved = || {
+            let (table, settings) = self.memory.catalog().now();
+            project.map(|name| resolve::project(&table, &settings, name))
+        };
+        // A project whose first session has just begun is known only after the step.
+        let known = resolved().and_then(Result::ok);
+        let asking = resolve::asking_session(&self.memory.catalog().table.now(), caller, query);
+        let left_out = match &asking {
+            Some(id) if self.is_compacted(id).await => None,
+            asking => asking.as_ref(),
+        };
+        let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
+        let now = self.memory.coverage.clock.now();
+        let question = query::parse(query, now);
+        // Both run at once.
+        let (ready, meant) = tokio::join!(self.memory.searcher(client, ask), self.embedder.meaning(&question));
+        let FreshSearcher { searcher, freshness } = ready?;
+        let freshness = answer::Freshness { vectors: meant.told, ..freshness };
+        let project = resolved().transpose()?;
+        Ok(PreparedQuestion { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
+    }
+
+    /// Returns true if a session was compacted before anything of it was indexed: its agent no longer knows what it said,
+    /// and the memory does not know it yet.
+    async fn is_compacted(&self, id: &SessionId) -> bool {
+        let table = self.memory.catalog().table.now();
+        let row = table
+            .get(id)
+            .filter(|row| row.state.episode.is_none() && self.memory.catalog().settings.now().reads(&row.state));
+        let is_hung = |path: &str| self.roots.is_hung(Path::new(path));
+        let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
+        let Some(row) = row.cloned() else { return false };
+        let id = id.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            transcript_peek::file_of(&id, &row.state).is_some_and(|file| transcript_peek::is_compacted(&file))
+        });
+        matches!(tokio::time::timeout(limits::ROOT, looking).await, Ok(Ok(true)))
+    }
 }
 
 pub(crate) async fn search(
     asked: SearchParams,
-    services: &Arc<Services>,
+    questions: QuestionReader<'_>,
+    enricher: &Enricher,
     client: &ClientRef,
 ) -> Result<answer::Search, QueryError> {
     if asked.query.trim().is_empty() {
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
     let project = asked.project.as_deref();
-    let prepared = prepare_question(services, client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, asked.wait).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
-    let table = services.table.now();
-    let settings = services.settings.now();
+    let (table, settings) = questions.memory.catalog().now();
     let wanted = SearchRequest {
         question: prepared.question,
         meaning: prepared.meaning,
@@ -202,7 +130,7 @@ pub(crate) async fn search(
     };
     let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
-    services.enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
+    enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     Ok(answer::Search { hits, freshness, notes })
 }
 

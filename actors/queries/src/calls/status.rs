@@ -17,11 +17,32 @@ use baton_protocol::{SPOOL_FILES_MAX, answer};
 use baton_redaction::redact;
 
 use super::{QueryError, enrichment, reindex, vectors};
-use crate::{Services, answers};
+use crate::answers;
+use crate::daemon_info::DaemonInfo;
+use crate::discovery::Discovery;
+use crate::disk_usage::DiskUsage;
+use crate::redacting::Redacting;
+use crate::session_states_file::SessionStatesFile;
+use baton_base::clock::Clock;
 use baton_base::io_remedy::Obstacle;
+use baton_base::journal_health::Outage;
+use baton_base::latest::Latest;
 use baton_base::limits;
+use baton_config::configuration::Configuration;
+use baton_config::settings::Settings;
+use baton_journal::Journal;
+use baton_store::forgotten::ForgottenSessions;
+use baton_tracking::embedding::Embedder;
+use baton_tracking::enricher::Enricher;
+use baton_tracking::hooks::Hooks;
+use baton_tracking::indexer;
+use baton_tracking::supervisor::{Degraded, Progress};
+use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher::Overview;
+use baton_vault::NoteWriter;
 use baton_vault::{pluralize, sessions_waiting};
+use baton_views::catalog::Catalog;
+use tokio::sync::watch;
 
 /// Longest wait for the watcher, which may be in its first full scan.
 const LOOK: Duration = Duration::from_millis(300);
@@ -35,194 +56,240 @@ fn hidden(table: &SessionTable) -> u64 {
     (sessions + memos + table.deleted_facts().count()) as u64
 }
 
-pub(crate) async fn status(services: &Arc<Services>) -> Result<answer::Status, QueryError> {
-    let overview = tokio::time::timeout(LOOK, services.watcher.overview()).await.ok().and_then(Result::ok);
-    let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
-    // After this, what the watcher has found is in the backlog.
-    let _ = services.supervisor.settle().await;
-    let overview = overview.unwrap_or_default();
-    let table = services.table.now();
-    let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
-    for (_, row) in table.iter().filter(|(_, row)| !row.state.is_unseen()) {
-        let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
-        *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
-    }
-    let (memory_position, memory_problem) = services.indexer.memory();
-    let documents = services.indexer.searcher().map_or(0, |searcher| {
-        let (turns, sessions) = searcher.counts();
-        turns + sessions
-    });
-    let tail = services.journal.tail().position;
-    let log = services.journal.stats();
-    let progress = *services.progress.borrow();
-    let degraded = services.degraded.now();
-    let mut problems = answers::problems(&overview, &table, &degraded);
-    problems.extend(services.outage.lasting().map(|refusal| answer::Problem {
-        what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
-        fix: format!(
-            "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
-            Obstacle::in_message(&refusal.reason).remedy()
-        ),
-    }));
-    problems.extend(services.configuration.mistakes().iter().map(|mistake| answer::Problem {
-        what: mistake.to_string(),
-        // Without a good copy the fix differs.
-        fix: services.configuration.fix().to_owned(),
-    }));
-    let vectors = vectors::vectors(services);
-    problems.extend(vectors.problem.clone().map(|what| answer::Problem {
-        what: format!("searches go by words alone: {what}"),
-        fix: vectors.next_step.clone().unwrap_or_default(),
-    }));
-    let (enrichment, of_models) = enrichment::enrichment(services).await;
-    problems.extend(of_models);
-    problems.extend(services.roots.refused().into_iter().map(|refused| answer::Problem {
-        what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
-        fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
-    }));
-    let named: BTreeMap<_, _> =
-        services.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
-    problems.extend(services.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
-        what: what.clone(),
-        fix: match Obstacle::in_message(what) {
-            Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
-            known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
-        },
-    }));
-    problems.extend(services.indexer.left_out().iter().map(|session| answer::Problem {
-        what: format!("session {session} cannot be taken into the searchable memory: searches do not find it"),
-        fix: "`baton show` still reads it; please report it with the lines of `daemon.log`".to_owned(),
-    }));
-    problems.extend(services.indexer.unreadable().into_iter().map(|(session, why)| answer::Problem {
-        what: format!("the stored conversation of session {session} cannot be read, so searches do not find it: {why}"),
-        fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it".to_owned(),
-    }));
-    problems.extend(services.indexer.unread().into_iter().map(|(session, lines)| {
-        answer::Problem {
-            what: format!("session {session}: {} could not be read and left out", named_lines(&lines)),
-            fix: "update Baton, then `baton reindex` reads them again; please report it with the lines of `daemon.log`"
-                .to_owned(),
+/// The parts that a status describes.
+pub(crate) struct StatusReport<'a> {
+    pub(crate) daemon: &'a DaemonInfo,
+    pub(crate) discovery: Discovery<'a>,
+    pub(crate) journal: &'a dyn Journal,
+    pub(crate) outage: &'a Outage,
+    pub(crate) indexer: &'a indexer::Handle,
+    pub(crate) progress: &'a watch::Receiver<Progress>,
+    pub(crate) degraded: &'a Latest<Vec<Degraded>>,
+    pub(crate) configuration: &'a Configuration,
+    pub(crate) roots: &'a Arc<Roots>,
+    pub(crate) embedder: &'a Embedder,
+    pub(crate) enricher: &'a Enricher,
+    pub(crate) forgotten_sessions: &'a ForgottenSessions,
+    pub(crate) states_file: &'a SessionStatesFile,
+    pub(crate) hooks: &'a Hooks,
+    pub(crate) note_writer: &'a NoteWriter,
+    pub(crate) redacting: &'a Redacting,
+    pub(crate) disk_usage: &'a Arc<DiskUsage>,
+    pub(crate) clock: &'a dyn Clock,
+}
+
+impl StatusReport<'_> {
+    pub(crate) async fn answer(self) -> Result<answer::Status, QueryError> {
+        let Discovery { catalog: Catalog { table, settings }, supervisor, watcher } = self.discovery;
+        let overview = tokio::time::timeout(LOOK, watcher.overview()).await.ok().and_then(Result::ok);
+        let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
+        // After this, what the watcher has found is in the backlog.
+        let _ = supervisor.settle().await;
+        let overview = overview.unwrap_or_default();
+        let table = table.now();
+        let (mut sessions, mut subagents) = (BTreeMap::new(), BTreeMap::new());
+        for (_, row) in table.iter().filter(|(_, row)| !row.state.is_unseen()) {
+            let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
+            *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
         }
-    }));
-    problems.extend(services.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
-        what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
-        fix: "please report it with the lines of `daemon.log`".to_owned(),
-    }));
-    problems.extend(services.forgotten_sessions.problem().map(|why| answer::Problem {
-        what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
-        fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
-    }));
-    problems.extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
-    problems.extend(services.indexer.not_storing().map(lasting));
-    problems.extend(services.session_states_condition.describe().map(lasting));
-    let counting = services.clone();
-    let older = tokio::task::spawn_blocking(move || reindex::count_older_filter(&counting));
-    let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
-    let hooks = services.hooks.shown().await;
-    problems.extend(of_hooks(services, &hooks));
-    let vault = services.scribe.status().await;
-    problems.extend(vault.problem.clone().map(|problem| answer::Problem {
-        what: format!("notes are not written: {}; {} in vault-pending", problem.what, sessions_waiting(vault.pending)),
-        fix: format!("{}; it is tried again by itself", problem.fix),
-    }));
-    problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
-        what: format!("{} could not be compacted", pluralize(vault.compaction_failed, "note")),
-        fix: "`baton vault status` says why; it is tried again every day".to_owned(),
-    }));
-    let left_alone = vault.left_alone.len() as u64;
-    problems.extend((left_alone > 0).then(|| answer::Problem {
-        what: format!(
-            "{} left alone",
-            if left_alone == 1 { "1 note is".to_owned() } else { format!("{left_alone} notes are") }
-        ),
-        fix: "`baton vault status` names them and says why".to_owned(),
-    }));
-    problems.extend((vault.to_remove > 0).then(|| answer::Problem {
-        what: format!("notes of {} could not be reached", pluralize(vault.to_remove, "forgotten session")),
-        fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
-    }));
-    let redacting = services.redacting.progress();
-    problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| answer::Problem {
-        what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
-        fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
-    }));
-    problems.extend(services.redacting.failures(&table).map(|what| answer::Problem {
-        what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
-        fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
-    }));
-    let problems = bounded(problems);
-    let storage =
-        services.disk_usage.measure_cached(&services.home, &services.measured_parts(), limits::WEIGHING).await;
-    let listed = roots(services, &overview).await;
-    let pending = progress.pending();
-    let elapsed_ms = progress.since.map(|since| services.clock.now().since_ms(since)).filter(|_| pending > 0);
-    Ok(answer::Status {
-        pid: std::process::id(),
-        version: services.version.clone(),
-        protocol: protocol::VERSION,
-        home: services.home.display().to_string(),
-        started_at: services.started_at.to_string(),
-        roots: listed
-            .iter()
-            .map(|(path, exists, notified)| answer::Root {
-                path: redact(&path.display().to_string()).into_owned(),
-                exists: *exists,
-                watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
-                agent: named.get(path).map_or_else(String::new, |(agent, _)| agent.as_str().to_owned()),
-                named_by: named.get(path).map(|(_, by)| by.clone()).unwrap_or_default(),
-            })
-            .collect(),
-        looking,
-        transcripts: overview.transcripts,
-        sessions,
-        subagents,
-        backlog: answer::Progress {
-            done: progress.done,
-            pending,
-            bytes_done: progress.bytes_done,
-            bytes_pending: progress.bytes_total.saturating_sub(progress.bytes_done),
-            since: progress.since.filter(|_| pending > 0).map(|since| since.to_string()),
-            sessions_per_second: elapsed_ms
-                .filter(|ms| *ms > 0)
-                .map(|ms| rounded(progress.done as f64 * 1e3 / ms as f64)),
-        },
-        log: answer::Log { position: tail.0, segments: log.segments, bytes: log.bytes, unreadable: table.skipped() },
-        memory: answer::Memory {
-            position: memory_position.0,
-            lag: tail.0.saturating_sub(memory_position.0),
-            documents,
-        },
-        vectors,
-        enrichment,
-        vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
-        storage,
-        hooks: answer::HookSummary {
-            enabled: services.settings.now().hooks.enabled,
-            calls: hooks.events.values().map(|event| event.calls).sum(),
-            present: services.hooks.present(),
-            last_at: hooks.events.values().filter_map(|event| event.last_at.clone()).max().or(hooks.last_recorded_at),
-            ignored: hooks.ignored,
-            spooled: hooks.spooled,
-            dropped: hooks.dropped,
-        },
-        problems,
-        note: services.settings.now().note(),
-        older_filter: (older > 0).then_some(older),
-        redacting,
-        hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
-    })
+        let (memory_position, memory_problem) = self.indexer.memory();
+        let documents = self.indexer.searcher().map_or(0, |searcher| {
+            let (turns, sessions) = searcher.counts();
+            turns + sessions
+        });
+        let tail = self.journal.tail().position;
+        let log = self.journal.stats();
+        let progress = *self.progress.borrow();
+        let degraded = self.degraded.now();
+        let mut problems = answers::problems(&overview, &table, &degraded);
+        problems.extend(self.outage.lasting().map(|refusal| answer::Problem {
+            what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
+            fix: format!(
+                "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
+                Obstacle::in_message(&refusal.reason).remedy()
+            ),
+        }));
+        problems.extend(self.configuration.mistakes().iter().map(|mistake| answer::Problem {
+            what: mistake.to_string(),
+            // Without a good copy the fix differs.
+            fix: self.configuration.fix().to_owned(),
+        }));
+        let vectors = vectors::vectors(&settings.now(), self.configuration, self.embedder);
+        problems.extend(vectors.problem.clone().map(|what| answer::Problem {
+            what: format!("searches go by words alone: {what}"),
+            fix: vectors.next_step.clone().unwrap_or_default(),
+        }));
+        let (enrichment, of_models) = enrichment::enrichment(self.discovery.catalog, self.enricher).await;
+        problems.extend(of_models);
+        problems.extend(self.roots.refused().into_iter().map(|refused| answer::Problem {
+            what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
+            fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
+        }));
+        let named: BTreeMap<_, _> =
+            self.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
+        problems.extend(self.daemon.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
+            what: what.clone(),
+            fix: match Obstacle::in_message(what) {
+                Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
+                known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
+            },
+        }));
+        problems.extend(self.indexer.left_out().iter().map(|session| answer::Problem {
+            what: format!("session {session} cannot be taken into the searchable memory: searches do not find it"),
+            fix: "`baton show` still reads it; please report it with the lines of `daemon.log`".to_owned(),
+        }));
+        problems.extend(self.indexer.unreadable().into_iter().map(|(session, why)| {
+            answer::Problem {
+                what: format!(
+                    "the stored conversation of session {session} cannot be read, so searches do not find it: {why}"
+                ),
+                fix: "put that file back from a backup, or the transcript as it was; `baton show` then restores it"
+                    .to_owned(),
+            }
+        }));
+        problems.extend(self.indexer.unread().into_iter().map(|(session, lines)| {
+            answer::Problem {
+                what: format!("session {session}: {} could not be read and left out", named_lines(&lines)),
+                fix: "update Baton, then `baton reindex` reads them again; please report it with the lines of `daemon.log`"
+                    .to_owned(),
+            }
+        }));
+        problems.extend(self.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
+            what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
+            fix: "please report it with the lines of `daemon.log`".to_owned(),
+        }));
+        problems.extend(self.forgotten_sessions.problem().map(|why| answer::Problem {
+            what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
+            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
+        }));
+        problems
+            .extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
+        problems.extend(self.indexer.not_storing().map(lasting));
+        problems.extend(self.states_file.condition.describe().map(lasting));
+        let (catalog, known) = (self.discovery.catalog.clone(), self.roots.clone());
+        let older = tokio::task::spawn_blocking(move || reindex::count_older_filter(&catalog, &known));
+        let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
+        let hooks = self.hooks.shown().await;
+        problems.extend(of_hooks(&settings.now(), self.daemon, &hooks));
+        let vault = self.note_writer.status().await;
+        problems.extend(vault.problem.clone().map(|problem| answer::Problem {
+            what: format!(
+                "notes are not written: {}; {} in vault-pending",
+                problem.what,
+                sessions_waiting(vault.pending)
+            ),
+            fix: format!("{}; it is tried again by itself", problem.fix),
+        }));
+        problems.extend((vault.compaction_failed > 0).then(|| answer::Problem {
+            what: format!("{} could not be compacted", pluralize(vault.compaction_failed, "note")),
+            fix: "`baton vault status` says why; it is tried again every day".to_owned(),
+        }));
+        let left_alone = vault.left_alone.len() as u64;
+        problems.extend((left_alone > 0).then(|| answer::Problem {
+            what: format!(
+                "{} left alone",
+                if left_alone == 1 { "1 note is".to_owned() } else { format!("{left_alone} notes are") }
+            ),
+            fix: "`baton vault status` names them and says why".to_owned(),
+        }));
+        problems.extend((vault.to_remove > 0).then(|| answer::Problem {
+            what: format!("notes of {} could not be reached", pluralize(vault.to_remove, "forgotten session")),
+            fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
+        }));
+        let redacting = self.redacting.progress();
+        problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| {
+            answer::Problem {
+                what: format!("text that an earlier version stored is not redacted everywhere yet: {what}"),
+                fix: "it is tried again by itself; `daemon.log` tells more".to_owned(),
+            }
+        }));
+        problems.extend(self.redacting.failures(&table).map(|what| answer::Problem {
+            what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
+            fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
+        }));
+        let problems = bounded(problems);
+        let storage = self.disk_usage.measure_cached(limits::WEIGHING).await;
+        let listed = roots(self.roots, &overview).await;
+        let pending = progress.pending();
+        let elapsed_ms = progress.since.map(|since| self.clock.now().since_ms(since)).filter(|_| pending > 0);
+        Ok(answer::Status {
+            pid: std::process::id(),
+            version: self.daemon.version.clone(),
+            protocol: protocol::VERSION,
+            home: self.daemon.home.display().to_string(),
+            started_at: self.daemon.started_at.to_string(),
+            roots: listed
+                .iter()
+                .map(|(path, exists, notified)| answer::Root {
+                    path: redact(&path.display().to_string()).into_owned(),
+                    exists: *exists,
+                    watched_by: if *notified { "notify" } else { "sweep" }.to_owned(),
+                    agent: named.get(path).map_or_else(String::new, |(agent, _)| agent.as_str().to_owned()),
+                    named_by: named.get(path).map(|(_, by)| by.clone()).unwrap_or_default(),
+                })
+                .collect(),
+            looking,
+            transcripts: overview.transcripts,
+            sessions,
+            subagents,
+            backlog: answer::Progress {
+                done: progress.done,
+                pending,
+                bytes_done: progress.bytes_done,
+                bytes_pending: progress.bytes_total.saturating_sub(progress.bytes_done),
+                since: progress.since.filter(|_| pending > 0).map(|since| since.to_string()),
+                sessions_per_second: elapsed_ms
+                    .filter(|ms| *ms > 0)
+                    .map(|ms| rounded(progress.done as f64 * 1e3 / ms as f64)),
+            },
+            log: answer::Log {
+                position: tail.0,
+                segments: log.segments,
+                bytes: log.bytes,
+                unreadable: table.skipped(),
+            },
+            memory: answer::Memory {
+                position: memory_position.0,
+                lag: tail.0.saturating_sub(memory_position.0),
+                documents,
+            },
+            vectors,
+            enrichment,
+            vault: Some(vault).filter(|vault| vault.enabled || vault.notes > 0),
+            storage,
+            hooks: answer::HookSummary {
+                enabled: settings.now().hooks.enabled,
+                calls: hooks.events.values().map(|event| event.calls).sum(),
+                present: self.hooks.present(),
+                last_at: hooks
+                    .events
+                    .values()
+                    .filter_map(|event| event.last_at.clone())
+                    .max()
+                    .or(hooks.last_recorded_at),
+                ignored: hooks.ignored,
+                spooled: hooks.spooled,
+                dropped: hooks.dropped,
+            },
+            problems,
+            note: settings.now().note(),
+            older_filter: (older > 0).then_some(older),
+            redacting,
+            hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
+        })
+    }
 }
 
 /// Problems with how hooks reach the daemon.
-fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Problem> {
+fn of_hooks(settings: &Settings, daemon: &DaemonInfo, hooks: &answer::HookStats) -> Vec<answer::Problem> {
     let mut problems = Vec::new();
-    let configured = services.settings.now().hooks.socket_path.clone();
-    if configured != services.socket_path {
+    let configured = settings.hooks.socket_path.clone();
+    if configured != daemon.socket_path {
         let shown = |path: Option<PathBuf>| path.map_or("its home".to_owned(), |path| path.display().to_string());
         problems.push(answer::Problem {
             what: format!(
                 "the daemon listens in {}, and hooks.socket_path says {}",
-                shown(services.socket_path.clone()),
+                shown(daemon.socket_path.clone()),
                 shown(configured)
             ),
             fix: "run `baton stop`; the next command starts a daemon that listens there".to_owned(),
@@ -238,11 +305,11 @@ fn of_hooks(services: &Services, hooks: &answer::HookStats) -> Vec<answer::Probl
 }
 
 /// The transcript folders: path, whether it exists, whether changes are announced.
-async fn roots(services: &Services, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
+async fn roots(roots: &Roots, overview: &Overview) -> Vec<(PathBuf, bool, bool)> {
     match overview.roots.is_empty() {
         // The watcher could not answer in time.
         true => {
-            let there = services.roots.now().into_iter().map(|root| {
+            let there = roots.now().into_iter().map(|root| {
                 let path = root.projects.clone();
                 let looking = tokio::task::spawn_blocking(move || path.is_dir());
                 (root.projects, tokio::time::timeout(LOOK, looking))

@@ -26,16 +26,22 @@ use tokio::task::JoinSet;
 use super::QueryError;
 use super::transcript_scan::{self, ScanProgress, with_progress};
 use crate::client::{ClientRef, failure};
+use crate::discovery::Discovery;
+use crate::lazy::Coverage;
 use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
 use crate::transcript_peek::EpisodeItems;
-use crate::{SESSIONS_NAMED, Services, lazy, resolve};
+use crate::{SESSIONS_NAMED, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Llm, Settings};
+use baton_events::projection::table::SessionTable;
+use baton_store::chunks::ChunkStore;
 use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor;
 
 /// The model assumed if none is configured, and its limits.
 const DEFAULT_MODEL: &str = "gpt-4.1-mini";
@@ -43,15 +49,184 @@ const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_toke
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-pub(crate) async fn sync(
-    asked: SyncParams,
-    services: &Arc<Services>,
-    client: &ClientRef,
-) -> Result<answer::Sync, QueryError> {
-    let range = range(&asked, services, client).await?;
-    match asked.dry_run {
-        true => preview(range, services, client).await,
-        false => carry_out(range, services, client).await,
+/// Indexes what is not indexed yet, or estimates what that would come to.
+pub(crate) struct HistorySync<'a> {
+    pub(crate) discovery: Discovery<'a>,
+    pub(crate) coverage: Coverage<'a>,
+    pub(crate) chunks: &'a Arc<ChunkStore>,
+    pub(crate) throttle: &'a Throttle,
+    pub(crate) client: &'a ClientRef,
+}
+
+impl HistorySync<'_> {
+    pub(crate) async fn answer(&self, asked: SyncParams) -> Result<answer::Sync, QueryError> {
+        let range = self.range(&asked).await?;
+        match asked.dry_run {
+            true => self.preview(range).await,
+            false => self.carry_out(range).await,
+        }
+    }
+
+    async fn range(&self, asked: &SyncParams) -> Result<Range, QueryError> {
+        let grown = self.discovery.watcher.refresh().await;
+        let grown =
+            grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
+        let ((table, settings), now) = (self.discovery.catalog.now(), self.coverage.clock.now());
+        let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
+        let project = match (&known, &asked.project) {
+            (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
+            _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
+        };
+
+        let mut candidates = Vec::new();
+        let mut wanted = stale::find_all(&table, &settings, now, grown);
+        // A full sync includes what has failed.
+        let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
+        let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
+        for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
+            wanted.push(StaleSession {
+                id: id.clone(),
+                file: None,
+                is_new: false,
+                is_large: false,
+                bytes: 0,
+                at: row.state.last_activity(),
+            });
+        }
+        let in_project = |state: &State| project.as_deref().is_none_or(|project| visibility::is_in(state, project));
+        let mut wanted: std::collections::BTreeMap<SessionId, StaleSession> =
+            wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
+        for (id, row) in table.iter() {
+            let state = &row.state;
+            if !settings.reads(state) || state.transcript.is_none() {
+                wanted.remove(id);
+                continue;
+            }
+            // A session without a known directory is judged by the head of its file.
+            if state.place.is_none() && wanted.get(id).is_some_and(|wanted| wanted.file.is_some()) {
+                continue;
+            }
+            let wanted = wanted.remove(id);
+            if !in_project(state) {
+                continue;
+            }
+            let at = wanted.as_ref().map_or(state.last_activity(), |wanted| wanted.at.max(state.last_activity()));
+            let file = wanted.as_ref().and_then(|wanted| wanted.file.clone());
+            let (subagent, parent) = (state.is_subagent(), state.parent().cloned());
+            candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
+        }
+        // The rest are files of unknown sessions.
+        let new: Vec<StaleSession> = wanted.into_values().collect();
+        let total = (candidates.len() + new.len()) as u64;
+        let rows = table.clone();
+        let looked = transcript_scan::scan(self.throttle, self.client, total, move |scan_progress| {
+            for candidate in &mut candidates {
+                if !scan_progress.next() {
+                    return Vec::new();
+                }
+                let state = rows.get(&candidate.id).map(|row| &row.state);
+                candidate.file = candidate.file.take().or_else(|| transcript_peek::file_of(&candidate.id, state?));
+            }
+            candidates.extend(judge(new, project.as_deref(), &settings, scan_progress));
+            candidates
+        });
+        let candidates = looked.await?;
+        if let (true, Some(Err(unknown))) = (candidates.is_empty(), known) {
+            return Err(unknown.into());
+        }
+        Ok(choose(candidates, asked, now))
+    }
+
+    /// Reads everything that would be indexed, and stores nothing.
+    async fn preview(&self, range: Range) -> Result<answer::Sync, QueryError> {
+        let (table, settings) = self.discovery.catalog.now();
+        // Without a model, indexed sessions need not be read again.
+        let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
+        let total = (range.work.len() + indexed.len()) as u64;
+        let chunks = self.chunks.clone();
+        let looked = transcript_scan::scan(self.throttle, self.client, total, move |scan_progress| {
+            let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
+            let mut enriching = Pricing::new(&settings);
+            for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
+                let row = table.get(&work.wanted.id);
+                let kept = preview_session(&work, row.map(|row| &row.state), &mut sum);
+                if let Some(kept) = kept.filter(|_| !work.subagent) {
+                    enriching.add(kept);
+                }
+            }
+            for id in indexed.into_iter().take_while(|_| scan_progress.next()) {
+                let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
+                let Some(episode) = table.shown(row) else { continue };
+                let mut kept = Abridged::default();
+                // What cannot be read is not sent to a model either.
+                if baton_store::conversation::for_each_item(&chunks, &id, episode, |item| kept.push(item)).is_ok() {
+                    enriching.add(kept);
+                }
+            }
+            enriching.fill_in(&mut sum);
+            sum
+        });
+        looked.await
+    }
+
+    /// Closes everything that is not indexed, several at a time, and waits until searches find it.
+    async fn carry_out(&self, range: Range) -> Result<answer::Sync, QueryError> {
+        let total = range.work.len() as u64;
+        let done = std::sync::atomic::AtomicU64::new(0);
+        let mut sum = answer::Sync {
+            sessions: range.sessions,
+            note: self.discovery.catalog.settings.now().note(),
+            ..answer::Sync::default()
+        };
+        let mut position = Position(0);
+        let working = async {
+            let mut waiting = range.work.into_iter();
+            // Dropped with the call: sessions finish what has begun, and nothing more begins.
+            let mut at_work = JoinSet::new();
+            loop {
+                while at_work.len() < limits::LAZY_AT_ONCE
+                    && let Some(work) = waiting.next()
+                {
+                    let (supervisor, table) = (self.discovery.supervisor.clone(), self.discovery.catalog.table.clone());
+                    let chunks = self.chunks.clone();
+                    at_work.spawn(async move {
+                        let closed = close(&supervisor, &work).await;
+                        let tokens = match &closed {
+                            Ok(closed) if is_new(closed) => measure(&table.now(), chunks, &work.wanted.id).await,
+                            _ => Tokens::default(),
+                        };
+                        (work, closed, tokens)
+                    });
+                }
+                let Some(next) = at_work.join_next().await else { break };
+                done.fetch_add(1, Ordering::Relaxed);
+                let Ok((work, closed, tokens)) = next else {
+                    sum.failures += 1;
+                    continue;
+                };
+                match closed {
+                    Ok(closed) if is_new(&closed) => {
+                        position = position.max(closed.position);
+                        match work.subagent {
+                            true => sum.subagents += 1,
+                            false => (sum.would_index, sum.indexed) = (sum.would_index + 1, sum.indexed + 1),
+                        }
+                        add(&mut sum, tokens);
+                    }
+                    // There was nothing to index, or it may not be indexed.
+                    Ok(Closed { outcome: Outcome::Unchanged | Outcome::Empty | Outcome::Refused(_), .. }) => {}
+                    _ => {
+                        sum.would_index += u64::from(!work.subagent);
+                        failed(&mut sum, &work.wanted.id);
+                    }
+                }
+            }
+            (sum, position)
+        };
+        let (sum, position) =
+            with_progress(self.client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
+        self.coverage.catch_up(self.client, position, true).await?;
+        Ok(sum)
     }
 }
 
@@ -81,76 +256,6 @@ struct Candidate {
     parent: Option<SessionId>,
     wanted: Option<StaleSession>,
     file: Option<FileSeen>,
-}
-
-async fn range(asked: &SyncParams, services: &Arc<Services>, client: &ClientRef) -> Result<Range, QueryError> {
-    let grown = services.watcher.refresh().await;
-    let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
-    let table = services.table.now();
-    let (settings, now) = (services.settings.now(), services.clock.now());
-    let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
-    let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
-        _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
-    };
-
-    let mut candidates = Vec::new();
-    let mut wanted = stale::find_all(&table, &settings, now, grown);
-    // A full sync includes what has failed.
-    let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
-    let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
-    for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
-        wanted.push(StaleSession {
-            id: id.clone(),
-            file: None,
-            is_new: false,
-            is_large: false,
-            bytes: 0,
-            at: row.state.last_activity(),
-        });
-    }
-    let in_project = |state: &State| project.as_deref().is_none_or(|project| visibility::is_in(state, project));
-    let mut wanted: std::collections::BTreeMap<SessionId, StaleSession> =
-        wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
-    for (id, row) in table.iter() {
-        let state = &row.state;
-        if !settings.reads(state) || state.transcript.is_none() {
-            wanted.remove(id);
-            continue;
-        }
-        // A session without a known directory is judged by the head of its file.
-        if state.place.is_none() && wanted.get(id).is_some_and(|wanted| wanted.file.is_some()) {
-            continue;
-        }
-        let wanted = wanted.remove(id);
-        if !in_project(state) {
-            continue;
-        }
-        let at = wanted.as_ref().map_or(state.last_activity(), |wanted| wanted.at.max(state.last_activity()));
-        let file = wanted.as_ref().and_then(|wanted| wanted.file.clone());
-        let (subagent, parent) = (state.is_subagent(), state.parent().cloned());
-        candidates.push(Candidate { id: id.clone(), at, subagent, parent, wanted, file });
-    }
-    // The rest are files of unknown sessions.
-    let new: Vec<StaleSession> = wanted.into_values().collect();
-    let total = (candidates.len() + new.len()) as u64;
-    let rows = table.clone();
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
-        for candidate in &mut candidates {
-            if !scan_progress.next() {
-                return Vec::new();
-            }
-            let state = rows.get(&candidate.id).map(|row| &row.state);
-            candidate.file = candidate.file.take().or_else(|| transcript_peek::file_of(&candidate.id, state?));
-        }
-        candidates.extend(judge(new, project.as_deref(), &settings, scan_progress));
-        candidates
-    });
-    let candidates = looked.await?;
-    if let (true, Some(Err(unknown))) = (candidates.is_empty(), known) {
-        return Err(unknown.into());
-    }
-    Ok(choose(candidates, asked, now))
 }
 
 /// Files of unknown sessions, judged by their heads: those of the project that may be read. Blocks for disk reads.
@@ -211,39 +316,6 @@ fn choose(mut candidates: Vec<Candidate>, asked: &SyncParams, now: Timestamp) ->
         }
     }
     Range { sessions, work, indexed }
-}
-
-/// Reads everything that would be indexed, and stores nothing.
-async fn preview(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
-    let table = services.table.now();
-    let settings = services.settings.now();
-    // Without a model, indexed sessions need not be read again.
-    let indexed = if settings.llm.is_some() { range.indexed } else { Vec::new() };
-    let total = (range.work.len() + indexed.len()) as u64;
-    let asking = services.clone();
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
-        let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
-        let mut enriching = Pricing::new(&settings);
-        for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
-            let row = table.get(&work.wanted.id);
-            let kept = preview_session(&work, row.map(|row| &row.state), &mut sum);
-            if let Some(kept) = kept.filter(|_| !work.subagent) {
-                enriching.add(kept);
-            }
-        }
-        for id in indexed.into_iter().take_while(|_| scan_progress.next()) {
-            let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
-            let Some(episode) = table.shown(row) else { continue };
-            let mut kept = Abridged::default();
-            // What cannot be read is not sent to a model either.
-            if baton_store::conversation::for_each_item(&asking.chunks, &id, episode, |item| kept.push(item)).is_ok() {
-                enriching.add(kept);
-            }
-        }
-        enriching.fill_in(&mut sum);
-        sum
-    });
-    looked.await
 }
 
 /// Estimates the cost of enriching sessions with the configured or the default model.
@@ -336,80 +408,24 @@ fn failed(sum: &mut answer::Sync, id: &SessionId) {
     }
 }
 
-/// Closes everything that is not indexed, several at a time, and waits until searches find it.
-async fn carry_out(range: Range, services: &Arc<Services>, client: &ClientRef) -> Result<answer::Sync, QueryError> {
-    let total = range.work.len() as u64;
-    let done = std::sync::atomic::AtomicU64::new(0);
-    let mut sum =
-        answer::Sync { sessions: range.sessions, note: services.settings.now().note(), ..answer::Sync::default() };
-    let mut position = Position(0);
-    let working = async {
-        let mut waiting = range.work.into_iter();
-        // Dropped with the call: sessions finish what has begun, and nothing more begins.
-        let mut at_work = JoinSet::new();
-        loop {
-            while at_work.len() < limits::LAZY_AT_ONCE
-                && let Some(work) = waiting.next()
-            {
-                let services = services.clone();
-                at_work.spawn(async move {
-                    let closed = close(&services, &work).await;
-                    let tokens = match &closed {
-                        Ok(closed) if is_new(closed) => measure(&services, &work.wanted.id).await,
-                        _ => Tokens::default(),
-                    };
-                    (work, closed, tokens)
-                });
-            }
-            let Some(next) = at_work.join_next().await else { break };
-            done.fetch_add(1, Ordering::Relaxed);
-            let Ok((work, closed, tokens)) = next else {
-                sum.failures += 1;
-                continue;
-            };
-            match closed {
-                Ok(closed) if is_new(&closed) => {
-                    position = position.max(closed.position);
-                    match work.subagent {
-                        true => sum.subagents += 1,
-                        false => (sum.would_index, sum.indexed) = (sum.would_index + 1, sum.indexed + 1),
-                    }
-                    add(&mut sum, tokens);
-                }
-                // There was nothing to index, or it may not be indexed.
-                Ok(Closed { outcome: Outcome::Unchanged | Outcome::Empty | Outcome::Refused(_), .. }) => {}
-                _ => {
-                    sum.would_index += u64::from(!work.subagent);
-                    failed(&mut sum, &work.wanted.id);
-                }
-            }
-        }
-        (sum, position)
-    };
-    let (sum, position) =
-        with_progress(services, client, "indexing sessions", || (done.load(Ordering::Relaxed), total), working).await?;
-    lazy::catch_up(services, client, position, true).await?;
-    Ok(sum)
-}
-
 fn is_new(closed: &Closed) -> bool {
     matches!(closed.outcome, Outcome::Stored | Outcome::Replaced(_))
 }
 
-async fn close(services: &Services, work: &Work) -> Result<Closed, CallError> {
+async fn close(supervisor: &supervisor::Handle, work: &Work) -> Result<Closed, CallError> {
     let StaleSession { id, file, .. } = &work.wanted;
     let call = lazy::close_call(CloseReason::Sync);
-    services.supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
+    supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
 }
 
 /// The tokens of a session that was just indexed.
-async fn measure(services: &Arc<Services>, id: &SessionId) -> Tokens {
-    let Some(row) = services.table.now().get(id).cloned() else { return Tokens::default() };
-    let (services, id) = (services.clone(), id.clone());
+async fn measure(table: &SessionTable, chunks: Arc<ChunkStore>, id: &SessionId) -> Tokens {
+    let Some(row) = table.get(id).cloned() else { return Tokens::default() };
+    let id = id.clone();
     let measured = tokio::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
-        baton_store::conversation::for_each_item(&services.chunks, &id, episode, |item| {
+        baton_store::conversation::for_each_item(&chunks, &id, episode, |item| {
             kept += tokens::of_items(&[item]);
         })
         .ok()?;

@@ -10,10 +10,12 @@ use baton_events::projection::table::Row;
 use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
-use super::search::{FreshSearcher, asking_session, prepare_searcher};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
-use crate::{Services, graph, lazy, page, resolve};
+use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::{graph, lazy, page, resolve};
+use baton_episode::digest::Show;
+use baton_views::conversation::Conversations;
 
 /// Most open ends per session.
 const OPEN_ENDS: usize = 2;
@@ -26,24 +28,25 @@ type Key = (Reverse<i64>, SessionId);
 /// Sessions of a project, or all, that were active since a time, the latest first; without subagents.
 pub(crate) async fn timeline(
     asked: TimelineParams,
-    services: &Arc<Services>,
+    memory: FreshMemory<'_>,
+    conversations: &Arc<Conversations>,
     client: &ClientRef,
 ) -> Result<answer::Timeline, QueryError> {
     let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
     let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
-    let since = asked.since.as_deref().map(|text| since(text, services.clock.now())).transpose()?;
+    let since = asked.since.as_deref().map(|text| since(text, memory.coverage.clock.now())).transpose()?;
     let project = || {
-        let (table, settings) = (services.table.now(), services.settings.now());
+        let (table, settings) = memory.catalog().now();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let known = project().and_then(Result::ok);
-    let asking = asking_session(services, &asked.caller, "");
+    let asking = resolve::asking_session(&memory.catalog().table.now(), &asked.caller, "");
     let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
-    let FreshSearcher { freshness, .. } = prepare_searcher(services, client, ask).await?;
+    let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
-    let (table, settings) = (services.table.now(), services.settings.now());
-    let (services, limit) = (services.clone(), page::entries(asked.limit).max(1));
+    let (table, settings) = memory.catalog().now();
+    let (conversations, limit) = (conversations.clone(), page::entries(asked.limit).max(1));
     let waiting = client.clone();
     let read = tokio::task::spawn_blocking(move || {
         let mut listed: Vec<(Key, Arc<Row>)> = table
@@ -62,7 +65,7 @@ pub(crate) async fn timeline(
         listed.truncate(limit);
         let awaited = listed.iter().take_while(|_| !waiting.is_closed());
         let mut past: Vec<answer::TimelineSession> =
-            awaited.map(|((_, id), row)| to_answer(&services, id, row)).collect();
+            awaited.map(|((_, id), row)| to_answer(&conversations, &settings.filtering, id, row)).collect();
         if past.len() < listed.len() {
             return None;
         }
@@ -94,10 +97,9 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 }
 
 /// Converts a session. If its conversation cannot be read, only the table's fields are set.
-fn to_answer(services: &Services, id: &SessionId, row: &Row) -> answer::TimelineSession {
+fn to_answer(conversations: &Conversations, show: &Show, id: &SessionId, row: &Row) -> answer::TimelineSession {
     let state = &row.state;
-    let show = services.settings.now().filtering;
-    let read = state.episode.clone().and_then(|current| services.conversations.digest(id, current, &show).ok());
+    let read = state.episode.clone().and_then(|current| conversations.digest(id, current, show).ok());
     let episode = read.map(|(_, episode)| episode);
     // The span as `show` reports it, else as far as the table knows it.
     let known = state.first_at.map(|first| (first, state.last_activity()));

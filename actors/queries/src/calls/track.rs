@@ -1,7 +1,5 @@
 //! Tracks one session, or stops tracking it.
 
-use std::sync::Arc;
-
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State, UnindexedReason};
@@ -10,33 +8,35 @@ use baton_redaction::redact;
 
 use super::{QueryError, internal};
 use crate::client::failure;
-use crate::{Services, resolve};
+use crate::resolve;
+use crate::resolve::SessionResolver;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::Settings;
 use baton_tracking::session::{Switch, Switched};
+use baton_tracking::supervisor;
 
 /// Longest name of a group, in bytes.
 const GROUP_CHARS: usize = 64;
 
-pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Result<answer::Track, QueryError> {
-    let (id, seen) = match meant(services, asked.session.as_deref(), &asked.caller).await {
+pub(crate) async fn track(asked: TrackParams, resolver: SessionResolver<'_>) -> Result<answer::Track, QueryError> {
+    let (id, seen) = match meant(resolver, asked.session.as_deref(), &asked.caller).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
     };
     let group = match &asked.group {
         None => None,
-        Some(text) => match group(&services.table.now(), &services.settings.now(), text) {
+        Some(text) => match group(&resolver.catalog().table.now(), &resolver.catalog().settings.now(), text) {
             Ok(group) => Some(group),
             Err(failure) => return Ok(error(Some(&id), failure.message)),
         },
     };
     let in_group = group.as_ref().map(|group| format!(" in group {}", redact(group))).unwrap_or_default();
-    let was_stopped = services.table.now().get(&id).is_some_and(|row| is_stopped(&row.state));
+    let was_stopped = resolver.catalog().table.now().get(&id).is_some_and(|row| is_stopped(&row.state));
     let lifted = if was_stopped { "; `stop_tracking_session` is lifted" } else { "" };
     let switch = Switch::Track { seen, force: asked.force, group };
-    Ok(match ask(services, &id, switch).await? {
+    Ok(match ask(resolver.discovery.supervisor, &id, switch).await? {
         Switched::Done { already: true } => success(&id, format!("session is tracked{in_group}, as before")),
         Switched::Done { already: false } if asked.force => success(
             &id,
@@ -47,12 +47,12 @@ pub(crate) async fn track(asked: TrackParams, services: &Arc<Services>) -> Resul
     })
 }
 
-pub(crate) async fn untrack(asked: UntrackParams, services: &Arc<Services>) -> Result<answer::Track, QueryError> {
-    let (id, seen) = match meant(services, Some(&asked.session), &Caller::default()).await {
+pub(crate) async fn untrack(asked: UntrackParams, resolver: SessionResolver<'_>) -> Result<answer::Track, QueryError> {
+    let (id, seen) = match meant(resolver, Some(&asked.session), &Caller::default()).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
     };
-    Ok(match ask(services, &id, Switch::Untrack { seen }).await? {
+    Ok(match ask(resolver.discovery.supervisor, &id, Switch::Untrack { seen }).await? {
         Switched::Done { already: true } => success(&id, "session is not tracked, as before".to_owned()),
         Switched::Done { already: false } => {
             let message = "session is not tracked any more: its last episode stays searchable, and nothing of it is read \
@@ -65,18 +65,18 @@ pub(crate) async fn untrack(asked: UntrackParams, services: &Arc<Services>) -> R
 
 /// The requested session, with its transcript if it was never discovered.
 async fn meant(
-    services: &Arc<Services>,
+    resolver: SessionResolver<'_>,
     named: Option<&str>,
     caller: &Caller,
 ) -> Result<(SessionId, Option<FileSeen>), Failure> {
-    let found = resolve::requested_session(services, named, caller).await;
+    let found = resolver.requested_session(named, caller).await;
     let text = named.or(caller.agent_session.as_deref());
     match (found, text) {
         (Ok(id), _) => Ok((id, None)),
         // A switch may keep it from being read.
         (Err(failure), Some(text)) if failure.code == code::NOT_FOUND => {
-            match resolve::find_undiscovered(services, text).await? {
-                Some(file) if services.table.now().get(&file.session).is_none() => {
+            match resolver.find_undiscovered(text).await? {
+                Some(file) if resolver.catalog().table.now().get(&file.session).is_none() => {
                     Ok((file.session.clone(), Some(file)))
                 }
                 _ => Err(failure),
@@ -86,8 +86,8 @@ async fn meant(
     }
 }
 
-async fn ask(services: &Services, id: &SessionId, switch: Switch) -> Result<Switched, QueryError> {
-    let switched = services.supervisor.switch(id, switch, limits::SESSION_CALL).await;
+async fn ask(supervisor: &supervisor::Handle, id: &SessionId, switch: Switch) -> Result<Switched, QueryError> {
+    let switched = supervisor.switch(id, switch, limits::SESSION_CALL).await;
     switched.map_err(|error| match error {
         CallError::Gone => failure(
             code::INTERNAL,

@@ -10,24 +10,30 @@ use baton_redaction::redact;
 
 use super::{QueryError, config, internal};
 use crate::client::failure;
-use crate::{Services, lazy, resolve};
+use crate::discovery::Discovery;
+use crate::resolve;
 use baton_base::project;
+use baton_config::configuration::Configuration;
 use baton_config::settings::Settings;
 use baton_config::settings::pattern::escaped;
 
 /// Most open sessions that are listed; `active_sessions` counts all.
 const LISTED: usize = 500;
 
-pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) -> Result<answer::Tracking, QueryError> {
-    let table = services.table.now();
+pub(crate) async fn tracking(
+    asked: TrackingParams,
+    discovery: Discovery<'_>,
+    configuration: &Arc<Configuration>,
+) -> Result<answer::Tracking, QueryError> {
+    let table = discovery.catalog.table.now();
     if let Some(enabled) = asked.enabled {
-        let settings = services.settings.now();
+        let settings = discovery.catalog.settings.now();
         let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {
             Meant::Project(path) => escaped(&path),
             Meant::Glob(glob) => glob,
         });
-        let configuration = services.configuration.clone();
+        let configuration = configuration.clone();
         let writing = tokio::task::spawn_blocking(move || match project {
             Some(project) => configuration.enable_project(&project, enabled),
             None => configuration.enable(enabled),
@@ -35,9 +41,9 @@ pub(crate) async fn tracking(asked: TrackingParams, services: &Arc<Services>) ->
         writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
         tracing::info!(enabled, project = asked.project.is_some(), "tracking switched");
     }
-    lazy::check_transcripts(services).await;
-    let table = services.table.now();
-    let settings = services.settings.now();
+    discovery.check_transcripts().await;
+    let table = discovery.catalog.table.now();
+    let settings = discovery.catalog.settings.now();
     // A caller who has just switched a project off wants to see what is still tracked.
     let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {

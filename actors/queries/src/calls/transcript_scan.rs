@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use baton_protocol::{Progress, code};
 
 use super::{QueryError, internal};
-use crate::Services;
 use crate::client::{ClientRef, failure};
+use baton_base::throttle::Throttle;
 
 /// Interval of progress reports and of checks for the client.
 const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(100);
@@ -39,7 +39,7 @@ impl Drop for CancelOnDrop {
 
 /// Runs blocking work of `total` parts, which calls [`ScanProgress::next`] before each part.
 pub(super) async fn scan<T: Send + 'static>(
-    services: &Services,
+    throttle: &Throttle,
     client: &ClientRef,
     total: u64,
     work: impl FnOnce(&ScanProgress) -> T + Send + 'static,
@@ -47,7 +47,7 @@ pub(super) async fn scan<T: Send + 'static>(
     let scan_progress = Arc::new(ScanProgress::default());
     let given_up_with = CancelOnDrop(scan_progress.clone());
     let working = async {
-        let room = services.throttle.wait_to_scan().await;
+        let room = throttle.wait_to_scan().await;
         let scan_progress = scan_progress.clone();
         let working = tokio::task::spawn_blocking(move || {
             let _room = room;
@@ -56,14 +56,13 @@ pub(super) async fn scan<T: Send + 'static>(
         working.await
     };
     let how_far = || (scan_progress.done.load(Ordering::Relaxed).min(total), total);
-    let looked = with_progress(services, client, "looking at sessions", how_far, working).await;
+    let looked = with_progress(client, "looking at sessions", how_far, working).await;
     drop(given_up_with);
     Ok(looked?.map_err(|error| internal("reading transcripts broke", error))?)
 }
 
 /// Reports progress to the client until the work is done. Cancels it if the client disconnects.
 pub(super) async fn with_progress<T>(
-    services: &Services,
     client: &ClientRef,
     what: &str,
     progress: impl Fn() -> (u64, u64),
@@ -73,18 +72,17 @@ pub(super) async fn with_progress<T>(
         let (done, total) = progress();
         Progress { what: what.to_owned(), done, total }
     };
-    with_kinds_of_progress(services, client, progress, work).await
+    with_kinds_of_progress(client, progress, work).await
 }
 
 /// Like [`with_progress`], for work of several kinds in a row.
 pub(super) async fn with_kinds_of_progress<T>(
-    services: &Services,
     client: &ClientRef,
     progress: impl Fn() -> Progress,
     work: impl Future<Output = T>,
 ) -> Result<T, QueryError> {
     let mut tell = tokio::time::interval(PROGRESS_INTERVAL);
-    let mut stopping = services.stop.subscribe();
+    let mut stopping = client.stopping();
     tokio::pin!(work);
     loop {
         tokio::select! {

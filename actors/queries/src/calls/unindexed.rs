@@ -1,7 +1,6 @@
 //! `unindexed`: what a query would index. Grown transcripts are read, but nothing is recorded.
 
 use baton_views::visibility;
-use std::sync::Arc;
 
 use baton_conversation::record::Timestamp;
 use baton_protocol::{UnindexedParams, answer, code};
@@ -9,23 +8,28 @@ use baton_redaction::redact;
 
 use super::{QueryError, transcript_scan};
 use crate::client::{ClientRef, failure};
+use crate::discovery::Discovery;
 use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
+use crate::resolve;
 use crate::transcript_peek;
 use crate::transcript_peek::TranscriptSummary;
-use crate::{Services, resolve};
+use baton_base::clock::Clock;
+use baton_base::throttle::Throttle;
 
 /// Bytes of transcripts that are read in full; of the rest only the heads are read, and their messages are not counted.
 const LOOKED_AT_BYTES: u64 = 256 * 1024 * 1024;
 
 pub(crate) async fn unindexed(
     asked: UnindexedParams,
-    services: &Arc<Services>,
+    discovery: Discovery<'_>,
+    throttle: &Throttle,
+    clock: &dyn Clock,
     client: &ClientRef,
 ) -> Result<answer::Unindexed, QueryError> {
-    let grown = services.watcher.refresh().await;
+    let grown = discovery.watcher.refresh().await;
     let grown = grown.map_err(|error| failure(code::INTERNAL, format!("transcripts could not be checked: {error}")))?;
-    let (table, settings, now) = (services.table.now(), services.settings.now(), services.clock.now());
+    let ((table, settings), now) = (discovery.catalog.now(), clock.now());
     let wanted = stale::find_all(&table, &settings, now, grown);
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may not be known yet.
@@ -36,7 +40,7 @@ pub(crate) async fn unindexed(
     // One table for all, because sessions keep reading meanwhile.
     let (known_then, settings_then) = (table.clone(), settings.clone());
     let total = wanted.len() as u64;
-    let looked = transcript_scan::scan(services, client, total, move |scan_progress| {
+    let looked = transcript_scan::scan(throttle, client, total, move |scan_progress| {
         let (table, settings) = (known_then, settings_then);
         let mut left = LOOKED_AT_BYTES;
         let mut look = |wanted: StaleSession| {
@@ -108,7 +112,7 @@ pub(crate) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    let note = services.settings.now().note();
+    let note = discovery.catalog.settings.now().note();
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 

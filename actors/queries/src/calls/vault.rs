@@ -12,64 +12,70 @@ use uuid::Uuid;
 use super::QueryError;
 use super::transcript_scan::with_progress;
 use crate::client::{ClientRef, failure};
-use crate::{Services, graph, resolve};
+use crate::resolve;
+use crate::resolve::SessionResolver;
+use baton_config::settings::Settings;
 use baton_memory::{GraphQuery, Node, Sieve};
-use baton_vault::{Progress, ReadError, SyncRequest};
+use baton_tracking::indexer;
+use baton_vault::{NoteWriter, Progress, ReadError, SyncRequest};
+use baton_views::catalog::Catalog;
 
-pub(crate) async fn status(services: &Arc<Services>) -> answer::Vault {
-    services.scribe.status().await
+pub(crate) async fn status(note_writer: &NoteWriter) -> answer::Vault {
+    note_writer.status().await
 }
 
 fn off() -> Failure {
     failure(code::INVALID_PARAMS, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
 }
 
-fn check(services: &Services) -> Result<(), Failure> {
-    if services.settings.now().vault.enabled { Ok(()) } else { Err(off()) }
+fn check(settings: &Settings) -> Result<(), Failure> {
+    if settings.vault.enabled { Ok(()) } else { Err(off()) }
 }
 
 pub(crate) async fn sync(
     asked: VaultSyncParams,
-    services: &Arc<Services>,
+    catalog: &Catalog,
+    note_writer: &Arc<NoteWriter>,
     client: &ClientRef,
 ) -> Result<answer::VaultSync, QueryError> {
-    check(services)?;
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = catalog.now();
+    check(&settings)?;
     let project = asked.project.map(|name| resolve::project(&table, &settings, &name)).transpose()?;
     let progress = Arc::new(Progress::default());
     let asked = SyncRequest { is_manual: true, project, progress: progress.clone() };
     // A task of its own, so that it does not stop half-way when the client disconnects.
-    let working = services.clone();
-    let syncing = tokio::spawn(async move { working.scribe.sync(&asked).await });
-    let synced = with_progress(services, client, "writing notes", || progress.now(), syncing).await?;
+    let working = note_writer.clone();
+    let syncing = tokio::spawn(async move { working.sync(&asked).await });
+    let synced = with_progress(client, "writing notes", || progress.now(), syncing).await?;
     Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
 }
 
 pub(crate) async fn compact(
     asked: VaultCompactParams,
-    services: &Arc<Services>,
+    resolver: SessionResolver<'_>,
+    note_writer: &NoteWriter,
     client: &ClientRef,
 ) -> Result<answer::VaultCompact, QueryError> {
-    check(services)?;
+    check(&resolver.catalog().settings.now())?;
     let session = match &asked.session {
-        Some(text) => Some(resolve::find_session(services, text).await?),
+        Some(text) => Some(resolver.find_session(text).await?),
         None => None,
     };
     let progress = Progress::default();
-    let work = services.scribe.compact(session, asked.dry_run, &progress);
-    let compacted = with_progress(services, client, "compacting notes", || progress.now(), work).await?;
+    let work = note_writer.compact(session, asked.dry_run, &progress);
+    let compacted = with_progress(client, "compacting notes", || progress.now(), work).await?;
     Ok(compacted.map_err(|why| failure(code::NOT_FOUND, why))?)
 }
 
-pub(crate) async fn verify(services: &Arc<Services>, client: &ClientRef) -> Result<answer::VaultVerify, QueryError> {
+pub(crate) async fn verify(note_writer: &NoteWriter, client: &ClientRef) -> Result<answer::VaultVerify, QueryError> {
     let progress = Arc::new(Progress::default());
-    let work = services.scribe.verify(progress.clone());
-    let verified = with_progress(services, client, "reading notes", || progress.now(), work).await?;
+    let work = note_writer.verify(progress.clone());
+    let verified = with_progress(client, "reading notes", || progress.now(), work).await?;
     Ok(verified.map_err(|unread| failure(code::NOT_FOUND, unread.to_string()))?)
 }
 
-pub(crate) async fn read(asked: VaultReadParams, services: &Arc<Services>) -> Result<answer::VaultRead, QueryError> {
-    let read = services.scribe.read(&asked.path).await;
+pub(crate) async fn read(asked: VaultReadParams, note_writer: &NoteWriter) -> Result<answer::VaultRead, QueryError> {
+    let read = note_writer.read(&asked.path).await;
     Ok(read.map_err(|unread| match unread {
         ReadError::Outside(..) => failure(code::INVALID_PARAMS, unread.to_string()),
         ReadError::Unknown(..) | ReadError::Unreadable(_) | ReadError::Refused { .. } => {
@@ -94,23 +100,33 @@ pub(super) enum Recalled {
 /// Most entities that the words of a question are taken to mean.
 const MEANT: usize = 5;
 
-/// Records, after the answer, which entities were recalled outside of their project. The first time is an event.
-pub(super) fn recalled(services: &Arc<Services>, caller: &Caller, recalled: Recalled) {
-    let Some(directory) = caller.directory.clone().filter(|_| services.settings.now().vault.enabled) else { return };
-    let services = services.clone();
-    tokio::spawn(async move {
-        let looking = services.clone();
-        let looked = tokio::task::spawn_blocking(move || {
-            let table = looking.table.now();
-            let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
-            let nodes = nodes(&looking, &recalled).unwrap_or_default();
-            let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
-            let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
-            (project, elsewhere)
+/// Records which entities were recalled outside of their project.
+pub(crate) struct RecallRecorder<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) indexer: &'a indexer::Handle,
+    pub(crate) note_writer: &'a Arc<NoteWriter>,
+}
+
+impl RecallRecorder<'_> {
+    /// Records it after the answer. The first time is an event.
+    pub(super) fn record(&self, caller: &Caller, recalled: Recalled) {
+        let is_on = self.catalog.settings.now().vault.enabled;
+        let Some(directory) = caller.directory.clone().filter(|_| is_on) else { return };
+        let (catalog, indexer) = (self.catalog.clone(), self.indexer.clone());
+        let note_writer = self.note_writer.clone();
+        tokio::spawn(async move {
+            let looked = tokio::task::spawn_blocking(move || {
+                let table = catalog.table.now();
+                let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
+                let nodes = nodes(&indexer, &catalog.hidden_now(), &recalled).unwrap_or_default();
+                let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
+                let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
+                (project, elsewhere)
+            });
+            let Ok((project, nodes)) = looked.await else { return };
+            note_writer.record_recalls(&project, nodes).await;
         });
-        let Ok((project, nodes)) = looked.await else { return };
-        services.scribe.record_recalls(&project, nodes).await;
-    });
+    }
 }
 
 /// The project of a directory in which a session has worked. A folder inside a project without a repository belongs to
@@ -133,15 +149,14 @@ fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
 }
 
 /// The entities in question; `None` while the memory is not available.
-fn nodes(services: &Services, recalled: &Recalled) -> Option<Vec<Node>> {
-    let searcher = services.indexer.searcher().ok()?;
-    let hidden = graph::hidden_now(services);
+fn nodes(indexer: &indexer::Handle, hidden: &dyn Fn(&str) -> bool, recalled: &Recalled) -> Option<Vec<Node>> {
+    let searcher = indexer.searcher().ok()?;
     let found = match recalled {
-        Recalled::Nodes(uuids) => uuids.iter().filter_map(|uuid| searcher.node(*uuid, &hidden).ok()?).collect(),
+        Recalled::Nodes(uuids) => uuids.iter().filter_map(|uuid| searcher.node(*uuid, hidden).ok()?).collect(),
         Recalled::Words { words, sessions } => {
             let asked = GraphQuery {
                 text: words,
-                exclude: &hidden,
+                exclude: hidden,
                 labels: &[],
                 sieve: Sieve::default(),
                 center: None,

@@ -3,12 +3,14 @@
 use baton_protocol::answer;
 use baton_redaction::redact;
 
-use crate::Services;
+use baton_config::configuration::Configuration;
+use baton_config::settings::Settings;
+use baton_tracking::embedding::Embedder;
 
 /// Uses what is known, without a call to the endpoint.
-pub(super) fn vectors(services: &Services) -> answer::Vectors {
-    let Some(embedding) = services.settings.now().embedding.clone() else {
-        let lacking = services.configuration.lacking();
+pub(super) fn vectors(settings: &Settings, configuration: &Configuration, embedder: &Embedder) -> answer::Vectors {
+    let Some(embedding) = settings.embedding.clone() else {
+        let lacking = configuration.lacking();
         return answer::Vectors {
             next_step: lacking
                 .as_ref()
@@ -19,7 +21,7 @@ pub(super) fn vectors(services: &Services) -> answer::Vectors {
     };
     let endpoint = embedding.endpoint;
     let failure = endpoint.key.as_ref().and_then(baton_model::key_problem);
-    let progress = services.embedder.progress();
+    let progress = embedder.progress();
     let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
     let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();
     answer::Vectors {

@@ -1,18 +1,16 @@
 //! Verifies everything that is stored while the daemon keeps working.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_protocol::{Progress, VerifyParams, answer, code};
+use tokio::sync::Semaphore;
 
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
-use crate::Services;
 use crate::client::{ClientRef, failure};
 use crate::verify;
 use crate::verify::OpenHome;
-use baton_tracking::indexer;
 
 /// Progress of long work, and whether a client still waits for it.
 #[derive(Debug, Default)]
@@ -45,29 +43,16 @@ impl Drop for CancelOnDrop {
 
 pub(crate) async fn verify(
     asked: VerifyParams,
-    services: &Arc<Services>,
+    open: OpenHome,
+    verifying: &Arc<Semaphore>,
     client: &ClientRef,
 ) -> Result<answer::Verify, QueryError> {
-    let Ok(turn) = services.verifying.clone().try_acquire_owned() else {
+    let Ok(turn) = verifying.clone().try_acquire_owned() else {
         return Err(failure(
             code::TOO_MUCH,
             "everything is being verified or compacted already; ask again when that is done",
         )
         .into());
-    };
-    let open = OpenHome {
-        home: services.home.clone(),
-        source: indexer::Options {
-            journal: services.journal.clone(),
-            table: services.table.clone(),
-            settings: services.settings.clone(),
-            chunks: services.chunks.clone(),
-            memory: services.home.join("memory"),
-            vectors: None,
-            jobs_at_once: 1,
-            throttle: services.throttle.clone(),
-        },
-        indexer: services.indexer.clone(),
     };
     let under = Arc::new(WorkProgress::default());
     let given_up_with = CancelOnDrop(under.clone());
@@ -76,7 +61,7 @@ pub(crate) async fn verify(
         let _turn = turn;
         verify::verify_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
     });
-    let verified = with_kinds_of_progress(services, client, || under.progress(), work).await;
+    let verified = with_kinds_of_progress(client, || under.progress(), work).await;
     drop(given_up_with);
     Ok(verified?.map_err(|error| internal("verifying broke", error))?)
 }

@@ -19,18 +19,20 @@ use uuid::Uuid;
 
 use super::succession::Succession;
 use super::{Family, Kinship};
-use crate::{Services, conversation_summary, graph, resolve};
+use crate::conversation_summary::summarise;
+use crate::resolve;
 use baton_config::settings::Settings;
 use baton_memory::{Error, Fact, GraphQuery, Page, Searcher};
+use baton_views::conversation::Conversations;
 
 /// Shortest word of a query that may be the prefix of a session's id.
 const ID_CHARS: usize = 8;
 /// Most sessions that one query may name.
 const NAMED_MAX: usize = 8;
 
-/// The sources that facts are looked up in.
+/// Looks up facts in a memory and in what facts are computed from.
 pub(crate) struct FactLookup {
-    pub(crate) services: Arc<Services>,
+    pub(crate) conversations: Arc<Conversations>,
     pub(crate) table: SessionTable,
     pub(crate) settings: Arc<Settings>,
     pub(crate) searcher: Searcher,
@@ -38,9 +40,9 @@ pub(crate) struct FactLookup {
 
 impl FactLookup {
     /// The current table and settings.
-    pub(crate) fn new(services: &Arc<Services>, searcher: Searcher) -> Self {
-        let (table, settings) = (services.table.now(), services.settings.now());
-        Self { services: services.clone(), table, settings, searcher }
+    pub(crate) fn new(conversations: &Arc<Conversations>, searcher: Searcher) -> Self {
+        let (table, settings) = conversations.catalog().now();
+        Self { conversations: conversations.clone(), table, settings, searcher }
     }
 
     /// Facts that fit a query: first those of the sessions that it names or that are its center, then the memory's.
@@ -62,7 +64,7 @@ impl FactLookup {
 
     /// The fact with this uuid, from the memory or computed.
     pub(crate) fn fact(&self, uuid: Uuid) -> Result<Option<Fact>, Error> {
-        let hidden = graph::hidden_now(&self.services);
+        let hidden = self.conversations.catalog().hidden_now();
         if let Some(fact) = self.searcher.fact(uuid, &hidden)? {
             return Ok(Some(fact));
         }
@@ -90,8 +92,7 @@ impl FactLookup {
     /// The visible computed facts of one session, without those that the memory holds.
     pub(crate) fn facts_of_session(&self, id: &SessionId, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<Fact>, Error> {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
-        let read =
-            self.table.shown(row).map(|current| conversation_summary::summarise(&self.services, id, current.clone()));
+        let read = self.table.shown(row).map(|current| summarise(&self.conversations, id, current.clone()));
         let Some(Ok((_, summary))) = read else { return Ok(Vec::new()) };
         let family = Family::find(id, summary.links, &self.table, &self.settings, &self.searcher)?;
         let mut facts = Vec::new();

@@ -1,7 +1,6 @@
 //! Closes the sessions of one query.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 use baton_events::session::CloseReason;
@@ -11,15 +10,15 @@ use tokio::time::Instant;
 
 use super::stale::StaleSession;
 use super::{PROGRESS_INTERVAL, Step, close_call};
-use crate::Services;
 use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor;
 
 /// The closes of one query.
 pub(super) struct QueryCloses<'a> {
-    services: &'a Arc<Services>,
+    supervisor: &'a supervisor::Handle,
     client: &'a ClientRef,
     step: Step,
     /// Not begun yet: those that the answer waits for, and those it does not wait for.
@@ -37,7 +36,7 @@ pub(super) struct QueryCloses<'a> {
 
 impl<'a> QueryCloses<'a> {
     pub(super) fn new(
-        services: &'a Arc<Services>,
+        supervisor: &'a supervisor::Handle,
         client: &'a ClientRef,
         step: Step,
         first: Vec<StaleSession>,
@@ -47,7 +46,7 @@ impl<'a> QueryCloses<'a> {
         let total = (first.len() + beyond.len()) as u64;
         let (first, beyond) = (first.into(), beyond.into());
         let (awaited, optional, at_work) = (BTreeSet::new(), BTreeSet::new(), JoinSet::new());
-        Self { services, client, step, first, beyond, until, at_work, awaited, optional, done: 0, total }
+        Self { supervisor, client, step, first, beyond, until, at_work, awaited, optional, done: 0, total }
     }
 
     pub(super) async fn run(mut self) -> Result<Step, QueryError> {
@@ -93,7 +92,7 @@ impl<'a> QueryCloses<'a> {
                 }
                 None => return,
             };
-            let supervisor = self.services.supervisor.clone();
+            let supervisor = self.supervisor.clone();
             self.at_work.spawn(async move {
                 let call = close_call(CloseReason::LazyQuery);
                 let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
@@ -139,6 +138,6 @@ impl<'a> QueryCloses<'a> {
             // The others come in their turn, the newest first.
             rest.truncate(limits::LAZY_SESSIONS);
         }
-        self.services.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
+        self.supervisor.wanted(rest.into_iter().map(|wanted| (wanted.id, wanted.file)).collect());
     }
 }

@@ -1,8 +1,10 @@
 //! Tests of what a query reads first, and of what it leaves out.
 use super::*;
 use baton_base::transcript_file::FileStat;
+use baton_config::settings::Settings;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SequenceNumber, Timestamp};
+use baton_events::projection::table::SessionTable;
 use baton_events::session::{Event, FileIdentity, Kind};
 
 #[test]
@@ -109,7 +111,7 @@ fn a_stopped_session_is_not_new_however_little_was_read_of_it() {
         kind: Kind::Main,
         at: Timestamp(0),
     };
-    let new = |table: &SessionTable| split_unread(table, &settings, vec![file("stopped")]).0.len();
+    let new = |table: &SessionTable| crate::discovery::split_unread(table, &settings, vec![file("stopped")]).0.len();
     assert_eq!(new(&table), 1);
     table.apply(Position(1), &id, SequenceNumber(1), &discovered);
     assert_eq!(new(&table), 1);

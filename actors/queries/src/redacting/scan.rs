@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::SessionId;
@@ -11,8 +10,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::Phase;
 use tokio::time::timeout;
 
-use super::{MarkV1, Redacting, Retry, refused};
-use crate::Services;
+use super::{MarkV1, Redacting, Retry, StoredText, refused};
 use baton_tracking::indexer::redacting::{Error, of_disk};
 
 /// Length of one turn.
@@ -25,18 +23,18 @@ const STAND_BACK: Duration = Duration::from_secs(5);
 impl Redacting {
     /// Checks every session and memo, and redacts those whose text changes. Returns those to be retried, and the last
     /// id.
-    pub(super) async fn check_all(&self, services: &Arc<Services>) -> (Vec<Retry>, Option<String>) {
+    pub(super) async fn check_all(&self, stored: &StoredText) -> (Vec<Retry>, Option<String>) {
         let mark = self.state().mark.clone();
-        let mut waiting = waiting(&mark, &services.table.now());
+        let mut waiting = waiting(&mark, &stored.table.now());
         let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
         while !waiting.is_empty() {
-            let turn = self.check_some(services, waiting).await;
+            let turn = self.check_some(stored, waiting).await;
             waiting = turn.rest;
             for id in turn.clean {
                 self.state().mark.left.remove(id.as_str());
             }
             for id in turn.changing {
-                later.extend(self.attempt(services, Retry { id, why: String::new(), asked: None }).await);
+                later.extend(self.attempt(stored, Retry { id, why: String::new(), asked: None }).await);
             }
             for (id, error) in turn.failed {
                 later.extend(self.record_outcome(Retry { id, why: String::new(), asked: None }, Err(error)));
@@ -55,11 +53,11 @@ impl Redacting {
     }
 
     /// Checks as many as fit into one turn.
-    async fn check_some(&self, services: &Arc<Services>, waiting: VecDeque<SessionId>) -> TurnResult {
-        let mut asked = services.throttle.questions();
+    async fn check_some(&self, stored: &StoredText, waiting: VecDeque<SessionId>) -> TurnResult {
+        let mut asked = stored.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
-        let room = services.throttle.wait_for_background().await;
-        let (indexer, memos, table) = (services.indexer.clone(), services.memos.clone(), services.table.clone());
+        let room = stored.throttle.wait_for_background().await;
+        let (indexer, memos, table) = (stored.indexer.clone(), stored.memos.clone(), stored.table.clone());
         let first = waiting.front().cloned();
         let looking = tokio::task::spawn_blocking(move || {
             let _room = room;
@@ -84,7 +82,7 @@ impl Redacting {
         });
         // If checking one panics, the pass continues after it.
         looking.await.unwrap_or_else(|error| {
-            let rest = owed(&services.table.now(), first.as_ref().map(SessionId::as_str)).into();
+            let rest = owed(&stored.table.now(), first.as_ref().map(SessionId::as_str)).into();
             let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
             TurnResult { rest, failed, last: first, ..TurnResult::default() }
         })

@@ -4,15 +4,12 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 use baton_events::session::Phase;
 use baton_redaction::redact;
 
-use super::{Redacting, join_first};
-use crate::Services;
-use crate::session_states_file;
+use super::{Redacting, StoredText, join_first};
 use baton_base::project::is_directory;
 use baton_base::transcript_file;
 use baton_tracking::indexer::redacting::Error;
@@ -25,17 +22,17 @@ const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 impl Redacting {
     /// Removes the old text of changed sessions from everything derived from it. Repeating it does no harm, and a
     /// failing step does not stop the others.
-    pub(super) async fn remove_traces(&self, services: &Arc<Services>) -> Result<(), String> {
-        let table = services.table.now();
+    pub(super) async fn remove_traces(&self, stored: &StoredText) -> Result<(), String> {
+        let table = stored.table.now();
         let changed: Vec<SessionId> = match self.state() {
             state if state.has_traces => state.changed.iter().cloned().collect(),
             _ => return Ok(()),
         };
         let mut problems: Vec<String> =
-            services.indexer.purge_changed(&changed, table.position()).await.err().into_iter().collect();
+            stored.indexer.purge_changed(&changed, table.position()).await.err().into_iter().collect();
         let is_there = |id: &&SessionId| table.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
         let sessions: Vec<SessionId> = changed.iter().filter(is_there).cloned().collect();
-        let (indexer, reader, of) = (services.indexer.clone(), services.table.clone(), sessions.clone());
+        let (indexer, reader, of) = (stored.indexer.clone(), stored.table.clone(), sessions.clone());
         let collecting = tokio::task::spawn_blocking(move || {
             let collected = of.into_iter().map(|id| (indexer.collect_now(&reader, &id), id));
             collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
@@ -52,14 +49,11 @@ impl Redacting {
             }
             Err(error) => problems.push(error.to_string()),
         }
-        let states = services.clone();
-        let written = tokio::task::spawn_blocking(move || session_states_file::write(&states)).await;
-        let written =
-            written.map_err(|error| error.to_string()).and_then(|written| written.map_err(|error| error.to_string()));
+        let written = stored.states_file.write_now().await;
         problems.extend(written.err().map(|error| format!("session_states.json: {error}")));
         // Notes are rewritten from what is stored now; what people wrote in them stays.
         if !sessions.is_empty() {
-            match services.scribe.forget(&sessions).await {
+            match stored.note_writer.forget(&sessions).await {
                 Ok(theirs) => {
                     let telling = move || theirs.into_iter().filter(|note| has_secrets(note)).collect::<BTreeSet<_>>();
                     let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();

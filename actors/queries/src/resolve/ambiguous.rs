@@ -8,17 +8,17 @@ use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, code};
 
 use crate::SESSIONS_NAMED;
-use crate::Services;
 use crate::client::failure;
+use baton_views::conversation::Conversations;
 
 /// Longest title, in characters.
 const TITLE_CHARS: usize = 60;
 
 /// Lists the sessions, the latest first: id, last activity, project, title.
-pub(super) async fn refusal(services: &Arc<Services>, text: &str, several: Vec<SessionId>) -> Failure {
-    let (count, owned) = (several.len(), services.clone());
+pub(super) async fn refusal(conversations: &Arc<Conversations>, text: &str, several: Vec<SessionId>) -> Failure {
+    let (count, conversations) = (several.len(), conversations.clone());
     // Titles are read from files.
-    let listing = tokio::task::spawn_blocking(move || listed(&owned, several)).await;
+    let listing = tokio::task::spawn_blocking(move || listed(&conversations, several)).await;
     let (lines, example) = listing.unwrap_or_default();
     let message = format!(
         "{text:?} fits {count} sessions; give more of the id, as {example}; `baton sessions` lists all:{lines}"
@@ -27,8 +27,8 @@ pub(super) async fn refusal(services: &Arc<Services>, text: &str, several: Vec<S
 }
 
 /// One line for each of the first sessions, and the shortest id of one of them. Blocks for disk reads.
-fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
-    let (table, settings) = (services.table.now(), services.settings.now());
+fn listed(conversations: &Conversations, several: Vec<SessionId>) -> (String, String) {
+    let (table, settings) = conversations.catalog().now();
     let mut rows: Vec<_> = several.iter().filter_map(|id| Some((id, table.get(id)?))).collect();
     rows.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
     let example = rows.first().map(|(id, _)| table.short_id(id).to_owned()).unwrap_or_default();
@@ -40,8 +40,7 @@ fn listed(services: &Services, several: Vec<SessionId>) -> (String, String) {
             true => (None, None),
             false => {
                 let read = row.state.episode.clone();
-                let read =
-                    read.and_then(|current| services.conversations.digest(id, current, &settings.filtering).ok());
+                let read = read.and_then(|current| conversations.digest(id, current, &settings.filtering).ok());
                 (row.state.place.as_ref(), read.map(|(_, episode)| episode.title))
             }
         };

@@ -45,7 +45,7 @@ async fn interrupted_forgetting_continues_until_nothing_links_to_the_session() {
     }
     house.until(|status| status.notes == 2 && status.behind == 0).await;
     let (table, vault, home) =
-        (house.services.table.now(), house.services.settings.now().vault.clone(), house.home.clone());
+        (house.parts.catalog.table.now(), house.parts.catalog.settings.now().vault.clone(), house.home.clone());
     house.system.stop().await;
     // A person has renamed the note, which the register does not know.
     let folder = home.join("vault/claude/projects/web/sessions");

@@ -7,14 +7,14 @@ use super::{DEADLINE, House, id};
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
     let house = House::new().await;
-    let (services, clock, home) = (house.services.clone(), house.clock.clone(), house.home.clone());
+    let (parts, clock, home) = (house.parts.clone(), house.clock.clone(), house.home.clone());
     // Two entities whose notes would get the same name.
     for (number, file) in [(1, "src/cache.rs"), (2, "src-cache.rs")] {
         house.work(number, file);
         house.close(number).await;
     }
     house.until(|status| status.notes == 2 && status.behind == 0).await;
-    let mut held = services.scribe.hold().await;
+    let mut held = parts.note_writer.hold().await;
     clock.advance(Duration::from_secs(4 * 24 * 3600));
     let checked = tokio::task::block_in_place(|| {
         let first = held.sweep(&[id(1)]).unwrap();
@@ -32,19 +32,19 @@ async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
     }
 
     // A removal that has to wait for the vault is owed meanwhile.
-    services.scribe.clear_owed_removal();
+    parts.note_writer.clear_owed_removal();
     let forgetting = tokio::spawn({
-        let services = services.clone();
-        async move { services.scribe.forget(&[id(1)]).await }
+        let parts = parts.clone();
+        async move { parts.note_writer.forget(&[id(1)]).await }
     });
     let owed = async {
-        while !services.scribe.owes_removal() {
+        while !parts.note_writer.owes_removal() {
             tokio::task::yield_now().await;
         }
     };
     tokio::time::timeout(DEADLINE, owed).await.expect("it is owed before it is done");
     forgetting.abort();
-    assert!(services.scribe.owes_removal());
+    assert!(parts.note_writer.owes_removal());
     drop(held);
     house.system.stop().await;
 }

@@ -10,9 +10,8 @@ use baton_events::{home, schema, session};
 use baton_protocol::{Failure, ForgetParams};
 use uuid::Uuid;
 
-use crate::Services;
 use crate::calls::{cause, internal};
-use baton_journal::{READ_MAX_RECORDS, ReadError};
+use baton_journal::{Journal, READ_MAX_RECORDS, ReadError};
 
 /// Records at the end of the log that are searched: a command repeats a call within seconds.
 const LOOKED_THROUGH: u64 = 4 * READ_MAX_RECORDS as u64;
@@ -35,11 +34,11 @@ pub(super) struct EarlierAttempt {
 }
 
 impl EarlierAttempt {
-    pub(super) async fn find(asked: &ForgetParams, services: &Arc<Services>) -> Result<Self, Failure> {
+    pub(super) async fn find(asked: &ForgetParams, journal: &Arc<dyn Journal>) -> Result<Self, Failure> {
         let Some(cause) = cause(asked.command_id.as_deref()).filter(|_| !asked.dry_run) else {
             return Ok(Self::default());
         };
-        let journal = services.journal.clone();
+        let journal = journal.clone();
         let reading = tokio::task::spawn_blocking(move || {
             let mut from = Position(journal.tail().position.0.saturating_sub(LOOKED_THROUGH) + 1);
             let mut earlier = Self { cause: Some(cause), ..Self::default() };

@@ -7,7 +7,6 @@
 //!   but each of its records names the one it copies, and is read under that name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
@@ -19,18 +18,24 @@ use super::targets::{Selection, Target};
 use crate::calls::transcript_scan::scan;
 use crate::calls::{QueryError, internal};
 use crate::client::ClientRef;
-use crate::{Services, lazy, transcript_peek};
+use crate::lazy::Coverage;
+use crate::transcript_peek;
+use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
+use baton_views::conversation::Conversations;
+use std::sync::Arc;
 
 /// Adds the sessions that share records with the chosen ones, each with the one it shares most with.
 pub(super) async fn add_related(
     selection: &mut Selection,
-    services: &Arc<Services>,
-    client: &ClientRef,
     table: &SessionTable,
     grown: &[FileSeen],
+    conversations: &Arc<Conversations>,
+    coverage: Coverage<'_>,
+    throttle: &Throttle,
+    client: &ClientRef,
 ) -> Result<(), QueryError> {
-    lazy::catch_up(services, client, table.position(), true).await?;
+    coverage.catch_up(client, table.position(), true).await?;
     let sources: Vec<Target> = selection.sessions.clone();
     let unread: Vec<FileSeen> = grown
         .iter()
@@ -42,14 +47,15 @@ pub(super) async fn add_related(
         .collect();
     // Sessions that were read but not indexed, or were put off, are not in the memory yet.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
-    let put_off = services.indexer.owed();
+    let put_off = coverage.indexer.owed();
     let owed =
         table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !selection.contains(id));
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();
     let total = (sources.len() + unread.len() + owed.len()) as u64;
-    let (services_then, rows) = (services.clone(), table.clone());
-    let found = scan(services, client, total, move |scan_progress| {
-        let searcher = services_then.indexer.searcher().map_err(|error| error.to_string())?;
+    let (indexer, rows) = (coverage.indexer.clone(), table.clone());
+    let conversations = conversations.clone();
+    let found = scan(throttle, client, total, move |scan_progress| {
+        let searcher = indexer.searcher().map_err(|error| error.to_string())?;
         let mut relatives: BTreeMap<SessionId, (u64, SessionId, Option<FileSeen>)> = BTreeMap::new();
         let mut met = |id: SessionId, shared: u64, with: &SessionId, file: Option<FileSeen>| {
             let known = relatives.entry(id).or_insert_with(|| (0, with.clone(), None));
@@ -74,7 +80,7 @@ pub(super) async fn add_related(
             if is_stored && unread.is_empty() {
                 continue;
             }
-            let of_source = records_of(&services_then, source, row);
+            let of_source = records_of(&conversations, source, row);
             if !is_stored {
                 let mut shared: BTreeMap<SessionId, u64> = BTreeMap::new();
                 for record in &of_source {
@@ -122,13 +128,15 @@ pub(super) async fn add_related(
 }
 
 /// The record ids of a session: of the stored conversation, else of its transcript. Blocks for disk reads.
-fn records_of(services: &Services, source: &Target, state: Option<&State>) -> BTreeSet<String> {
+fn records_of(conversations: &Conversations, source: &Target, state: Option<&State>) -> BTreeSet<String> {
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
-        baton_store::conversation::for_each_item(&services.chunks, &source.id, episode, |item| records.item(item))?;
+        baton_store::conversation::for_each_item(conversations.chunks(), &source.id, episode, |item| {
+            records.item(item);
+        })?;
         Ok(records.0)
     };
-    let stored = state.and_then(|state| services.conversations.read(&source.id, state.episode.clone()?, read).ok());
+    let stored = state.and_then(|state| conversations.read(&source.id, state.episode.clone()?, read).ok());
     if let Some((_, records)) = stored {
         return records;
     }

@@ -2,7 +2,6 @@
 
 use baton_views::visibility;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
 use baton_events::memo;
@@ -11,12 +10,14 @@ use baton_events::session::Phase;
 use baton_protocol::{Failure, ForgetParams, code};
 use uuid::Uuid;
 
+use super::Forget;
 use super::earlier_attempt::EarlierAttempt;
 use super::{Done, Work, not_done};
 use crate::client::failure;
-use crate::{Services, memo as notes, resolve};
+use crate::{memo as notes, resolve};
 use baton_base::limits;
 use baton_tracking::session::{Switch, Switched};
+use baton_views::catalog::Catalog;
 
 /// What is to be restored.
 #[derive(Clone, Debug, Default)]
@@ -41,10 +42,10 @@ impl Hidden {
 /// What a call wants restored, and the names that refer to something else.
 pub(super) fn select(
     asked: &ForgetParams,
-    services: &Services,
+    catalog: &Catalog,
     earlier: &EarlierAttempt,
 ) -> Result<(Hidden, Vec<String>), Failure> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+    let (table, settings) = catalog.now();
     let mut hidden = Hidden::default();
     let is_hidden = |id: &SessionId, row: &Row| table.is_deleted(row) || earlier.episodes.contains(id);
     let is_gone = |uuid: &Uuid| table.memo(*uuid).is_none() || earlier.notes.contains(uuid);
@@ -96,36 +97,30 @@ pub(super) fn select(
 }
 
 /// Restores it, except what this call restored before. The group first, which restores most of the rest.
-pub(super) async fn restore(
-    services: &Arc<Services>,
-    hidden: Hidden,
-    earlier: &EarlierAttempt,
-    work: &Work,
-    done: &mut Done,
-) {
+pub(super) async fn restore(forget: &Forget, hidden: Hidden, earlier: &EarlierAttempt, work: &Work, done: &mut Done) {
     let problem = |what: String, error: &dyn std::fmt::Display| format!("{what}: {error}");
     if let Some(group) = hidden.group.as_ref().filter(|_| !earlier.group)
-        && let Err(error) = services.memos.restore_group(group.as_deref(), earlier.cause.clone()).await
+        && let Err(error) = forget.memos.restore_group(group.as_deref(), earlier.cause.clone()).await
     {
         done.problems.push(problem("what was cleared".to_owned(), &error));
     }
     for id in hidden.sessions {
-        let table = services.table.now();
+        let table = forget.conversations.catalog().table.now();
         let row = table.get(&id).filter(|row| table.is_deleted(row));
         if let Some(row) = row
             && let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid)
         {
             let is_cleared = row.state.deleted != Some(episode);
             let switch = Switch::RestoreEpisode { episode, is_cleared, cause: earlier.cause.clone() };
-            match services.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
+            match forget.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
                 Ok(Switched::Done { .. }) => {}
                 switched => done.problems.push(not_done(&id, switched)),
             }
             // It was deleted by itself and cleared with its group later: both must be undone.
-            let table = services.table.now();
+            let table = forget.conversations.catalog().table.now();
             if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
                 let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };
-                if let Err(error) = services.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
+                if let Err(error) = forget.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
                     done.problems.push(problem(format!("session {id}"), &error));
                 }
             }
@@ -134,7 +129,7 @@ pub(super) async fn restore(
     }
     for uuid in hidden.memos {
         if !earlier.notes.contains(&uuid)
-            && let Err(error) = services.memos.restore(uuid, earlier.cause.clone()).await
+            && let Err(error) = forget.memos.restore(uuid, earlier.cause.clone()).await
         {
             done.problems.push(problem(memo::key(uuid).to_string(), &error));
         }
@@ -142,14 +137,14 @@ pub(super) async fn restore(
     }
     for fact in hidden.facts {
         if !earlier.facts.contains(&fact)
-            && let Err(error) = services.memos.restore_fact(fact, earlier.cause.clone()).await
+            && let Err(error) = forget.memos.restore_fact(fact, earlier.cause.clone()).await
         {
             done.problems.push(problem(format!("fact {fact}"), &error));
         }
         work.step();
     }
-    let position = services.table.now().position();
-    if services.indexer.caught_up(position, limits::PURGE).await.is_err() {
+    let position = forget.conversations.catalog().table.now().position();
+    if forget.wiper.indexer.caught_up(position, limits::PURGE).await.is_err() {
         done.problems.push("the searchable memory has not taken it in yet; `baton status` tells why".to_owned());
     }
 }

@@ -1,7 +1,5 @@
 //! Memos are forgotten with their project, and cannot be restored: no other copy of their words exists.
 
-use std::sync::Arc;
-
 use baton_conversation::record::SessionId;
 use baton_events::memo::key;
 use baton_events::projection::table::SessionTable;
@@ -9,11 +7,14 @@ use baton_protocol::ForgetParams;
 use uuid::Uuid;
 
 use super::earlier_attempt::EarlierAttempt;
-use crate::{Services, memo, resolve};
+use crate::{memo, resolve};
+use baton_journal::session_table::TableReader;
+use baton_memos::Memos;
+use baton_views::catalog::Catalog;
 
 /// Memos of the project to be forgotten, in the given time.
-pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid> {
-    let (table, settings) = (services.table.now(), services.settings.now());
+pub(super) fn of_project(catalog: &Catalog, asked: &ForgetParams) -> Vec<Uuid> {
+    let (table, settings) = catalog.now();
     let named = asked.project.as_deref().or(asked.notes_of.as_deref());
     let Some(text) = named.filter(|_| !asked.undo) else { return Vec::new() };
     let Ok(project) = resolve::project(&table, &settings, text) else { return Vec::new() };
@@ -25,10 +26,9 @@ pub(super) fn of_project(services: &Services, asked: &ForgetParams) -> Vec<Uuid>
 }
 
 /// Memos that are named individually, and the names of other things.
-pub(super) fn named(services: &Services, asked: &ForgetParams, earlier: &EarlierAttempt) -> (Vec<Uuid>, Vec<String>) {
-    let table = services.table.now();
+pub(super) fn named(table: &SessionTable, asked: &ForgetParams, earlier: &EarlierAttempt) -> (Vec<Uuid>, Vec<String>) {
     let mut notes = Vec::new();
-    let others = asked.sessions.iter().filter(|text| match memo_of(&table, text, earlier) {
+    let others = asked.sessions.iter().filter(|text| match memo_of(table, text, earlier) {
         Some(uuid) => {
             if !notes.contains(&uuid) {
                 notes.push(uuid);
@@ -51,19 +51,18 @@ fn memo_of(table: &SessionTable, text: &str, earlier: &EarlierAttempt) -> Option
 /// Deletes the memos. Returns the ids under which the files of the memory may still have them. One that this call
 /// deleted before and that was added again since stays.
 pub(super) async fn delete(
-    services: &Arc<Services>,
+    memos: &Memos,
+    table: &TableReader,
     notes: Vec<Uuid>,
     earlier: &EarlierAttempt,
     problems: &mut Vec<String>,
 ) -> Vec<SessionId> {
     let mut deleted = Vec::with_capacity(notes.len());
     for uuid in notes {
-        if earlier.notes.contains(&uuid)
-            && services.table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some())
-        {
+        if earlier.notes.contains(&uuid) && table.now().memo_row(uuid).is_some_and(|row| row.state.memo.is_some()) {
             continue;
         }
-        match services.memos.delete(uuid, earlier.cause.clone()).await {
+        match memos.delete(uuid, earlier.cause.clone()).await {
             Ok(_) => deleted.push(key(uuid)),
             Err(error) => problems.push(format!("note {uuid}: {error}")),
         }

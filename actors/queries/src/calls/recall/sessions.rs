@@ -90,7 +90,7 @@ impl Recall {
             }
             let Some(current) = row.state.episode.clone() else { continue };
             // An unreadable one is reported where episodes are listed.
-            let read = self.services.conversations.digest(&id, current, &self.settings.filtering);
+            let read = self.conversations.digest(&id, current, &self.settings.filtering);
             let Ok((_, episode)) = read else { continue };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
@@ -112,7 +112,7 @@ impl Recall {
         if !is_listed {
             return Some(note_entry(uuid, &hit.title, &hit.snippet, at, asked));
         }
-        let words = added::words(&self.services, uuid, memo).ok()?;
+        let words = added::words(self.conversations.chunks(), uuid, memo).ok()?;
         Some(note_entry(uuid, &words.name, &words.body, at, asked))
     }
 }

@@ -1,0 +1,260 @@
+//! The parts of a running daemon, and the groups of them that calls use.
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, watch};
+
+use super::edges::Edges;
+use super::explain::Explain;
+use super::forget::{Forget, Selector, Wiper};
+use super::graph_search::GraphSearch;
+use super::search::QuestionReader;
+use super::status::StatusReport;
+use super::sync::HistorySync;
+use super::vault::RecallRecorder;
+use crate::client::ClientRef;
+use crate::compaction::Compaction;
+use crate::daemon_info::DaemonInfo;
+use crate::discovery::Discovery;
+use crate::disk_usage::DiskUsage;
+use crate::handoff::Handoffs;
+use crate::lazy::{Coverage, FreshMemory};
+use crate::listing::SessionRows;
+use crate::redacting::{Redacting, StoredText};
+use crate::resolve::SessionResolver;
+use crate::session_states_file::SessionStatesFile;
+use crate::verify::OpenHome;
+use baton_base::clock::Clock;
+use baton_base::journal_health::Outage;
+use baton_base::latest::Latest;
+use baton_base::throttle::Throttle;
+use baton_config::configuration::Configuration;
+use baton_journal::Journal;
+use baton_journal::vitals::Vitals;
+use baton_memos::Memos;
+use baton_store::chunks::ChunkStore;
+use baton_store::forgotten::ForgottenSessions;
+use baton_tracking::embedding::Embedder;
+use baton_tracking::enricher::Enricher;
+use baton_tracking::hooks::Hooks;
+use baton_tracking::indexer;
+use baton_tracking::supervisor;
+use baton_tracking::supervisor::{Degraded, Progress};
+use baton_tracking::transcript_roots::Roots;
+use baton_tracking::watcher;
+use baton_vault::NoteWriter;
+use baton_views::catalog::Catalog;
+use baton_views::conversation::Conversations;
+
+/// The parts of a running daemon. Only the dispatch of calls holds all of them; it hands each call its own.
+pub struct DaemonParts {
+    /// What is known from the start.
+    pub info: Arc<DaemonInfo>,
+    /// The folders with transcripts.
+    pub roots: Arc<Roots>,
+    /// Reads and changes the configuration.
+    pub configuration: Arc<Configuration>,
+    /// The event log.
+    pub journal: Arc<dyn Journal>,
+    /// The sessions, and the settings that apply to them.
+    pub catalog: Catalog,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Stored conversations and notes.
+    pub chunks: Arc<ChunkStore>,
+    /// Records added and deleted notes.
+    pub memos: Memos,
+    /// Finds and starts sessions.
+    pub supervisor: supervisor::Handle,
+    /// Finds transcripts.
+    pub watcher: watcher::Handle,
+    /// Searches.
+    pub indexer: indexer::Handle,
+    /// Computes vectors, if configured.
+    pub embedder: Arc<Embedder>,
+    /// Has a model enrich episodes, if configured.
+    pub enricher: Arc<Enricher>,
+    /// Takes in hooks.
+    pub hooks: Arc<Hooks>,
+    /// Progress of the backlog.
+    pub progress: watch::Receiver<Progress>,
+    /// Delays background work while queries run.
+    pub throttle: Throttle,
+    /// Actors that keep failing and are suspended.
+    pub degraded: Latest<Vec<Degraded>>,
+    /// Tells whether the log accepts writes.
+    pub outage: Outage,
+    /// Writes `session_states.json`.
+    pub states_file: Arc<SessionStatesFile>,
+    /// Measures disk usage.
+    pub disk_usage: Arc<DiskUsage>,
+    /// Permit for a verification or a compaction; one runs at a time.
+    pub verifying: Arc<Semaphore>,
+    /// Fingerprints that recognise copies of forgotten sessions.
+    pub forgotten_sessions: Arc<ForgottenSessions>,
+    /// Reads and digests conversations.
+    pub conversations: Arc<Conversations>,
+    /// Handoffs that were prepared in advance.
+    pub handoffs: Arc<Handoffs>,
+    /// Writes notes to the vault.
+    pub note_writer: Arc<NoteWriter>,
+    /// Tells whether the daemon can continue.
+    pub vitals: Arc<Vitals>,
+    /// Redacts what earlier versions stored.
+    pub redacting: Arc<Redacting>,
+    /// Set to `true` to stop the daemon.
+    pub stop: watch::Sender<bool>,
+}
+
+impl DaemonParts {
+    pub(super) fn discovery(&self) -> Discovery<'_> {
+        Discovery { catalog: &self.catalog, supervisor: &self.supervisor, watcher: &self.watcher }
+    }
+
+    pub(super) fn resolver(&self) -> SessionResolver<'_> {
+        SessionResolver {
+            discovery: self.discovery(),
+            conversations: &self.conversations,
+            hooks: &self.hooks,
+            degraded: &self.degraded,
+            clock: &*self.clock,
+        }
+    }
+
+    pub(super) fn questions(&self) -> QuestionReader<'_> {
+        QuestionReader { memory: self.memory(), embedder: &self.embedder, roots: &self.roots }
+    }
+
+    pub(super) fn graph_search<'a>(&'a self, client: &'a ClientRef) -> GraphSearch<'a> {
+        GraphSearch { memory: self.memory(), conversations: &self.conversations, client }
+    }
+
+    pub(super) fn recalls(&self) -> RecallRecorder<'_> {
+        RecallRecorder { catalog: &self.catalog, indexer: &self.indexer, note_writer: &self.note_writer }
+    }
+
+    pub(super) fn explain(&self) -> Explain {
+        Explain {
+            journal: self.journal.clone(),
+            rows: self.rows(),
+            roots: self.roots.clone(),
+            degraded: self.degraded.clone(),
+            forgotten_sessions: self.forgotten_sessions.clone(),
+        }
+    }
+
+    pub(super) fn edges(&self) -> Edges<'_> {
+        Edges { conversations: &self.conversations, indexer: &self.indexer, memos: &self.memos }
+    }
+
+    pub(super) fn wiper(&self) -> Wiper {
+        Wiper { home: self.info.home.clone(), indexer: self.indexer.clone(), verifying: self.verifying.clone() }
+    }
+
+    pub(super) fn rows(&self) -> SessionRows {
+        SessionRows { conversations: self.conversations.clone(), enricher: self.enricher.clone() }
+    }
+
+    pub(super) fn coverage(&self) -> Coverage<'_> {
+        Coverage { indexer: &self.indexer, table: &self.catalog.table, clock: &*self.clock }
+    }
+
+    pub(super) fn memory(&self) -> FreshMemory<'_> {
+        FreshMemory {
+            discovery: self.discovery(),
+            coverage: self.coverage(),
+            journal: &*self.journal,
+            outage: &self.outage,
+            progress: &self.progress,
+            throttle: &self.throttle,
+        }
+    }
+
+    pub(super) fn status(&self) -> StatusReport<'_> {
+        StatusReport {
+            daemon: &self.info,
+            discovery: self.discovery(),
+            journal: &*self.journal,
+            outage: &self.outage,
+            indexer: &self.indexer,
+            progress: &self.progress,
+            degraded: &self.degraded,
+            configuration: &self.configuration,
+            roots: &self.roots,
+            embedder: &self.embedder,
+            enricher: &self.enricher,
+            forgotten_sessions: &self.forgotten_sessions,
+            states_file: &self.states_file,
+            hooks: &self.hooks,
+            note_writer: &self.note_writer,
+            redacting: &self.redacting,
+            disk_usage: &self.disk_usage,
+            clock: &*self.clock,
+        }
+    }
+
+    pub(super) fn forget(&self) -> Forget {
+        Forget {
+            conversations: self.conversations.clone(),
+            supervisor: self.supervisor.clone(),
+            memos: self.memos.clone(),
+            handoffs: self.handoffs.clone(),
+            note_writer: self.note_writer.clone(),
+            forgotten_sessions: self.forgotten_sessions.clone(),
+            states_file: self.states_file.clone(),
+            wiper: self.wiper(),
+        }
+    }
+
+    pub(super) fn history_sync<'a>(&'a self, client: &'a ClientRef) -> HistorySync<'a> {
+        HistorySync {
+            discovery: self.discovery(),
+            coverage: self.coverage(),
+            chunks: &self.chunks,
+            throttle: &self.throttle,
+            client,
+        }
+    }
+
+    pub(super) fn selector<'a>(&'a self, client: &'a ClientRef) -> Selector<'a> {
+        Selector { resolver: self.resolver(), coverage: self.coverage(), throttle: &self.throttle, client }
+    }
+
+    /// Frees disk space.
+    pub fn compaction(&self) -> Compaction {
+        Compaction {
+            journal: self.journal.clone(),
+            table: self.catalog.table.clone(),
+            indexer: self.indexer.clone(),
+            disk_usage: self.disk_usage.clone(),
+            verifying: self.verifying.clone(),
+        }
+    }
+
+    /// Whatever keeps text.
+    pub fn stored_text(&self) -> StoredText {
+        StoredText {
+            table: self.catalog.table.clone(),
+            indexer: self.indexer.clone(),
+            memos: self.memos.clone(),
+            supervisor: self.supervisor.clone(),
+            note_writer: self.note_writer.clone(),
+            states_file: self.states_file.clone(),
+            throttle: self.throttle.clone(),
+        }
+    }
+
+    pub(super) fn open_home(&self) -> OpenHome {
+        let source = indexer::Options {
+            journal: self.journal.clone(),
+            table: self.catalog.table.clone(),
+            settings: self.catalog.settings.clone(),
+            chunks: self.chunks.clone(),
+            memory: self.info.home.join("memory"),
+            vectors: None,
+            jobs_at_once: 1,
+            throttle: self.throttle.clone(),
+        };
+        OpenHome { home: self.info.home.clone(), source, indexer: self.indexer.clone() }
+    }
+}
