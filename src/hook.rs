@@ -24,8 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use baton_base::lock;
-use baton_events::session::SignalKind;
-use baton_protocol::{HookParams, OWN_CHILD, Spooled};
+use baton_protocol::{HookParams, OWN_CHILD, SignalKind, Spooled};
 
 use crate::environment::{Environment, Hooks};
 use event::Event;

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_base::{limits, transcript_file};
+use baton_base::transcript_file;
 use baton_config::configuration;
+use baton_protocol::HOOK_MS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -67,7 +68,7 @@ impl Hooks {
         Self {
             enabled: value(keys.enabled).unwrap_or(true),
             socket_path: text.as_deref().and_then(configuration::socket_path),
-            timeout: value(keys.timeout_ms).filter(|ms| (1..=limits::HOOK_MS).contains(ms)).map(Duration::from_millis),
+            timeout: value(keys.timeout_ms).filter(|ms| (1..=HOOK_MS).contains(ms)).map(Duration::from_millis),
             names_directories: false,
         }
     }

@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use baton_base::durable;
-use baton_conversation::record::SessionId;
-use baton_events::session::SignalKind;
-use baton_protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
+use baton_protocol::{
+    HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, SignalKind, Spooled, is_session_id,
+};
 use baton_redaction::redact;
 
 use super::file_limit;
@@ -67,9 +67,9 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
 
 /// The file name, see [`Spooled`]. `None` if the signal names no session and is useless.
 fn name(hook: &HookParams) -> Option<String> {
-    let session = SessionId::new(&hook.session_id)?;
+    let session = Some(&hook.session_id).filter(|id| is_session_id(id))?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_name = session.as_str().len() <= NAMED_BYTES && session.as_str().chars().all(is_plain);
+    let is_name = session.len() <= NAMED_BYTES && session.chars().all(is_plain);
     match SignalKind::from_hook_name(&hook.event).is_activity() && is_name {
         true => Some(format!("activity-{session}.json")),
         false => Some(format!("{:013}-{}.json", hook.at.max(0), hook.id)),
