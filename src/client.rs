@@ -167,7 +167,7 @@ impl Client {
             if let Some(client) = Self::connect_to_holder(environment, START)? {
                 return Ok(client);
             }
-            match Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null()) {
+            match Daemon::start(environment, &["--detached"], Stdio::null()) {
                 Ok(daemon) => break daemon.leave(),
                 // A command that reads the home directly, such as `log stats`, may have taken the lock since the check.
                 Err(Error::NotStarted(reason)) if reason.starts_with(lock::HELD) && Instant::now() < until => {}

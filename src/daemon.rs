@@ -1,7 +1,8 @@
 //! The daemon's process: one per home, until it is stopped.
 //!
-//! `baton daemon --foreground` runs here. Every other command starts `baton daemon --detached`, which differs only in
-//! where it writes. The first line of a detached daemon's output says that it is ready, or why it is not.
+//! `baton daemon --foreground` runs here. Every other command starts `baton daemon --detached`, which differs in where
+//! it writes and in that it replaces directories that must not be read, see [`Environment::for_daemon`]. The first line of
+//! a detached daemon's output says that it is ready, or why it is not.
 
 use std::io::Write;
 use std::path::Path;

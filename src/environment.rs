@@ -148,9 +148,9 @@ impl Environment {
         claude.into_iter().chain(self.named.codex.then_some((Agent::Codex, self.codex_home.as_path())))
     }
 
-    /// The environment for a daemon that outlives this process. A directory that must not be read is replaced: in the
-    /// user's own home by the default directories, so that no project can switch the memory off; in another home by an
-    /// empty one, because its owner did not ask for the defaults.
+    /// The environment of a detached daemon, which outlives the program that named the directories. One that must not
+    /// be read is replaced: in the user's own home by the default directories, so that no project can switch the memory
+    /// off; in another home by an empty one, because its owner did not ask for the defaults.
     pub fn for_daemon(&self) -> Self {
         let Some(user) = user_home() else { return self.clone() };
         let is_unfit = |agent: Agent| {

@@ -15,7 +15,7 @@ pub(super) fn start(environment: &Environment) {
     if !client::lock_is_free(environment) {
         return;
     }
-    let _ = client::daemon_command(&program(std::env::current_exe().ok().as_deref()), &environment.for_daemon())
+    let _ = client::daemon_command(&program(std::env::current_exe().ok().as_deref()), environment)
         .arg("--detached")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
