@@ -7,27 +7,25 @@ mod process;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use baton_actors::gateway::Endpoint;
 use baton_base::lock;
-use baton_conversation::item::Agent;
+use baton_home::connection;
+pub use baton_home::daemon_command::daemon_command;
 use baton_protocol as protocol;
-use baton_protocol::{Call, Hello, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
-use interprocess::local_socket::traits::{Stream as _, StreamCommon};
-use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
+use baton_protocol::{Call, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
+use interprocess::local_socket::Stream;
+use interprocess::local_socket::traits::Stream as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use self::error::Error;
-pub(crate) use self::launch::{ALLOCATOR, check_named_directories};
-pub use self::launch::{Daemon, daemon_command, first_line};
+pub(crate) use self::launch::check_named_directories;
+pub use self::launch::{Daemon, first_line};
 use self::launch::{START, home_error, not_read, start_lock};
-pub(crate) use self::process::lock_is_free;
 use self::process::{LOOK, STOP, lock_is_of_another, wait, wait_for_process};
 use crate::environment::{self, Environment, Hooks};
 use crate::print::Waiting;
@@ -38,63 +36,6 @@ pub(crate) const GREET: Duration = Duration::from_secs(10);
 pub(crate) const SILENT: Duration = Duration::from_secs(120);
 /// Most bytes of ids in one `short_ids` call; the daemon accepts twice as many.
 const IDS_BYTES: usize = 512 * 1024;
-
-/// Builds the greeting for a daemon. Does no file-system access: the daemon checks the directories itself, with a time
-/// limit.
-pub(crate) fn hello(environment: &Environment, client: &str) -> Hello {
-    let named = |agent, directory: &Path| directory.to_str().filter(|_| environment.reads(agent)).map(str::to_owned);
-    Hello {
-        protocol: protocol::VERSION,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        client: client.to_owned(),
-        claude_config_dir: named(Agent::ClaudeCode, &environment.claude_config_dir),
-        codex_home: named(Agent::Codex, &environment.codex_home),
-        works_in: environment::works_in(),
-    }
-}
-
-/// Connects to `endpoint` and refuses a listener of another user, because its answers may reach an agent.
-pub(crate) fn connect_to(endpoint: &Endpoint) -> io::Result<Stream> {
-    let stream = Stream::connect(endpoint.path().to_fs_name::<GenericFilePath>()?)?;
-    check_peer(&stream)?;
-    Ok(stream)
-}
-
-/// Connects to the home's daemon at the configured endpoint, or else at one from [`other_endpoints`]. An error is the one
-/// from the configured endpoint.
-pub(crate) fn connect_home(environment: &Environment, hooks: &Hooks) -> io::Result<Stream> {
-    let configured = environment.endpoint_of(hooks);
-    connect_to(&configured).or_else(|error| {
-        other_endpoints(environment, &configured).iter().find_map(|endpoint| connect_to(endpoint).ok()).ok_or(error)
-    })
-}
-
-/// Other endpoints at which the home's daemon may listen: it may have been started with an earlier configuration, or
-/// use the last good one because the current one has a mistake. Empty if nobody holds the home's lock.
-pub(crate) fn other_endpoints(environment: &Environment, configured: &Endpoint) -> Vec<Endpoint> {
-    let recorded = lock::recorded_socket(&environment.home).map(Endpoint::from_path);
-    let others: Vec<Endpoint> = recorded
-        .into_iter()
-        .chain([Endpoint::for_home(&environment.home)])
-        .filter(|endpoint| endpoint != configured)
-        .collect();
-    if others.is_empty() || lock_is_free(environment) { Vec::new() } else { others }
-}
-
-/// Refuses a connection to another user's process, if the system reports the peer's user.
-#[cfg(unix)]
-pub(crate) fn check_peer(stream: &impl StreamCommon) -> io::Result<()> {
-    let peer = stream.peer_creds()?.euid();
-    match peer.is_none_or(|peer| peer == rustix::process::geteuid().as_raw()) {
-        true => Ok(()),
-        false => Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user")),
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn check_peer(_stream: &impl StreamCommon) -> io::Result<()> {
-    Ok(())
-}
 
 /// A connection to the daemon.
 pub struct Client {
@@ -107,11 +48,11 @@ impl Client {
     /// Connects to the home's daemon; `None` if none runs.
     pub fn connect(environment: &Environment) -> Result<Option<Self>, Error> {
         lock::check_home(&environment.home)?;
-        let Ok(stream) = connect_home(environment, &Hooks::read(&environment.home)) else { return Ok(None) };
+        let Ok(stream) = connection::connect(environment, &Hooks::read(&environment.home)) else { return Ok(None) };
         let _ = stream.set_recv_timeout(Some(GREET));
         let _ = stream.set_send_timeout(Some(GREET));
         let mut client = Self { stream: BufReader::new(stream), calls: 0, welcome: Welcome::default() };
-        client.welcome = match client.call(method::HELLO, &hello(environment, "cli"), |_| {}) {
+        client.welcome = match client.call(method::HELLO, &connection::hello(environment, "cli"), |_| {}) {
             Ok(welcome) => welcome,
             Err(Error::Broken(error))
                 if matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) =>
@@ -139,7 +80,7 @@ impl Client {
             check_named_directories(environment)?;
         }
         let client = running.map_or_else(|| Self::start(environment), Ok)?;
-        match environment.refused(&client.welcome) {
+        match environment::refused(environment, &client.welcome) {
             Some((agent, directory, why)) => Err(not_read(environment, agent, directory, why)),
             None => Ok(client),
         }
@@ -167,7 +108,7 @@ impl Client {
             if let Some(client) = Self::connect_to_holder(environment, START)? {
                 return Ok(client);
             }
-            match Daemon::start(&environment.for_daemon(), &["--detached"], Stdio::null()) {
+            match Daemon::start(environment, &["--detached"], Stdio::null()) {
                 Ok(daemon) => break daemon.leave(),
                 // A command that reads the home directly, such as `log stats`, may have taken the lock since the check.
                 Err(Error::NotStarted(reason)) if reason.starts_with(lock::HELD) && Instant::now() < until => {}
@@ -185,7 +126,7 @@ impl Client {
             if let Some(client) = Self::connect(environment)? {
                 return Ok(Some(client));
             }
-            if lock_is_free(environment) {
+            if lock::is_free(&environment.home) {
                 return Ok(None);
             }
             if Instant::now() >= until {
@@ -291,7 +232,7 @@ impl Client {
             Err(error) => return Err(error),
         }
         drop(self);
-        let released = || lock_is_free(environment) || lock_is_of_another(environment, pid);
+        let released = || lock::is_free(&environment.home) || lock_is_of_another(environment, pid);
         let gone = wait(STOP, released) && wait_for_process(pid, STOP);
         if gone { Ok(()) } else { Err(Error::NotStopped(Some(pid))) }
     }

@@ -1,7 +1,8 @@
 //! The daemon's process: one per home, until it is stopped.
 //!
-//! `baton daemon --foreground` runs here. Every other command starts `baton daemon --detached`, which differs only in
-//! where it writes. The first line of a detached daemon's output says that it is ready, or why it is not.
+//! `baton daemon --foreground` runs here. Every other command starts `baton daemon --detached`, which differs in where
+//! it writes and in that it replaces directories that must not be read, see [`environment::for_daemon`]. The first line of
+//! a detached daemon's output says that it is ready, or why it is not.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,7 +18,7 @@ use tokio::sync::watch;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::logfile::LogFile;
 
 /// Printed by a detached daemon when clients can connect.
@@ -87,7 +88,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
     let signals = Signals::listen().map_err(|source| Error::Io { what: "listen for signals", source })?;
     let system = System::start(Options {
         home: environment.home.clone(),
-        roots: environment.roots(),
+        roots: environment::roots(environment),
         settings: settings.into(),
         clock: Arc::new(SystemClock::default()),
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use baton_conversation::item::Agent;
-
 use crate::client::{Client, Daemon, Error};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 
 /// Path of the examples in a checkout.
 const FOLDER: &str = "replay-fixtures/transcripts/claude";
@@ -16,17 +14,19 @@ const FOLDER: &str = "replay-fixtures/transcripts/claude";
 pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     let folder = folder().ok()?;
     // Checked in this order so that a home with a log never waits for a root.
-    let is_place = environment.log_is_empty() && folder.join("projects").is_dir();
+    let is_place = environment::log_is_empty(environment) && folder.join("projects").is_dir();
     // A variable naming an unreadable directory is an error; the examples must not hide it.
-    let wanted = is_place && environment.unfit_directory().is_none() && !environment.has_transcripts();
+    let wanted =
+        is_place && environment::unfit_directory(environment).is_none() && !environment::has_transcripts(environment);
     wanted.then_some(folder)
 }
 
 /// Lists the directories without transcripts, for a message.
 pub fn missing(environment: &Environment) -> String {
-    let directories = [(Agent::ClaudeCode, &environment.claude_config_dir), (Agent::Codex, &environment.codex_home)];
-    let read = directories.into_iter().filter(|(agent, _)| environment.reads(*agent));
-    read.map(|(_, directory)| directory.display().to_string()).collect::<Vec<_>>().join(" and ")
+    environment::read_directories(environment)
+        .map(|(_, directory)| directory.display().to_string())
+        .collect::<Vec<_>>()
+        .join(" and ")
 }
 
 /// Path of the examples if the working directory is a checkout.

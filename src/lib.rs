@@ -9,7 +9,6 @@ pub mod doctor;
 pub mod environment;
 pub mod examples;
 pub mod help;
-pub mod hook;
 pub mod install;
 pub mod logfile;
 pub mod mcp;

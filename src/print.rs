@@ -2,6 +2,7 @@
 
 mod pager;
 mod progress;
+mod spool;
 mod table;
 mod text;
 
@@ -12,6 +13,7 @@ use serde_json::value::RawValue;
 
 pub use pager::paged;
 pub use progress::{Progress, Waiting};
+pub(crate) use spool::{lost_signals, unreadable_signals};
 pub use table::{Cell, Column, Table};
 pub use text::{columns, counted, one_line, one_line_end, plain, size};
 

@@ -19,13 +19,14 @@ use tokio::sync::Semaphore;
 
 use baton_base::actor_address::ActorAddress;
 use baton_base::limits;
+use baton_home::endpoint::Endpoint;
 
 use baton_queries::DaemonParts;
 
 use connection_slots::ConnectionSlots;
 use socket::BoundSocket;
 
-pub use socket::{Endpoint, Error as SocketError};
+pub use socket::{Error as SocketError, check_socket_folder};
 
 /// How often refusals of other users are logged.
 const FOREIGN_PEERS_LOGGED: Duration = Duration::from_secs(60);

@@ -10,12 +10,12 @@ use ractor::SpawnErr;
 use tokio::sync::{Semaphore, watch};
 
 use crate::gateway;
-use crate::gateway::Endpoint;
 use baton_base::clock::Clock;
 use baton_base::durable;
 use baton_config::configuration;
 use baton_config::configuration::Configuration;
 use baton_config::import_boundary::ImportBoundary;
+use baton_home::endpoint::Endpoint;
 use baton_queries::DaemonParts;
 use baton_queries::archive;
 use baton_queries::daemon_info::DaemonInfo;

@@ -51,10 +51,12 @@ pub use model_call::{
     Ask, CallOutcome, CallTokens, EnrichedBy, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, UNSEEN_STEP,
 };
 pub use reason::{CloseReason, FailureReason, UnindexedReason};
-pub use signal::{Follows, Handoff, Signal, SignalDetail, SignalKind, Signals};
+pub use signal::{Follows, Handoff, Signal, SignalDetail, Signals};
 pub(crate) use state::enrichment::enrich_job;
 pub use state::enrichment::{Cost, DAY_MS, EnrichJob, Enrichment, MAX_ANSWERS, Owed};
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
+
+pub use baton_protocol::SignalKind;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{CommandId, Position, Recorded, SequenceNumber, SessionId, Timestamp};

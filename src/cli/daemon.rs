@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::Error;
 use crate::client::{self, Client};
 use crate::daemon::{self, Mode};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::print::Output;
 
 const HELP: &str = "\
@@ -49,6 +49,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if mode == Mode::Foreground {
         client::check_named_directories(environment)?;
     }
+    // A project's settings may have named the directories to the program that starts a detached daemon.
+    let environment = match mode {
+        Mode::Detached => &environment::for_daemon(environment),
+        _ => environment,
+    };
     let ran = daemon::run(environment, mode);
     if let (Err(error), Mode::Detached | Mode::Throwaway | Mode::Leashed) = (&ran, mode) {
         // The process that started the daemon waits for this line.

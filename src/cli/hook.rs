@@ -4,8 +4,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::hook;
-
 const HELP: &str = "\
 Called by an agent's hook: reads one JSON object from standard input, reports the event to the daemon and prints \
 context for the agent. It ends within 150 ms (SessionStart, UserPromptSubmit) or 100 ms, or hooks.timeout_ms, and \
@@ -24,6 +22,6 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> ExitCode {
-    hook::run(args.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
+    baton_hook::run(args.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
     ExitCode::SUCCESS
 }

@@ -11,7 +11,6 @@ use super::Error;
 use super::sessions::{ago, now};
 use crate::client::Client;
 use crate::environment::Environment;
-use crate::hook;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
 /// The daemon's counters, read if no daemon runs.
@@ -116,8 +115,8 @@ fn notes(stats: &HookStats) -> Vec<String> {
     let notes = [
         (!stats.ignored.is_empty()).then(|| format!("ignored: {}", counts(&stats.ignored))),
         (stats.spooled > 0).then(|| format!("in the spool: {}; a daemon takes them in", stats.spooled)),
-        (stats.dropped > 0).then(|| hook::lost(stats.dropped)),
-        (stats.unreadable > 0).then(|| hook::unreadable(stats.unreadable)),
+        (stats.dropped > 0).then(|| print::lost_signals(stats.dropped)),
+        (stats.unreadable > 0).then(|| print::unreadable_signals(stats.unreadable)),
     ];
     notes.into_iter().flatten().collect()
 }

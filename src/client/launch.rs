@@ -3,11 +3,12 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
 use baton_base::io_remedy::Obstacle;
 use baton_conversation::item::Agent;
+use baton_home::daemon_command::daemon_command;
 
 use super::Error;
 use super::process::wait;
@@ -16,31 +17,6 @@ use crate::environment::{self, Environment, Hooks};
 
 /// Deadline for a daemon to become ready; it opens its log first.
 pub(super) const START: Duration = Duration::from_secs(60);
-
-/// Allocator settings of a daemon, unless the environment sets them. glibc keeps freed memory in one arena per thread:
-/// after a backfill that is three times what the daemon needs from then on. With few arenas, large blocks mapped
-/// separately and the top of the heap trimmed, the memory goes back to the system. Other allocators ignore these
-/// variables.
-pub(crate) const ALLOCATOR: [(&str, &str); 3] =
-    [("MALLOC_ARENA_MAX", "2"), ("MALLOC_TRIM_THRESHOLD_", "1048576"), ("MALLOC_MMAP_THRESHOLD_", "262144")];
-
-/// Returns the command that runs `program` as the daemon of `environment`; the caller adds the mode.
-pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
-    let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
-    let mut command = Command::new(program);
-    command.envs(unset).arg("daemon").env("BATON_HOME", &environment.home);
-    let directories = [
-        (Agent::ClaudeCode, environment::CLAUDE, &environment.claude_config_dir),
-        (Agent::Codex, environment::CODEX, &environment.codex_home),
-    ];
-    for (agent, variable, directory) in directories {
-        match environment.reads(agent) {
-            true => command.env(variable, directory),
-            false => command.env_remove(variable),
-        };
-    }
-    command
-}
 
 /// A daemon started by this process.
 pub struct Daemon {
@@ -98,7 +74,7 @@ impl Daemon {
 /// Returns [`Error::NotRead`] if an environment variable names a directory that is not read, unless the configuration
 /// lists the directories.
 pub(crate) fn check_named_directories(environment: &Environment) -> Result<(), Error> {
-    match environment.unfit_directory() {
+    match environment::unfit_directory(environment) {
         Some((agent, directory, why)) if !Hooks::read(&environment.home).names_directories => {
             Err(not_read(environment, agent, directory, &why))
         }

@@ -1,9 +1,8 @@
 //! The daemon's lock and process: who holds the one, and when the other has ended.
 
-use std::fs::{OpenOptions, TryLockError};
 use std::time::{Duration, Instant};
 
-use baton_base::{lock, transcript_file};
+use baton_base::lock;
 
 use crate::environment::Environment;
 
@@ -11,12 +10,6 @@ use crate::environment::Environment;
 pub(super) const STOP: Duration = Duration::from_secs(30);
 /// Interval between two checks for a process's exit.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
-
-/// Returns true if no daemon holds the home's lock.
-pub(crate) fn lock_is_free(environment: &Environment) -> bool {
-    let lock = transcript_file::open_regular(&environment.home.join(lock::LOCK_FILE), OpenOptions::new().write(true));
-    lock.map_or(true, |lock| !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
-}
 
 /// Returns true if a daemon other than `pid` holds the home's lock: another command started one while `pid` was
 /// stopping.

@@ -6,7 +6,7 @@ use baton_conversation::item::Agent;
 use serde_json::Value;
 
 use super::Finding;
-use crate::environment::{Environment, in_time};
+use crate::environment::{self, Environment, in_time};
 use crate::install::document::Document;
 use crate::install::hooks::{self, EVENTS, FoundHook};
 use crate::install::locations::{self, AgentFiles, Host, Programs, Scope};
@@ -73,7 +73,7 @@ fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
 fn codex(environment: &Environment) -> Vec<Finding> {
     const FIX: &str = "baton install codex";
     let mut findings = Vec::new();
-    for root in environment.roots().into_iter().filter(|root| root.agent == Agent::Codex).take(1) {
+    for root in environment::roots(environment).into_iter().filter(|root| root.agent == Agent::Codex).take(1) {
         let (shown, there) = (root.projects.display().to_string(), in_time(move || root.projects.is_dir()));
         findings.extend(match there {
             Some(true) => Some(Finding::ok("codex", format!("{shown} is read"))),

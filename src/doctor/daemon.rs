@@ -12,7 +12,6 @@ use baton_protocol::method;
 use super::Finding;
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
-use crate::hook::{self, unreadable};
 use crate::install::hooks::EVENTS;
 use crate::print;
 
@@ -192,8 +191,8 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
             format!("only {} so far: sessions that ran before `baton install` send no SessionStart", known.join(", ")),
         ));
     }
-    let lost = (stats.dropped > 0).then(|| hook::lost(stats.dropped));
-    let unreadable = (stats.unreadable > 0).then(|| unreadable(stats.unreadable));
+    let lost = (stats.dropped > 0).then(|| print::lost_signals(stats.dropped));
+    let unreadable = (stats.unreadable > 0).then(|| print::unreadable_signals(stats.unreadable));
     for what in lost.into_iter().chain(unreadable) {
         let fix = "`baton logs` says more; the next search makes up for what was lost";
         findings.push(Finding::warn("signals", what, fix));
@@ -208,7 +207,7 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
 /// Counts the transcripts on disk, for when no daemon runs. The second value is false if the count is incomplete,
 /// because a root did not answer in time.
 fn on_disk(environment: &Environment) -> (u64, bool) {
-    let (roots, count) = (environment.roots(), Arc::new(AtomicU64::new(0)));
+    let (roots, count) = (environment::roots(environment), Arc::new(AtomicU64::new(0)));
     let counting = count.clone();
     let all = environment::within(COUNTING, move || {
         roots.iter().for_each(|root| transcripts(&root.projects, DEPTH, &counting));

@@ -2,22 +2,23 @@
 
 use std::path::Path;
 
-use baton_actors::gateway::{Endpoint, SocketError};
+use baton_actors::gateway::{SocketError, check_socket_folder};
 use baton_base::lock;
-use baton_base::lock::LockError;
+use baton_base::lock::{LockError, Untrusted};
+use baton_home::connection;
+use baton_home::endpoint::Endpoint;
 use baton_protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;
-use crate::client;
 use crate::environment::{Environment, Hooks};
-use crate::hook;
 use crate::install::hook_command::quoted;
+use crate::print;
 
 pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
     let configured = environment.endpoint();
-    let elsewhere = client::other_endpoints(environment, &configured);
-    if let Err(SocketError::Exposed { folder, why, fix }) = configured.check(&environment.home) {
+    let elsewhere = connection::other_endpoints(&environment.home, &configured);
+    if let Err(SocketError::Exposed { folder, why, fix }) = check_socket_folder(&configured, &environment.home) {
         let what = format!("hooks.socket_path is in {}, which {why}: no daemon listens there", folder.display());
         findings.push(Finding::error("socket", what, fix));
     }
@@ -49,7 +50,7 @@ fn home(home: &Path) -> Finding {
         );
     }
     match lock::check_home(home) {
-        Err(LockError::Exposed { .. }) => Finding::error(
+        Err(LockError::Untrusted(Untrusted::Exposed { .. })) => Finding::error(
             "home",
             format!("others can write to {shown}, so its contents cannot be trusted"),
             format!("chmod 700 {}", quoted(&home.display().to_string())),
@@ -101,7 +102,7 @@ fn spool(folder: &Path) -> Finding {
         }
         (_, 1..) => Finding::warn(
             "spool",
-            format!("{}; {count} in the spool", hook::lost(dropped)),
+            format!("{}; {count} in the spool", print::lost_signals(dropped)),
             format!("{start}; the next search makes up for what was lost"),
         ),
         (0, 0) => Finding::ok("spool", "no signal of a hook is waiting"),

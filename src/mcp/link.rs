@@ -3,8 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use baton_actors::gateway::Endpoint;
 use baton_base::{limits, lock};
+use baton_home::endpoint::Endpoint;
+use baton_home::{connection, trust};
 use baton_protocol as protocol;
 use baton_protocol::answer::ToolResult;
 use baton_protocol::{Call, Caller, Incoming, PresenceParams, Progress, ToolParams, Welcome, code, method};
@@ -126,14 +127,14 @@ impl Link {
         let configured = environment.endpoint();
         let mut stream = open(&configured).await;
         if stream.is_err() {
-            for endpoint in client::other_endpoints(environment, &configured) {
+            for endpoint in connection::other_endpoints(&environment.home, &configured) {
                 stream = stream.or(open(&endpoint).await);
             }
         }
         let Ok(stream) = stream else { return Ok(None) };
-        client::check_peer(&stream).map_err(Error::Broken)?;
+        trust::check_peer(&stream).map_err(Error::Broken)?;
         let mut link = Self { stream: BufReader::new(stream) };
-        let hello = line_of(1, method::HELLO, &client::hello(environment, "mcp"))?;
+        let hello = line_of(1, method::HELLO, &connection::hello(environment, "mcp"))?;
         let greeting = async {
             link.send(&hello).await?;
             link.line().await

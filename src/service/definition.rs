@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use baton_home::daemon_command::ALLOCATOR;
+
 use super::Error;
-use crate::client::ALLOCATOR;
 use crate::environment::Environment;
 use crate::install::locations;
 

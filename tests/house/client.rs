@@ -19,7 +19,7 @@ impl Client {
     /// Connects and greets.
     pub(crate) async fn connect(home: &Path) -> Result<Self, String> {
         let told = |error: std::io::Error| error.to_string();
-        let endpoint = baton_actors::gateway::Endpoint::for_home(home);
+        let endpoint = baton_home::endpoint::Endpoint::for_home(home);
         let stream = UnixStream::connect(endpoint.path()).await.map_err(told)?;
         let mut client = Self { stream: BufReader::new(stream), calls: 0 };
         let hello = Hello {

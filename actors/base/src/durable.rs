@@ -1,9 +1,10 @@
 //! Makes files and folders survive a power cut, readable by their owner only.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+pub use baton_home::file::{BEING_WRITTEN, make_private_folder};
 use serde::de::DeserializeOwned;
 
 use crate::transcript_file;
@@ -11,32 +12,15 @@ use crate::transcript_file;
 #[cfg(all(any(test, feature = "recorder"), unix))]
 pub mod recorder;
 
-/// Suffix of a file that [`write_file`] has not finished.
-pub const BEING_WRITTEN: &str = ".tmp";
 /// Folder of a home for temporary files of a verification; removed when the daemon starts.
 pub const VERIFY_FOLDER: &str = "verify.tmp";
 
-/// Creates a folder and its missing parents, for the owner only (0700) on Unix, and makes all their names durable. An
-/// existing folder keeps its mode.
+/// Like [`make_private_folder`], and makes the names of all folders that it creates durable.
 pub fn create_private_folder(folder: &Path) -> io::Result<()> {
     let missing: Vec<&Path> = folder.ancestors().take_while(|folder| !folder.is_dir()).collect();
     make_private_folder(folder)?;
     // The outermost last: until its name is durable, the ones below do not matter.
     missing.into_iter().try_for_each(sync_parent)
-}
-
-/// Like [`create_private_folder`], but its name is not durable before [`sync_parent`]. Returns true if the folder was
-/// missing.
-pub fn make_private_folder(folder: &Path) -> io::Result<bool> {
-    if folder.is_dir() {
-        return Ok(false);
-    }
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
-    Ok(true)
 }
 
 /// Makes a folder's own name durable.

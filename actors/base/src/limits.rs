@@ -260,9 +260,3 @@ pub const WEIGHING: Duration = Duration::from_millis(150);
 /// How long forgetting waits for cancelled jobs to end and for the memory to drop the forgotten text: a merge of the
 /// largest segments, or a rebuild of the memory.
 pub const PURGE: Duration = Duration::from_secs(600);
-
-/// Longest configurable time of a hook, in milliseconds: Claude Code ends a hook after the 5 s that it is installed
-/// with, and all hooks of a session's end together after 1.5 s.
-pub const HOOK_MS: u64 = 3_000;
-/// The same for a hook at a session's end.
-pub const HOOK_END_MS: u64 = 1_000;

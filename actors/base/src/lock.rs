@@ -1,30 +1,23 @@
 //! The lock of a home: one daemon per `BATON_HOME`, and no home that other users can write to.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use baton_home::lock::{LISTENS_FILE, pid_in};
+pub use baton_home::lock::{LOCK_FILE, holder_pid, is_free, recorded_socket};
+use baton_home::trust;
+pub use baton_home::trust::Untrusted;
 
 use crate::durable;
 use crate::io_remedy::Obstacle;
 use crate::pinned_folder::PinnedFolder;
 use crate::transcript_file;
 
-/// The file that is locked; it holds the owner's process id in digits.
-pub const LOCK_FILE: &str = "daemon.lock";
-
-/// Holds the socket's path if the holder listens outside the home. Acquiring the lock removes it.
-const LISTENS_FILE: &str = "daemon.socket";
-
-/// Longest socket path that is accepted from that file.
-const LISTENS_MAX_BYTES: u64 = 4096;
-
 /// How often a held lock is tried, and the pause between two tries.
 const LOOKS: u32 = 5;
 const LOOK: Duration = Duration::from_millis(4);
-
-/// Longest process id that is accepted.
-const PID_MAX_BYTES: u64 = 20;
 
 /// The right to write to a home, held until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
@@ -49,18 +42,9 @@ pub enum LockError {
         /// The holder's process id, if it is already written and readable.
         pid: Option<u32>,
     },
-    /// Other users can write to the folder, so its contents cannot be trusted.
-    #[error("{} can be written to by others; run: chmod go-w '{}'", home.display(), home.display())]
-    Exposed {
-        /// The home.
-        home: PathBuf,
-    },
-    /// The folder belongs to another user.
-    #[error("{} belongs to another user; set BATON_HOME to a folder of your own", home.display())]
-    Foreign {
-        /// The home.
-        home: PathBuf,
-    },
+    /// The folder cannot be trusted.
+    #[error(transparent)]
+    Untrusted(Untrusted),
     /// The folder or the lock file could not be used.
     #[error("cannot use {}: {source}; {}", path.display(), Obstacle::from_error(source).remedy())]
     Io {
@@ -149,22 +133,10 @@ impl Drop for HomeLock {
     }
 }
 
-/// The process id that the holder of a home has written. The process may have ended since.
-pub fn holder_pid(home: &Path) -> Option<u32> {
-    pid_in(&mut transcript_file::open(&home.join(LOCK_FILE)).ok()?)
-}
-
 /// Records where the holder of a home listens, if that is outside the home; a client's configuration may name another
 /// socket. Blocks for a short write.
 pub fn record_socket(home: &Path, socket: &Path) -> io::Result<()> {
     durable::write_file(&home.join(LISTENS_FILE), socket.to_str().unwrap_or_default().as_bytes())
-}
-
-/// The socket outside the home that the holder has recorded. The holder may have ended since.
-pub fn recorded_socket(home: &Path) -> Option<PathBuf> {
-    let mut text = String::new();
-    transcript_file::open(&home.join(LISTENS_FILE)).ok()?.take(LISTENS_MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 fn write_pid(file: &mut File) -> io::Result<()> {
@@ -173,36 +145,12 @@ fn write_pid(file: &mut File) -> io::Result<()> {
     file.write_all(std::process::id().to_string().as_bytes())
 }
 
-fn pid_in(file: &mut File) -> Option<u32> {
-    let mut text = String::new();
-    file.seek(SeekFrom::Start(0)).ok()?;
-    file.take(PID_MAX_BYTES).read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
-}
-
-/// Checks that a home can be trusted: it belongs to this user and no other user can write to it. Otherwise neither its
-/// contents nor the process on its socket can be taken for Baton's own. A missing home passes.
-#[cfg(unix)]
+/// Checks that a home can be trusted, see [`trust::check_home`].
 pub fn check_home(home: &Path) -> Result<(), LockError> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = match std::fs::metadata(home) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(source) => return Err(LockError::Io { path: home.to_owned(), source }),
-    };
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(LockError::Foreign { home: home.to_owned() });
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(LockError::Exposed { home: home.to_owned() });
-    }
-    Ok(())
-}
-
-/// Always succeeds: outside Unix the access list of the user's folder is relied on.
-#[cfg(not(unix))]
-pub fn check_home(_home: &Path) -> Result<(), LockError> {
-    Ok(())
+    trust::check_home(home).map_err(|error| match error {
+        Untrusted::Unknown { home, source } => LockError::Io { path: home, source },
+        known => LockError::Untrusted(known),
+    })
 }
 
 #[cfg(test)]
@@ -261,7 +209,10 @@ mod tests {
             match HomeLock::acquire(&home) {
                 Ok(_) => assert!(!refused, "{mode:o}"),
                 Err(error) => {
-                    assert!(refused && matches!(error, LockError::Exposed { .. }), "{mode:o}: {error}");
+                    assert!(
+                        refused && matches!(error, LockError::Untrusted(Untrusted::Exposed { .. })),
+                        "{mode:o}: {error}"
+                    );
                     assert!(error.to_string().contains("chmod go-w"), "{error}");
                 }
             }

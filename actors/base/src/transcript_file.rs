@@ -1,7 +1,6 @@
 //! Transcript files as `stat` shows them, and opening files without blocking on a pipe.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read as _};
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -9,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{FileIdentity, Kind};
+pub use baton_home::file::{open, open_regular, read};
 
 /// A transcript file as seen at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,55 +79,4 @@ pub fn link_count(_metadata: &Metadata) -> u64 {
 /// `path` as text, if it is UTF-8.
 pub fn path_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
-}
-
-/// Opens a regular file for reading. Refuses anything else at once: opening a pipe would wait for its writer.
-pub fn open(path: &Path) -> io::Result<File> {
-    open_regular(path, OpenOptions::new().read(true))
-}
-
-/// Reads a whole regular file like [`open`]. Fails with `FileTooLarge` if it has more than `most` bytes.
-pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
-}
-
-/// Opens a regular file with the given options, like [`open`].
-pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NONBLOCK.bits();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(options, i32::try_from(flags).unwrap_or(0));
-    }
-    // Opening a pipe without a reader for writing fails with another error; report it like other irregular files.
-    let file = options.open(path).map_err(|error| match path.metadata() {
-        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => no_file(),
-        _ => error,
-    })?;
-    if file.metadata()?.is_file() { Ok(file) } else { Err(no_file()) }
-}
-
-fn no_file() -> io::Error {
-    io::Error::other("not a regular file")
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pipe_is_refused_at_once_and_a_file_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let (pipe, file) = (folder.path().join("pipe"), folder.path().join("file"));
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        std::fs::write(&file, "words").unwrap();
-        for refused in [pipe.as_path(), folder.path()] {
-            assert_eq!(open(refused).unwrap_err().to_string(), "not a regular file", "{}", refused.display());
-        }
-        let append = open_regular(&pipe, OpenOptions::new().append(true)).unwrap_err();
-        assert_eq!(append.to_string(), "not a regular file");
-        assert_eq!(io::read_to_string(open(&file).unwrap()).unwrap(), "words");
-        assert_eq!(open(&folder.path().join("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
-    }
 }

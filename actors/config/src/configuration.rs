@@ -89,12 +89,6 @@ pub enum WriteError {
     Io(#[from] std::io::Error),
 }
 
-/// The socket that `hooks.socket_path` names; `None` if the key does not accept this text. The daemon and its clients
-/// both read the key this way.
-pub fn socket_path(text: &str) -> Option<PathBuf> {
-    parse::is_text(text).then(|| parse::file(text, &variable).ok())?.map(PathBuf::from)
-}
-
 /// A variable of this process's environment; empty ones count as unset.
 fn variable(name: &str) -> Option<String> {
     match name {

@@ -17,12 +17,10 @@ use interprocess::local_socket::tokio::{Listener, Stream};
 use interprocess::local_socket::traits::StreamCommon;
 use interprocess::local_socket::traits::tokio::Stream as _;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
-use sha2::{Digest, Sha256};
 
 use baton_base::durable;
-
-/// Longest socket path accepted on every Unix, in bytes (macOS: 103).
-const PATH_BYTES: usize = 100;
+use baton_home::endpoint::Endpoint;
+use baton_home::trust::user;
 
 /// Number of retries, and their interval, for a socket that answers: a previous listener of this process may be ending.
 const LOOKS: u32 = 25;
@@ -30,12 +28,6 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Time limit for a connection attempt to an existing socket.
 const ANSWERS: Duration = Duration::from_secs(1);
-
-/// The address of a home's daemon.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    path: PathBuf,
-}
 
 /// Why the daemon cannot listen.
 #[derive(Debug, thiserror::Error)]
@@ -78,55 +70,12 @@ pub enum Error {
     },
 }
 
-impl Endpoint {
-    /// Derives the endpoint of a home. Always the same for one home.
-    pub fn for_home(home: &Path) -> Self {
-        if cfg!(windows) {
-            // All users' pipes share one namespace, and two users' homes may have the same path.
-            let user = std::env::var_os("USERNAME").unwrap_or_default();
-            let pipe = format!(r"\\.\pipe\baton-{}-{}", fingerprint(Path::new(&user)), fingerprint(home));
-            return Self { path: PathBuf::from(pipe) };
-        }
-        let inside = home.join("baton.sock");
-        if inside.as_os_str().len() <= PATH_BYTES {
-            return Self { path: inside };
-        }
-        let folder = std::env::temp_dir().join(format!("baton-{}", user()));
-        Self { path: folder.join(format!("{}.sock", fingerprint(home))) }
+/// Checks that the folder of a home's socket, if it exists, is safe.
+pub fn check_socket_folder(endpoint: &Endpoint, home: &Path) -> Result<(), Error> {
+    match endpoint.path().parent().filter(|folder| cfg!(unix) && folder.is_dir()) {
+        Some(folder) => check_folder(folder, folder == home),
+        None => Ok(()),
     }
-
-    /// Uses a configured path.
-    pub fn from_path(path: PathBuf) -> Self {
-        Self { path }
-    }
-
-    /// Checks that the socket's folder, if it exists, is safe. `home` is the daemon's home.
-    pub fn check(&self, home: &Path) -> Result<(), Error> {
-        match self.path.parent().filter(|folder| cfg!(unix) && folder.is_dir()) {
-            Some(folder) => check_folder(folder, folder == home),
-            None => Ok(()),
-        }
-    }
-
-    /// The path, for messages and for clients.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-fn fingerprint(home: &Path) -> String {
-    let digest = Sha256::digest(home.as_os_str().as_encoded_bytes());
-    baton_conversation::hex::encode(&digest[..8])
-}
-
-#[cfg(unix)]
-fn user() -> u32 {
-    rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn user() -> u32 {
-    0
 }
 
 /// A listening socket.
@@ -300,16 +249,6 @@ fn check_folder(_folder: &Path, _is_home: bool) -> Result<(), Error> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_home_with_a_long_path_has_a_short_endpoint() {
-        assert_eq!(Endpoint::for_home(Path::new("/home/a/.baton")).path(), Path::new("/home/a/.baton/baton.sock"));
-        let long = PathBuf::from(format!("/home/{}", "x".repeat(120)));
-        let endpoint = Endpoint::for_home(&long);
-        assert!(endpoint.path().as_os_str().len() <= PATH_BYTES + 3, "{endpoint:?}");
-        assert_ne!(endpoint, Endpoint::for_home(&long.join("y")));
-        assert_eq!(endpoint, Endpoint::for_home(&long));
-    }
 
     async fn error(endpoint: &Endpoint, home: &Path) -> Error {
         match listen(endpoint, home).await {

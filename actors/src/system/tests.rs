@@ -10,8 +10,8 @@ use ractor::{ActorCell, ActorId};
 use tokio::sync::watch;
 
 use super::{Log, Options, System};
-use crate::gateway::Endpoint;
 use baton_base::clock::{Clock, ManualClock};
+use baton_home::endpoint::Endpoint;
 
 use baton_base::limits;
 use baton_base::lock::HomeLock;

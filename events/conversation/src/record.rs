@@ -10,10 +10,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
+use baton_protocol::is_session_id;
 use baton_redaction::redact;
-
-/// Longest accepted session id, in bytes. Real ids have 36; the rest is for odd file names.
-pub const MAX_SESSION_ID_BYTES: usize = 200;
 
 macro_rules! shared_text {
     ($(#[$doc:meta])* $name:ident) => {
@@ -67,14 +65,9 @@ shared_text! {
 }
 
 impl SessionId {
-    /// Accepts 1 to [`MAX_SESSION_ID_BYTES`] bytes without control characters, `/` or `\`.
+    /// Accepts what [`is_session_id`] accepts.
     pub fn new(text: &str) -> Option<Self> {
-        let usable = !text.is_empty()
-            && text.len() <= MAX_SESSION_ID_BYTES
-            && text != "."
-            && text != ".."
-            && !text.chars().any(|c| c.is_control() || c == '/' || c == '\\');
-        usable.then(|| Self(text.into()))
+        is_session_id(text).then(|| Self(text.into()))
     }
 
     /// True if redaction finds nothing in it. Ids appear unredacted in answers, file names and the log, so a file whose
@@ -310,7 +303,7 @@ mod tests {
     fn a_session_id_is_a_plain_file_stem() {
         assert!(SessionId::new("7acd37a8-2745-4b58-a8a9-46164b22ad9e").is_some());
         assert!(SessionId::new("Sitzung 1 \u{2603}").is_some());
-        for bad in ["", "..", "a/b", "a\\b", "a\nb", &"x".repeat(MAX_SESSION_ID_BYTES + 1)] {
+        for bad in ["", "..", "a/b", "a\\b", "a\nb", &"x".repeat(baton_protocol::MAX_SESSION_ID_BYTES + 1)] {
             assert_eq!(SessionId::new(bad), None, "{bad:?}");
         }
         assert_eq!(SessionId::new("é23456789").map(|id| id.short().to_owned()).as_deref(), Some("é2345678"));

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Caller;
+use crate::named;
 
 /// Folder of the home in which hooks leave events that the daemon did not take.
 pub const SPOOL: &str = "spool";
@@ -15,6 +16,60 @@ pub const SPOOL_FILES_MAX: usize = 4_096;
 pub const SPOOL_FILE_BYTES: u64 = 64 * 1024;
 /// Environment variable set for every process that Baton starts. A hook that sees it does nothing.
 pub const OWN_CHILD: &str = "BATON_CHILD";
+/// Longest configurable time of a hook, in milliseconds: Claude Code ends a hook after the 5 s that it is installed
+/// with, and all hooks of a session's end together after 1.5 s.
+pub const HOOK_MS: u64 = 3_000;
+/// The same for a hook at a session's end.
+pub const HOOK_END_MS: u64 = 1_000;
+/// Longest accepted session id, in bytes. Real ids have 36; the rest is for odd file names.
+pub const MAX_SESSION_ID_BYTES: usize = 200;
+
+/// True if a session may have this id: 1 to [`MAX_SESSION_ID_BYTES`] bytes without control characters, `/` or `\`.
+pub fn is_session_id(text: &str) -> bool {
+    !matches!(text, "" | "." | "..")
+        && text.len() <= MAX_SESSION_ID_BYTES
+        && !text.chars().any(|c| c.is_control() || c == '/' || c == '\\')
+}
+
+named! {
+    /// Kind of a signal.
+    SignalKind {
+        /// The agent started to work in the session, or continues after a compaction.
+        SessionStart = "session_start",
+        /// A prompt was typed. Activity.
+        UserPromptSubmit = "user_prompt_submit",
+        /// The agent finished its answer. Activity.
+        Stop = "stop",
+        /// A subagent finished its answer. Activity.
+        SubagentStop = "subagent_stop",
+        /// The conversation is about to be compacted; the session goes on.
+        PreCompact = "pre_compact",
+        /// The conversation was compacted; the session goes on.
+        PostCompact = "post_compact",
+        /// The agent left the session.
+        SessionEnd = "session_end",
+        /// The last connection of the session's MCP servers closed.
+        McpDisconnect = "mcp_disconnect",
+        /// A hook that this version does not use. Activity.
+        Other = "other",
+    }
+}
+
+impl SignalKind {
+    /// True if it only shows activity: of such signals only the first within the check interval is recorded.
+    pub fn is_activity(self) -> bool {
+        matches!(self, Self::UserPromptSubmit | Self::Stop | Self::SubagentStop | Self::Other)
+    }
+
+    /// The kind of a hook's name, in the agents' form (`SessionStart`) or a person's (`session-start`); [`Self::Other`]
+    /// for any other name.
+    pub fn from_hook_name(name: &str) -> Self {
+        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
+        let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
+        let known = Self::ALL.iter().copied().filter(|kind| *kind != Self::McpDisconnect);
+        known.collect::<Vec<_>>().iter().find(is_it).copied().unwrap_or(Self::Other)
+    }
+}
 
 /// Arguments of `hook`: one event of one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,4 +144,25 @@ pub struct HandoffParams {
     pub project: Option<String>,
     /// The caller.
     pub caller: Caller,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hooks_name_is_known_however_it_is_written() {
+        for (name, kind) in [
+            ("SessionStart", SignalKind::SessionStart),
+            ("session-start", SignalKind::SessionStart),
+            ("session_end", SignalKind::SessionEnd),
+            ("USERPROMPTSUBMIT", SignalKind::UserPromptSubmit),
+            ("SubagentStop", SignalKind::SubagentStop),
+            ("mcp_disconnect", SignalKind::Other),
+            ("PreToolUse", SignalKind::Other),
+            ("", SignalKind::Other),
+        ] {
+            assert_eq!(SignalKind::from_hook_name(name), kind, "{name}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod hook;
 mod log;
 mod memory;
 pub mod method;
+mod named;
 mod recall;
 mod search;
 mod session;
@@ -27,8 +28,8 @@ pub use enrichment::{CostsParams, EnrichParams};
 pub use forget::{ForgetParams, ReindexParams};
 pub use graph::{During, FactsParams, NodesParams};
 pub use hook::{
-    HandoffParams, HookParams, HookTook, OWN_CHILD, PresenceParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES,
-    SPOOL_FILES_MAX, Spooled,
+    HOOK_END_MS, HOOK_MS, HandoffParams, HookParams, HookTook, MAX_SESSION_ID_BYTES, OWN_CHILD, PresenceParams, SPOOL,
+    SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, SignalKind, Spooled, is_session_id,
 };
 pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::reason::named;
 pub use crate::prices::CallTokens;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
+use baton_protocol::named;
 
 /// Advice for when a model was not sent all of a session.
 pub const UNSEEN_STEP: &str = "set llm.context_tokens in config.json to what the model really takes at once, then \

@@ -23,8 +23,9 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use super::reason::{CloseReason, named};
+use super::reason::CloseReason;
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_protocol::{SignalKind, named};
 
 /// A report about a session from outside its transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,30 +39,6 @@ pub struct Signal {
     /// With [`SignalKind::SessionStart`]: the session that ended in the same place for this one to begin, if it is
     /// unambiguous. Processes that served that session serve this one from then on.
     pub follows: Option<SessionId>,
-}
-
-named! {
-    /// Kind of a signal.
-    SignalKind {
-        /// The agent started to work in the session, or continues after a compaction.
-        SessionStart = "session_start",
-        /// A prompt was typed. Activity.
-        UserPromptSubmit = "user_prompt_submit",
-        /// The agent finished its answer. Activity.
-        Stop = "stop",
-        /// A subagent finished its answer. Activity.
-        SubagentStop = "subagent_stop",
-        /// The conversation is about to be compacted; the session goes on.
-        PreCompact = "pre_compact",
-        /// The conversation was compacted; the session goes on.
-        PostCompact = "post_compact",
-        /// The agent left the session.
-        SessionEnd = "session_end",
-        /// The last connection of the session's MCP servers closed.
-        McpDisconnect = "mcp_disconnect",
-        /// A hook that this version does not use. Activity.
-        Other = "other",
-    }
 }
 
 named! {
@@ -87,22 +64,6 @@ named! {
         Auto = "auto",
         /// A detail that this version does not know, or the agent's own `other`.
         Other = "other",
-    }
-}
-
-impl SignalKind {
-    /// True if it only shows activity: of such signals only the first within the check interval is recorded.
-    pub fn is_activity(self) -> bool {
-        matches!(self, Self::UserPromptSubmit | Self::Stop | Self::SubagentStop | Self::Other)
-    }
-
-    /// The kind of a hook's name, in the agents' form (`SessionStart`) or a person's (`session-start`); [`Self::Other`]
-    /// for any other name.
-    pub fn from_hook_name(name: &str) -> Self {
-        let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
-        let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
-        let known = Self::ALL.iter().copied().filter(|kind| *kind != Self::McpDisconnect);
-        known.collect::<Vec<_>>().iter().find(is_it).copied().unwrap_or(Self::Other)
     }
 }
 
@@ -213,25 +174,4 @@ pub struct Handoff {
     pub at: Timestamp,
     /// True if a prompt was typed in the session since: it continues that work.
     pub claimed: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hooks_name_is_known_however_it_is_written() {
-        for (name, kind) in [
-            ("SessionStart", SignalKind::SessionStart),
-            ("session-start", SignalKind::SessionStart),
-            ("session_end", SignalKind::SessionEnd),
-            ("USERPROMPTSUBMIT", SignalKind::UserPromptSubmit),
-            ("SubagentStop", SignalKind::SubagentStop),
-            ("mcp_disconnect", SignalKind::Other),
-            ("PreToolUse", SignalKind::Other),
-            ("", SignalKind::Other),
-        ] {
-            assert_eq!(SignalKind::from_hook_name(name), kind, "{name}");
-        }
-    }
 }

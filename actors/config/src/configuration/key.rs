@@ -2,7 +2,7 @@
 //! print this table. Keys of the original design that are no longer needed are listed too, each with its successor or
 //! the reason why it has none.
 
-use baton_base::limits;
+use baton_protocol::HOOK_MS;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,7 +155,7 @@ pub(super) const KEYS: &[Key] = &[
         why: "agents end a hook that takes longer; at a session's end 1000 counts at most",
         ..now(
             "hooks.timeout_ms",
-            whole(1, limits::HOOK_MS, "milliseconds"),
+            whole(1, HOOK_MS, "milliseconds"),
             "null",
             "How long a hook waits for the daemon. Default: 150 ms for SessionStart and UserPromptSubmit, else \
              100 ms.",

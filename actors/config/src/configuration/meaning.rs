@@ -13,7 +13,7 @@ use super::parse::{Parsed, Remark};
 use crate::endpoint::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
 use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
-use baton_base::limits;
+use baton_protocol::HOOK_END_MS;
 
 /// The keys that are required for vectors.
 const EMBEDDING: [&str; 2] = ["memory.embedding.base_url", "memory.embedding.model"];
@@ -176,10 +176,10 @@ pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
 /// A warning if the hook timeout exceeds what counts at a session's end.
 fn capped(parsed: &Parsed) -> Option<Remark> {
     let (value, line) = parsed.values.get("hooks.timeout_ms")?;
-    let ms = value.as_u64().filter(|ms| *ms > limits::HOOK_END_MS)?;
+    let ms = value.as_u64().filter(|ms| *ms > HOOK_END_MS)?;
     let what = format!(
-        "hooks.timeout_ms is {ms}, but at a session's end at most {} applies: agents give all its hooks 1.5 s together",
-        limits::HOOK_END_MS
+        "hooks.timeout_ms is {ms}, but at a session's end at most {HOOK_END_MS} applies: agents give all its hooks 1.5 s \
+         together"
     );
     Some(Remark { line: Some(*line), what })
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use baton_events::prices;
+use baton_home::configured_path;
 use baton_notes::name;
 use serde_json::Value;
 
@@ -152,7 +153,7 @@ impl Reader<'_> {
                 Some(paths) => Value::Array(paths),
                 None => return,
             },
-            (Takes::File, Value::String(text)) => match file(text, self.lookup) {
+            (Takes::File, Value::String(text)) => match configured_path::expand(text, || (self.lookup)("HOME")) {
                 Ok(path) => Value::String(path),
                 Err(why) => return self.mistake(Some(line), format!("{}: {} {why}", key.name, shown(text))),
             },
@@ -296,7 +297,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
         let texts = value.as_array().filter(|texts| texts.len() >= least && texts.len() <= LIST_MAX);
         texts.is_some_and(|texts| texts.iter().all(|text| text.as_str().is_some_and(|text| !text.trim().is_empty())))
     };
-    let is_text = || value.as_str().is_some_and(is_text);
+    let is_text = || value.as_str().is_some_and(configured_path::is_text);
     let fits = (key.nullable() && value.is_null())
         || match key.takes {
             Takes::Switch => value.is_boolean(),
@@ -311,10 +312,6 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Anything => true,
         };
     if fits { Ok(value) } else { Err(wrong()) }
-}
-
-pub(super) fn is_text(text: &str) -> bool {
-    !text.trim().is_empty() && !text.contains('\0')
 }
 
 /// True if the text is a relative folder path that is valid on every system.
@@ -336,16 +333,6 @@ fn is_variable(name: &str) -> bool {
 /// Parses a path or glob and adds its meaning with links resolved.
 pub(super) fn pattern(text: &str, lookup: Lookup<'_>) -> Result<Pattern, String> {
     Ok(Pattern::new(&expand(text, lookup)?)?.through_links())
-}
-
-/// Expands `~/` and requires an absolute path. Variables are not expanded, because other readers of this key may have
-/// other values.
-pub(super) fn file(text: &str, lookup: Lookup<'_>) -> Result<String, String> {
-    let path = match text.strip_prefix("~/") {
-        Some(below) => format!("{}/{below}", expand("~", lookup)?),
-        None => text.to_owned(),
-    };
-    if Path::new(&path).is_absolute() { Ok(path) } else { Err("is not absolute".to_owned()) }
 }
 
 /// Expands `~`, `$NAME` and `${NAME}`.

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use baton_base::limits;
-use baton_events::session::SignalKind;
+use baton_protocol::{HOOK_END_MS, HOOK_MS, SignalKind};
 
 use super::input::Field;
 
@@ -12,8 +11,8 @@ const BUDGET: Duration = Duration::from_millis(100);
 /// Budget of an event whose output reaches the agent.
 const CONTEXT_BUDGET: Duration = Duration::from_millis(150);
 /// Largest budget that can be configured.
-const BUDGET_MAX: Duration = Duration::from_millis(limits::HOOK_MS);
-const END_BUDGET_MAX: Duration = Duration::from_millis(limits::HOOK_END_MS);
+const BUDGET_MAX: Duration = Duration::from_millis(HOOK_MS);
+const END_BUDGET_MAX: Duration = Duration::from_millis(HOOK_END_MS);
 /// Longest name of an event, in characters.
 const NAME_CHARS: usize = 64;
 

@@ -13,8 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_base::limits;
-use baton_protocol::HookParams;
+use baton_protocol::{HOOK_END_MS, HookParams};
 
 use super::event::Event;
 use super::exchange::NotTaken;
@@ -24,7 +23,7 @@ use super::input::{Field, Input};
 const BUDGET_MIN: Duration = Duration::from_millis(10);
 /// Time limit for the agent's input, from the start of the process. After that the event is given up: unless more is
 /// configured, no hook may take longer.
-const INPUT_TIMEOUT: Duration = Duration::from_millis(limits::HOOK_END_MS);
+const INPUT_TIMEOUT: Duration = Duration::from_millis(HOOK_END_MS);
 /// Least time left for writing the spool file, even if a busy machine has used up all time.
 const SPOOL_TIME_MIN: Duration = Duration::from_millis(30);
 /// Stack size of these threads, which do little.
@@ -281,6 +280,6 @@ mod tests {
             assert!(params.wait_ms <= 90, "{}", params.wait_ms);
         }
         let (event, params) = SharedCall::new(call(None, "", None)).params();
-        assert_eq!((event.kind, params.session_id.as_str()), (baton_events::session::SignalKind::Other, ""));
+        assert_eq!((event.kind, params.session_id.as_str()), (baton_protocol::SignalKind::Other, ""));
     }
 }

@@ -1,12 +1,16 @@
 //! An agent's hook: reports one event to the daemon, prints what the agent is to be told, and ends in time.
 //!
-//! `baton-hook` and `baton hook` run this module. It guarantees the agent three things, whatever standard input, the
+//! `baton-hook` and `baton hook` run this crate. It guarantees the agent three things, whatever standard input, the
 //! daemon or the disk do: it ends within its budget, it exits with 0, and it prints nothing but its own JSON. A signal
 //! that the daemon does not take in time is written to the spool under the same id. Of an event's input it reads only
 //! ids, names and paths.
 //!
-//! One thread does the work; the [`watchdog`] takes over if it is late. This module uses no async runtime, argument
-//! parser or logging, which keeps them out of the small binary.
+//! One thread does the work; the [`watchdog`] takes over if it is late.
+//!
+//! # Decisions
+//!
+//! - `baton-hook` is a program of the package `baton`, so that one `cargo install` brings both programs, and links this
+//!   crate alone: no async runtime, argument parser or logging. An agent waits for it at each event.
 
 mod event;
 mod exchange;
@@ -23,15 +27,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_base::lock;
-use baton_events::session::SignalKind;
-use baton_protocol::{HookParams, OWN_CHILD, Spooled};
+use baton_home::environment::Environment;
+use baton_home::hooks::Hooks;
+use baton_home::trust;
+use baton_protocol::{HookParams, OWN_CHILD, SignalKind, Spooled};
 
-use crate::environment::{Environment, Hooks};
 use event::Event;
 use exchange::NotTaken;
 use input::Input;
-pub use spool::{lost, unreadable};
 use watchdog::{Call, Phase, SharedCall};
 
 /// Size of one read from standard input.
@@ -62,7 +65,7 @@ pub fn run(event: Option<String>, started: Instant) {
         return;
     }
     // A home that others can write to is not trusted: write nothing and connect to nothing.
-    if lock::check_home(&environment.home).is_err() {
+    if trust::check_home(&environment.home).is_err() {
         return;
     }
     let hooks = Hooks::read(&environment.home);

@@ -4,10 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_base::{limits, transcript_file};
-use baton_config::configuration;
+use baton_protocol::HOOK_MS;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+
+use crate::configured_path::{expand, is_text};
+use crate::file;
 
 /// The configuration, and the last good one, which is used while the first cannot be read.
 const FILES: [&str; 2] = ["config.json", "config.last-good.json"];
@@ -66,16 +68,22 @@ impl Hooks {
         let text: Option<String> = value(keys.socket_path);
         Self {
             enabled: value(keys.enabled).unwrap_or(true),
-            socket_path: text.as_deref().and_then(configuration::socket_path),
-            timeout: value(keys.timeout_ms).filter(|ms| (1..=limits::HOOK_MS).contains(ms)).map(Duration::from_millis),
+            socket_path: text.as_deref().and_then(socket_path),
+            timeout: value(keys.timeout_ms).filter(|ms| (1..=HOOK_MS).contains(ms)).map(Duration::from_millis),
             names_directories: false,
         }
     }
 }
 
+/// The socket that `hooks.socket_path` names; `None` if the key does not accept this text.
+fn socket_path(text: &str) -> Option<PathBuf> {
+    let user = || std::env::home_dir().and_then(|path| path.to_str().map(str::to_owned));
+    is_text(text).then(|| expand(text, user).ok())?.map(PathBuf::from)
+}
+
 /// `None` if the file cannot be read or parsed.
 fn document(path: &Path) -> Option<Hooks> {
-    let text = transcript_file::read(path, BYTES_MAX).ok()?;
+    let text = file::read(path, BYTES_MAX).ok()?;
     let document: Document = serde_json::from_slice(&text).ok()?;
     let tracking: Option<Tracking> = value(document.session_tracking);
     let directories: Option<Vec<String>> = tracking.and_then(|tracking| value(tracking.watch_directories));

@@ -3,6 +3,9 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use baton_home::connection;
+use baton_home::environment::Environment;
+use baton_home::hooks::Hooks;
 use baton_protocol as protocol;
 use baton_protocol::answer::Hook;
 use baton_protocol::{Call, HookParams, HookTook, Incoming, Welcome, code, method};
@@ -12,8 +15,6 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::event::Event;
-use crate::client;
-use crate::environment::{Environment, Hooks};
 
 /// Most bytes read from a daemon.
 const ANSWER_BYTES: usize = 64 * 1024;
@@ -55,11 +56,11 @@ pub(super) struct Link(Stream);
 
 /// Reports an event to the daemon and waits for the answer without a time limit; the watchdog enforces one.
 pub(super) fn report(environment: &Environment, hooks: &Hooks, params: &HookParams) -> Result<(Link, Hook), NotTaken> {
-    let stream = client::connect_home(environment, hooks).map_err(|error| match error.kind() {
+    let stream = connection::connect(environment, hooks).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NotTaken::Absent,
         _ => NotTaken::Refused,
     })?;
-    let mut lines = line(Some(HELLO), method::HELLO, &client::hello(environment, "hook"));
+    let mut lines = line(Some(HELLO), method::HELLO, &connection::hello(environment, "hook"));
     lines.extend(line(Some(HOOK), method::HOOK, params));
     // A peer that closes early may still have sent a reason.
     let sent = (&stream).write_all(&lines);

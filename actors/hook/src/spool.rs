@@ -6,14 +6,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use baton_base::durable;
-use baton_conversation::record::SessionId;
-use baton_events::session::SignalKind;
-use baton_protocol::{HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, Spooled};
+use baton_home::file;
+use baton_protocol::{
+    HookParams, SPOOL, SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, SignalKind, Spooled, is_session_id,
+};
 use baton_redaction::redact;
 
 use super::file_limit;
-use crate::print::counted;
 
 /// Highest count of lost signals.
 const DROPPED_MAX: u64 = 1_000_000;
@@ -24,7 +23,7 @@ const NAMED_BYTES: usize = 200;
 pub(super) fn store(home: &Path, spooled: Spooled) -> io::Result<()> {
     let spooled = &Spooled { hook: without_secrets(spooled.hook), ..spooled };
     let folder = home.join(SPOOL);
-    durable::make_private_folder(&folder)?;
+    file::make_private_folder(&folder)?;
     // A symbolic link could lead out of the home; the daemon does not follow it either.
     if !fs::symlink_metadata(&folder)?.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -57,7 +56,7 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
     if is_large || !file_limit::allows(bytes.len()) || (is_full() && !path.exists()) {
         return Err(io::ErrorKind::StorageFull.into());
     }
-    let temporary = folder.join(format!("{}{}", spooled.hook.id, durable::BEING_WRITTEN));
+    let temporary = folder.join(format!("{}{}", spooled.hook.id, file::BEING_WRITTEN));
     let written = private(OpenOptions::new().write(true).create_new(true))
         .open(&temporary)
         .and_then(|mut file| file.write_all(&bytes))
@@ -67,24 +66,13 @@ fn write(folder: &Path, spooled: &Spooled) -> io::Result<()> {
 
 /// The file name, see [`Spooled`]. `None` if the signal names no session and is useless.
 fn name(hook: &HookParams) -> Option<String> {
-    let session = SessionId::new(&hook.session_id)?;
+    let session = Some(&hook.session_id).filter(|id| is_session_id(id))?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_name = session.as_str().len() <= NAMED_BYTES && session.as_str().chars().all(is_plain);
+    let is_name = session.len() <= NAMED_BYTES && session.chars().all(is_plain);
     match SignalKind::from_hook_name(&hook.event).is_activity() && is_name {
         true => Some(format!("activity-{session}.json")),
         false => Some(format!("{:013}-{}.json", hook.at.max(0), hook.id)),
     }
-}
-
-/// The message that `count` signals were lost. The possible reasons are counted together.
-pub fn lost(count: u64) -> String {
-    let were = if count == 1 { "1 signal of a hook was".to_owned() } else { format!("{count} signals of hooks were") };
-    format!("{were} lost: the agent named no session in time, or the spool had no room")
-}
-
-/// The message that `count` files of the spool could not be read.
-pub fn unreadable(count: u64) -> String {
-    format!("{} of the spool could not be read", counted(count, "file"))
 }
 
 /// Counts a lost signal by appending one byte to a file.
@@ -151,16 +139,6 @@ mod tests {
                 assert_eq!(mode(&home.join(SPOOL).join(file)), 0o600, "{file}");
             }
         }
-    }
-
-    #[test]
-    fn what_was_lost_is_told_with_its_reasons() {
-        let why = "lost: the agent named no session in time, or the spool had no room";
-        assert_eq!(
-            (lost(1), lost(2)),
-            (format!("1 signal of a hook was {why}"), format!("2 signals of hooks were {why}"))
-        );
-        assert_eq!(unreadable(1), "1 file of the spool could not be read");
     }
 
     #[test]

@@ -1,11 +1,9 @@
-//! The `baton-hook` command, which an agent runs at each of its events. Small, without an async runtime; always exits
-//! 0.
+//! The `baton-hook` command, which an agent runs at each of its events. It links the crate `baton_hook` and
+//! nothing else of this package, and always exits 0.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
-
-use baton::hook;
 
 const USAGE: &str = "\
 usage: baton-hook [EVENT]
@@ -25,7 +23,7 @@ fn main() {
         Some("--help" | "-h") => usage(),
         // Run by a person; agents give it a pipe.
         _ if std::io::stdin().is_terminal() => usage(),
-        _ => hook::run(event.map(OsString::into_string).and_then(Result::ok), started),
+        _ => baton_hook::run(event.map(OsString::into_string).and_then(Result::ok), started),
     }
 }
 

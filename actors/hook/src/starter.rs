@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::client;
-use crate::environment::Environment;
+use baton_home::daemon_command::daemon_command;
+use baton_home::environment::Environment;
+use baton_home::lock;
 
 /// Name of the daemon's program.
 const PROGRAM: &str = "baton";
@@ -12,10 +13,10 @@ const PROGRAM: &str = "baton";
 /// Starts a daemon unless one holds the home, which then is starting or hangs. The daemon detaches itself from this
 /// process. Failures are ignored; the next command that needs a daemon reports them.
 pub(super) fn start(environment: &Environment) {
-    if !client::lock_is_free(environment) {
+    if !lock::is_free(&environment.home) {
         return;
     }
-    let _ = client::daemon_command(&program(std::env::current_exe().ok().as_deref()), &environment.for_daemon())
+    let _ = daemon_command(&program(std::env::current_exe().ok().as_deref()), environment)
         .arg("--detached")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

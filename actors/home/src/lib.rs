@@ -1,0 +1,17 @@
+//! A home as its daemon and its clients share it: where it lies, whether it can be trusted, who holds it, and how its
+//! daemon is reached and started.
+//!
+//! # Decisions
+//!
+//! - This crate is apart from `baton-base` because `baton-hook` links it: no async runtime, no logging, and no crate of
+//!   ours but the protocol.
+
+pub mod configured_path;
+pub mod connection;
+pub mod daemon_command;
+pub mod endpoint;
+pub mod environment;
+pub mod file;
+pub mod hooks;
+pub mod lock;
+pub mod trust;
