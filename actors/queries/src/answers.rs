@@ -13,8 +13,8 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, FailureReason, Phase};
 use baton_protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata, Problem,
-    WorkState,
+    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata,
+    Problem, WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;

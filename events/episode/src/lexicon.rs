@@ -157,7 +157,7 @@ impl Signs {
     pub(crate) fn read(sentence: &str) -> Self {
         let text = normalised(sentence);
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
-        let bare = text.trim_end_matches(|c: char| matches!(c, ')' | '"' | '*' | '_' | '”' | ' '));
+        let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
         let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
         let lexicon = &*LEXICON;
         for found in lexicon.matcher.find_overlapping_iter(&text) {

@@ -144,7 +144,7 @@ impl<'a> Timeline<'a> {
                         .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
                 Body::Meta(Meta::Title { source, text }) => timeline.retitle(*source, text),
                 Body::Meta(Meta::Branch(branch)) => {
-                    timeline.branch = Some(branch).filter(|branch| *branch != "HEAD").map(|branch| branch.as_str())
+                    timeline.branch = Some(branch).filter(|branch| *branch != "HEAD").map(String::as_str);
                 }
                 Body::Meta(Meta::Cwd(directory)) => {
                     cwd = Some(directory.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());

@@ -143,7 +143,7 @@ pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
         return (subject, true);
     }
     let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary));
-    if let Some(recorded) = recorded.map(|text| within_words(text)).filter(|text| !text.is_empty()) {
+    if let Some(recorded) = recorded.map(within_words).filter(|text| !text.is_empty()) {
         return (recorded, true);
     }
     let replies =
@@ -153,14 +153,14 @@ pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
 
 /// Returns the heading of the last plan that a person approved, with the tool or by pasting it.
 fn plan_heading(timeline: &Timeline<'_>) -> Option<String> {
-    let pasted = timeline
+    let mut pasted = timeline
         .rounds
         .iter()
         .filter_map(|round| round.prompt)
         .filter_map(|said| super::decision::pasted_plan(said.text));
     let approved =
         timeline.deeds.iter().filter(|deed| super::decision::presents_plan(deed) && deed.succeeded() && !deed.aside);
-    let plan = pasted.last().or_else(|| approved.filter_map(|deed| deed.input("plan")).last())?;
+    let plan = pasted.next_back().or_else(|| approved.filter_map(|deed| deed.input("plan")).next_back())?;
     let heading = plan.lines().map(str::trim).find(|line| line.starts_with('#'))?;
     let heading = plain(&without_filter_mark(heading.trim_start_matches(['#', ' '])));
     let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", &heading));
@@ -241,8 +241,7 @@ fn clause(text: &str) -> String {
     let sentences: Vec<String> =
         own.map(|sentence| sentence.text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     let clauses = sentences.iter().flat_map(|sentence| sentence.split(" and ").flat_map(|part| part.split(", but ")));
-    let clauses: Vec<(&str, Signs)> =
-        clauses.map(|clause| without_lead(clause)).map(|clause| (clause, Signs::read(clause))).collect();
+    let clauses: Vec<(&str, Signs)> = clauses.map(without_lead).map(|clause| (clause, Signs::read(clause))).collect();
     let telling = |clause: &&(&str, Signs)| count(clause.0) >= MIN_WORDS && !is_general(clause.0);
     let asks =
         |clause: &&(&str, Signs)| (clause.1.begins(Sign::Direct) || clause.1.begins(Sign::Order)) && telling(clause);
@@ -307,7 +306,7 @@ fn within_words(text: &str) -> String {
             break;
         }
         if let Some(at) = clause.find(end)
-            && (count(&clause[..at]) >= MIN_WORDS || (end.chars().any(|c| !c.is_ascii()) && at > 0))
+            && (count(&clause[..at]) >= MIN_WORDS || (!end.is_ascii() && at > 0))
         {
             clause = &clause[..at];
         }

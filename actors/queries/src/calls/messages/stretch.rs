@@ -215,7 +215,7 @@ mod tests {
 
     fn call(line: u64, message: &str, id: &str) -> Item {
         let call = Call {
-            act: Act::of_tool("Bash"),
+            act: baton_conversation::item::Act::Shell,
             id: id.into(),
             name: "Bash".to_owned(),
             input: BTreeMap::new(),
@@ -234,6 +234,7 @@ mod tests {
             error: None,
             duration_ms: None,
             agent: None,
+            report: None,
         };
         item(line, Body::Result(result))
     }
