@@ -35,7 +35,7 @@ use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
 pub use self::prepared::{Handoffs, prepare};
 use super::Services;
 use baton_journal::session_stream;
-use baton_tracking::hooks::Told;
+use baton_tracking::hooks::CheckedHook;
 use baton_tracking::session::{HandOver, Signalled};
 
 /// Least time needed to record an offer: one that is recorded but not delivered is lost.
@@ -47,7 +47,7 @@ const FIRST_EVENTS: usize = 64;
 
 /// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
 /// the first prompt. The offer is durable in the session's state when this returns.
-pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+pub(crate) async fn for_start(services: &Arc<Services>, signal: &CheckedHook, until: Instant) -> Option<String> {
     let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
     services.hooks.closed(signal, half_way_to(until)).await;
     let row = services.table.now().get(id).cloned();
@@ -66,7 +66,7 @@ pub(crate) async fn for_start(services: &Arc<Services>, signal: &Told, until: In
 
 /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
 /// session that was offered nothing at its start is offered one now, if this is its first prompt.
-pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+pub(crate) async fn for_prompt(services: &Arc<Services>, signal: &CheckedHook, until: Instant) -> Option<String> {
     let id = &signal.session;
     let row = services.table.now().get(id).cloned();
     let state = row.as_ref().map(|row| &row.state);

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::QueryError;
 use crate::client::failure;
 use crate::{Services, handoff};
-use baton_tracking::hooks::{Taken, Told};
+use baton_tracking::hooks::{CheckedHook, Taken};
 
 /// Longest wait of a hook for its text, whatever it requests.
 const WAIT: Duration = Duration::from_secs(10);
@@ -38,7 +38,7 @@ pub(crate) async fn hook(asked: HookParams, services: &Arc<Services>) -> Result<
 }
 
 /// The text for the agent, if it is available in time.
-async fn context(services: &Arc<Services>, signal: &Told, until: Instant) -> Option<String> {
+async fn context(services: &Arc<Services>, signal: &CheckedHook, until: Instant) -> Option<String> {
     match signal.kind {
         SignalKind::SessionStart => handoff::for_start(services, signal, until).await,
         SignalKind::UserPromptSubmit => handoff::for_prompt(services, signal, until).await,
