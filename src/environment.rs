@@ -32,7 +32,7 @@ pub struct Environment {
     pub home: PathBuf,
     /// Claude Code's directory: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub claude_config_dir: PathBuf,
-    /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
+    /// Codex's directory: `CODEX_HOME`, else `~/.codex`.
     pub codex_home: PathBuf,
     /// Which of the two come from a variable. If one does, only those that do are read.
     pub named: Named,
@@ -49,7 +49,7 @@ pub struct Named {
 
 /// The variable that names Claude Code's directory.
 pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
-/// The variable that names Codex' directory.
+/// The variable that names Codex's directory.
 pub const CODEX: &str = "CODEX_HOME";
 /// The variable that names the user's home directory.
 const HOME: &str = "HOME";
