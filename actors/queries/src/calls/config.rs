@@ -53,7 +53,7 @@ pub(crate) async fn config(asked: ConfigParams, services: &Arc<Services>) -> Res
 pub(super) fn refused(error: WriteError) -> QueryError {
     let code = match &error {
         WriteError::Io(_) => code::INTERNAL,
-        WriteError::Mistaken(_) | WriteError::Refused(_) => code::INVALID_PARAMS,
+        WriteError::Mistaken(_) | WriteError::Refused(_) => code::REFUSED,
     };
     failure(code, error.to_string()).into()
 }

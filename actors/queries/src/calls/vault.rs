@@ -21,7 +21,7 @@ pub(crate) async fn status(services: &Arc<Services>) -> answer::Vault {
 }
 
 fn off() -> Failure {
-    failure(code::INVALID_PARAMS, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
+    failure(code::REFUSED, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
 }
 
 fn check(services: &Services) -> Result<(), Failure> {

@@ -64,7 +64,7 @@ pub(super) async fn select_to_restore(
         let phase = services.table.now().get(&target.id).map(|row| row.state.phase);
         if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
             let message = format!("session {} is neither forgotten nor deleted", target.id);
-            return Err(failure(code::INVALID_PARAMS, message).into());
+            return Err(failure(code::REFUSED, message).into());
         }
         sessions.push(target);
     }
