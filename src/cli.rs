@@ -47,7 +47,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_protocol::{SearchParams, method};
+use baton_protocol::{SearchParams, code, method};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::client;
@@ -70,6 +71,9 @@ pub struct Cli {
     command: Command,
 }
 
+/// Id of the option `--examples`.
+const EXAMPLES: &str = "examples";
+
 const AFTER_HELP: &str = "\
 Examples:
   baton search refresh token race      what was found out about it, in any project
@@ -84,7 +88,7 @@ Examples:
 Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
-  CODEX_HOME         Codex' directory; transcripts lie below sessions/ [default: ~/.codex]
+  CODEX_HOME         Codex's directory; transcripts lie below sessions/ [default: ~/.codex]
                      (if one of these two is set, the other's default is not read)
   BATON_LOG          what goes to daemon.log, such as `info,baton_actors=debug`
   NO_COLOR           no colours
@@ -168,27 +172,6 @@ enum Command {
     Hook(hook::Args),
     /// Measure how fast Baton is on this machine
     Bench(bench::Args),
-}
-
-impl Command {
-    /// Returns true if the command queries or changes only the contents of a home. The others set up the machine or
-    /// manage daemons.
-    fn answers_from_examples(&self) -> bool {
-        !matches!(
-            self,
-            Self::Help(_)
-                | Self::Completions(_)
-                | Self::Replay(_)
-                | Self::Hook(_)
-                | Self::Install(_)
-                | Self::Uninstall(_)
-                | Self::Doctor(_)
-                | Self::Service(_)
-                | Self::Daemon(_)
-                | Self::Stop(_)
-                | Self::Bench(_)
-        )
-    }
 }
 
 /// Reason why a command failed. Messages say what happened, to what, and what to do next.
@@ -281,21 +264,40 @@ fn command() -> clap::Command {
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, ErrorFormat), ExitCode> {
     let arguments: Vec<OsString> = word_args::options_first(arguments.into_iter().collect());
     let error_format = ErrorFormat::from_arguments(&arguments);
-    let parsed = |command: clap::Command| {
-        let matches = command.try_get_matches_from(&arguments);
-        matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+    let parsed = |mut command: clap::Command| {
+        let mut matches = command.try_get_matches_from_mut(&arguments)?;
+        let name = matches.subcommand_name().unwrap_or_default();
+        if matches.get_flag(EXAMPLES) && overview::WITHOUT_EXAMPLES.contains(&name) {
+            let why = format!("--examples works only with commands that query sessions, not with `{name}`");
+            return Err(command.error(ErrorKind::ArgumentConflict, why));
+        }
+        Cli::from_arg_matches_mut(&mut matches)
     };
     // The endings of all help texts are built only when one is shown.
     let cli = parsed(Cli::command()).or_else(|_| parsed(command()));
-    cli.map(|cli| (cli, error_format)).map_err(|error| error_format.print_usage_error(&error))
+    cli.map(|cli| (cli, error_format)).map_err(|error| error_format.print_usage_error(&best_first(error)))
+}
+
+/// Puts the most similar command first; clap lists it last.
+fn best_first(mut error: clap::Error) -> clap::Error {
+    if let Some(ContextValue::Strings(names)) = error.get(ContextKind::SuggestedSubcommand) {
+        let names = names.iter().rev().cloned().collect();
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+    }
+    error
+}
+
+/// Parses a number within bounds; a bound of `u32::MAX` or more is none.
+fn number<T: TryFrom<u64>, const LEAST: u64, const MOST: u64>(text: &str) -> Result<T, String> {
+    let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match MOST < u64::from(u32::MAX) {
+        true => format!("write a number from {LEAST} to {MOST}"),
+        false => format!("write a number, at least {LEAST}"),
+    })
 }
 
 /// Runs the command.
 pub fn run(cli: Cli) -> Result<ExitCode, Error> {
-    if cli.examples && !cli.command.answers_from_examples() {
-        let why = "--examples works only with commands that query sessions";
-        return Err(Error::Usage(why.to_owned()));
-    }
     let environment = match &cli.command {
         // Needs no environment; a package build has none.
         Command::Completions(args) => return Ok(completions::run(args)),
@@ -312,7 +314,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     // Lives until the command has ended.
     let throwaway = cli.examples.then(throwaway).transpose()?;
     let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
-    match cli.command {
+    let done = match cli.command {
         Command::Search(args) => search::run(&environment, &args),
         Command::Blame(args) => blame::run(&environment, &args),
         Command::Fix(args) => fix::run(&environment, &args),
@@ -350,7 +352,19 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Mcp(args) => mcp::run(&environment, &args),
         Command::Hook(args) => Ok(hook::run(&args)),
         Command::Bench(args) => Ok(bench::run(&args)?),
+    };
+    done.map_err(|error| name_examples(error, &environment))
+}
+
+/// Adds to "not found" where the example sessions are, if questions are answered from them.
+fn name_examples(mut error: Error, environment: &Environment) -> Error {
+    if let Error::Client(client::Error::Refused(failure)) = &mut error
+        && failure.code == code::NOT_FOUND
+        && examples::stand_in(environment).is_some()
+    {
+        failure.message.push_str("; for a session of the examples add --examples, as in `baton --examples show ID`");
     }
+    error
 }
 
 /// Starts a daemon on the example sessions.
@@ -387,7 +401,7 @@ fn session(typed: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::session;
+    use super::{number, session};
 
     #[test]
     fn ids_are_taken_in_capital_letters_too() {
@@ -399,5 +413,14 @@ mod tests {
         ] {
             assert_eq!(session(typed), known);
         }
+    }
+
+    #[test]
+    fn a_number_out_of_bounds_is_refused_with_the_bounds() {
+        assert_eq!(number::<u32, 1, 20>("20"), Ok(20));
+        for wrong in ["x", "", "0", "21", "-1", "1.5"] {
+            assert_eq!(number::<u32, 1, 20>(wrong), Err("write a number from 1 to 20".to_owned()), "{wrong}");
+        }
+        assert_eq!(number::<u64, 1, { u64::MAX }>("0"), Err("write a number, at least 1".to_owned()));
     }
 }

@@ -22,11 +22,21 @@ pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Lists the directories without transcripts, for a message.
-pub fn missing(environment: &Environment) -> String {
+fn missing(environment: &Environment) -> String {
     environment::read_directories(environment)
         .map(|(_, directory)| directory.display().to_string())
         .collect::<Vec<_>>()
         .join(" and ")
+}
+
+/// The note that an answer comes from the examples. A session of them can only be shown with `--examples`.
+pub fn note(environment: &Environment, folder: &Path) -> String {
+    format!(
+        "No transcripts below {} yet: answering from the example sessions in {}. `baton --examples sessions` lists them, \
+         `baton --examples show ID` shows one.\n",
+        missing(environment),
+        folder.display()
+    )
 }
 
 /// Path of the examples if the working directory is a checkout.

@@ -286,7 +286,7 @@ impl Installer {
                 plan.changes.push(Change(Kind::Register { server: self.server.clone(), cli: cli.clone() }));
             }
             (_, None) => plan.remarks.push(format!(
-                "`{}` is not on the path; to register the MCP server, run this where it is: {command}",
+                "`{0}` was not found on the path; to register the MCP server, run this in a shell that has `{0}`: {command}",
                 self.host.program()
             )),
         }
@@ -319,7 +319,7 @@ impl Installer {
         match (self.registered()?, &self.cli) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
-                "`{}` is not on the path; to remove the MCP server, run this where it is: {}",
+                "`{0}` was not found on the path; to remove the MCP server, run this in a shell that has `{0}`: {1}",
                 self.host.program(),
                 self.server.remove_line()
             )),

@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
 Runs the program `baton-bench` beside this one with all arguments: `baton bench --help` prints its help. `cargo build \
---release -p baton-bench` builds it in a checkout.
+--release` builds both in a checkout.
 
 Examples:
   baton bench all
@@ -25,7 +25,7 @@ pub(super) struct Args {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It was not built.
-    #[error("the benchmarks are a separate program: build {} with `cargo build --release -p baton-bench`", .0.display())]
+    #[error("the benchmarks are a separate program, and there is no {}; in a checkout `cargo build --release` builds it, and `target/release/baton bench` runs it", .0.display())]
     Missing(PathBuf),
     /// The system refused to run it.
     #[error("cannot run {}: {source}", program.display())]

@@ -37,7 +37,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// Seconds to wait until the session is indexed
-    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=600))]
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = super::number::<u64, 0, 600>)]
     wait: u64,
     /// Print one JSON object
     #[arg(long)]

@@ -17,8 +17,25 @@ use crate::print::{self, Output, Style};
 /// Largest file that can be imported; a configuration is a few kilobytes.
 const IMPORT_BYTES: u64 = 256 * 1024;
 
+const EXAMPLES: &str = "\
+Without a subcommand it prints every key with its value and where the value comes from: the default, the file, or a \
+variable. To change a value, edit config.json in BATON_HOME; the next command reads it.
+
+Examples:
+  baton config                         every key with its value
+  baton config --json                  the same as JSON
+  baton config import graphiti.config.json --dry-run";
+
+const IMPORT: &str = "\
+JSON: {\"path\",\"values\":[…],\"warnings\":[…],\"mistakes\":[…],\"imported\":[{\"key\",\"became\",\"value\",\"outcome\",\"message\"}]}.
+
+Examples:
+  baton config import graphiti.config.json --dry-run   what would become of each key
+  baton config import graphiti.config.json             set what is not set yet
+  baton config import graphiti.config.json --force     replace what is set, too";
+
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = format!("Keys of config.json, their defaults, and the values they take:\n{}", described()))]
+#[command(after_long_help = format!("{EXAMPLES}\n\nKeys of config.json, their defaults, and the values they take:\n{}", described()))]
 pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,
@@ -30,8 +47,9 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Import a graphiti.config.json, and show what became of each of its keys
+    #[command(after_long_help = IMPORT)]
     Import {
-        /// The file
+        /// The graphiti.config.json to import
         file: PathBuf,
         /// Replace values that are already set
         #[arg(long)]

@@ -27,9 +27,13 @@ Examples:
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum By {
+    /// The session that was enriched
     Session,
+    /// The project of that session
     Project,
+    /// The model that was called
     Model,
+    /// The day of the call, in UTC
     Day,
 }
 
@@ -37,7 +41,7 @@ enum By {
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// Only calls of the last N days, today included [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, 36_500>)]
     days: Option<u32>,
     /// What to group the costs by
     #[arg(long, value_name = "WHAT", default_value = "day")]
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_amounts_are_told_too() {
+    fn small_amounts_are_shown() {
         for (amount, told) in [(0.0, "$0.00"), (0.00123, "$0.0012"), (0.5, "$0.50"), (12.345, "$12.35")] {
             assert_eq!(usd(amount), told);
         }

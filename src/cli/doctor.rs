@@ -17,9 +17,15 @@ pub(super) struct Args {
 
 const AFTER_HELP: &str = "\
 Checks the programs, the home and the agents' settings, and asks a running daemon for its state. Changes nothing and \
-starts nothing. Each problem comes with a fix. Exit code 1 if something does not work.
+starts nothing. Each problem comes with a fix.
 
-JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}";
+✓ in order, ! works, but could be better, ✗ does not work, ? cannot be determined now. Exit code 1 only if there is a ✗.
+
+JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}
+
+Examples:
+  baton doctor                         after `baton install`, or when something is wrong
+  baton doctor --json | jq -r '.findings[] | select(.status != \"ok\") | .what'";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let report = doctor::examine(environment, &super::install::here()?);
@@ -43,5 +49,16 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             output.line(&format!("              fix: {}", print::plain(fix)));
         }
     }
+    let count = |status: Health| report.findings.iter().filter(|finding| finding.status == status).count() as u64;
+    let (broken, warnings) = (count(Health::Error), count(Health::Warn));
+    print::note(&match (broken, warnings) {
+        (0, 0) => "\nEverything works.".to_owned(),
+        (0, _) => format!("\nEverything works; {} (!).", print::counted(warnings, "remark")),
+        _ => format!(
+            "\n{} (✗), so the exit code is 1; {} (!).",
+            print::counted(broken, "error"),
+            print::counted(warnings, "remark")
+        ),
+    });
     Ok(code)
 }

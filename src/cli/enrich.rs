@@ -99,7 +99,7 @@ mod tests {
     use super::{EnrichFailure, by_reason, usd};
 
     #[test]
-    fn a_reason_is_told_once() {
+    fn a_reason_is_shown_once() {
         let failed = |session_id: &str, why: &str| EnrichFailure { session_id: session_id.into(), why: why.into() };
         let all = [failed("a", "no key"), failed("b", "over budget"), failed("c", "no key")];
         assert_eq!(by_reason(&all), ["a, c: no key", "b: over budget"]);

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_of_a_close_is_told_as_long_as_the_session_is_over_by_it() {
+    fn the_note_of_a_close_is_shown_while_that_close_ends_the_session() {
         let row = |state: &str, end: Option<&str>| Row {
             state: state.to_owned(),
             end: end.map(str::to_owned),

@@ -3,12 +3,15 @@
 use std::process::ExitCode;
 
 use baton_protocol::code;
+use clap::error::ErrorKind;
 
 use super::Error;
 use crate::{client, print};
 
 /// Error code for a command line that is not understood.
 const USAGE: &str = "usage";
+/// Exit code for a command line that is not understood.
+const USAGE_EXIT: u8 = 2;
 /// Error code of failures without a code of their own.
 const FAILED: &str = "failed";
 
@@ -30,10 +33,16 @@ impl ErrorFormat {
 
     /// Prints an error on standard error.
     pub fn print_error(self, error: &Error) -> ExitCode {
-        self.print(code_of(error), &error.to_string());
-        match error {
-            Error::Usage(_) => ExitCode::from(2),
-            _ => ExitCode::FAILURE,
+        match (self, is_usage(error)) {
+            // In clap's form, like all other usage errors.
+            (Self::Sentence, true) => {
+                let message = format!("{}\n\nFor more information, try '--help'.\n", print::plain(&error.to_string()));
+                self.print_usage_error(&clap::Error::raw(ErrorKind::ValueValidation, message))
+            }
+            (_, is_usage) => {
+                self.print(code_of(error), &error.to_string());
+                ExitCode::from(if is_usage { USAGE_EXIT } else { 1 })
+            }
         }
     }
 
@@ -55,7 +64,7 @@ impl ErrorFormat {
                 let _ = error.print();
             }
         }
-        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE_EXIT))
     }
 
     fn print(self, code: &str, message: &str) {
@@ -66,13 +75,22 @@ impl ErrorFormat {
     }
 }
 
+/// True if the command line is to blame, not what happened afterwards.
+fn is_usage(error: &Error) -> bool {
+    match error {
+        Error::Usage(_) => true,
+        Error::Client(client::Error::Refused(failure)) => failure.code == code::INVALID_PARAMS,
+        _ => false,
+    }
+}
+
 /// Returns the error code for programs.
 fn code_of(error: &Error) -> &'static str {
     match error {
         Error::Usage(_) => USAGE,
         Error::Client(client::Error::Refused(failure)) => match failure.code {
             code::NOT_FOUND => "not_found",
-            code::INVALID_PARAMS => "invalid",
+            code::INVALID_PARAMS | code::REFUSED => "invalid",
             code::STOPPING => "stopping",
             code::DEADLINE => "deadline",
             code::TOO_MUCH => "too_much",

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_counted_is_told_without_a_daemon() {
+    fn counts_are_shown_without_a_daemon() {
         let home = tempfile::tempdir().unwrap();
         assert_eq!(kept(home.path()), HookStats::default());
         let text = r#"{"events":{"Stop":{"calls":3,"failures":{"timeout":2,"absent":1},"p50_us":1234,"p99_us":90100}},

@@ -40,7 +40,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
     /// How many lines to show
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 5, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
     /// Answer at once, without waiting until all history is read
     #[arg(long)]

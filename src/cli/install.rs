@@ -36,7 +36,7 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Shows what changes in Claude Code's settings.json and in Codex' hooks.json, and asks before it writes. Only Baton's own \
+Shows what changes in Claude Code's settings.json and in Codex's hooks.json, and asks before it writes. Only Baton's own \
 hooks are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
 right, or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
 
@@ -67,7 +67,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let (wanted, offered) = if args.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
     plan.changes.extend(wanted);
     let is_asked = !args.yes && !args.dry_run;
-    let done = carry_out(&plan, args.dry_run, args.yes, &output)?;
+    let nothing = "Everything is as it should be; nothing to do.";
+    let done = carry_out(&plan, args.dry_run, args.yes, nothing, &output)?;
     match offered {
         Some(change) if is_asked && done == ExitCode::SUCCESS && is_terminal() => {
             output.line("");
@@ -152,8 +153,14 @@ fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a plan, asks for confirmation, and carries it out.
-pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Output) -> Result<ExitCode, Error> {
+/// Shows a plan, asks for confirmation, and carries it out. `nothing` is printed if the plan is empty.
+pub(super) fn carry_out(
+    plan: &Plan,
+    is_dry: bool,
+    is_agreed: bool,
+    nothing: &str,
+    output: &Output,
+) -> Result<ExitCode, Error> {
     for change in &plan.changes {
         show(change, output);
     }
@@ -161,7 +168,7 @@ pub(super) fn carry_out(plan: &Plan, is_dry: bool, is_agreed: bool, output: &Out
         output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
     }
     if plan.changes.is_empty() {
-        output.line("Everything is as it should be; nothing to do.");
+        output.line(nothing);
         return Ok(ExitCode::SUCCESS);
     }
     if is_dry {

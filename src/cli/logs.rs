@@ -64,10 +64,15 @@ impl FromStr for Count {
 /// Severity of a line, most severe first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Level {
+    /// Something failed
     Error,
+    /// Something is wrong, and work continues
     Warn,
+    /// What the daemon does
     Info,
+    /// With details
     Debug,
+    /// With everything
     Trace,
 }
 

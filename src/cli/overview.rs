@@ -1,7 +1,9 @@
 //! The parts that all help texts share: groups of commands, and the ending of each text.
 
 use clap::builder::StyledStr;
-use clap::{ColorChoice, Command};
+use clap::{Arg, ArgAction, ColorChoice, Command};
+
+use super::EXAMPLES;
 
 /// Commands in the order in which they are shown. A command in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -28,6 +30,10 @@ With --json one object goes to standard output, an error to standard error as {\
 const ENVIRONMENT: &str = "\
 Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; see `baton --help`";
 
+/// Commands that refuse `--examples`: they set up the machine, manage daemons, or need no home.
+pub(super) const WITHOUT_EXAMPLES: &[&str] =
+    &["help", "completions", "replay", "hook", "install", "uninstall", "doctor", "service", "daemon", "stop", "bench"];
+
 /// The names of all commands.
 pub(super) fn commands() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().flat_map(|(_, names)| names.iter().copied())
@@ -37,8 +43,16 @@ pub(super) fn commands() -> impl Iterator<Item = &'static str> {
 pub(super) fn complete(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     let command = names.iter().fold(command, |command, name| command.mut_subcommand(name, with_end));
+    let command = WITHOUT_EXAMPLES.iter().fold(command, |command, name| command.mut_subcommand(name, without_examples));
     let template = template(&command);
     command.help_template(template).color(ColorChoice::Auto)
+}
+
+/// Hides `--examples` in the help of a command and of its subcommands.
+fn without_examples(command: Command) -> Command {
+    // Defined here, it is not inherited from the program.
+    let hidden = Arg::new(EXAMPLES).long(EXAMPLES).action(ArgAction::SetTrue).global(true).hide(true);
+    command.arg(hidden)
 }
 
 /// Appends the common ending to the help of a command and of its subcommands.
@@ -127,6 +141,45 @@ mod tests {
             assert!(help.contains("Exit codes: 0 done") && help.contains("BATON_HOME"), "{path}: {help}");
             let has_json = sub.get_arguments().any(|argument| argument.get_id() == "json");
             assert_eq!(help.contains("{\"error\":"), has_json, "{path}: {help}");
+        }
+    }
+
+    #[test]
+    fn every_option_is_described_and_every_command_has_an_example() {
+        let mut command = command();
+        command.build();
+        let mut found = Vec::new();
+        leaves(&command, "", &mut found);
+        for (path, sub) in found {
+            for argument in sub.get_arguments().filter(|argument| !argument.is_hide_set()) {
+                assert!(argument.get_help().is_some(), "{path}: {}", argument.get_id());
+                for value in argument.get_possible_values() {
+                    let is_word = ["bash", "active", "search"]
+                        .iter()
+                        .any(|word| argument.get_possible_values()[0].matches(word, true));
+                    assert!(
+                        value.get_help().is_some() || is_word,
+                        "{path}: {} {}",
+                        argument.get_id(),
+                        value.get_name()
+                    );
+                }
+            }
+            let help = sub.clone().render_long_help().to_string();
+            assert!(help.contains("Examples:\n"), "{path}: {help}");
+        }
+    }
+
+    #[test]
+    fn examples_are_offered_only_where_they_are_accepted() {
+        let mut command = command();
+        command.build();
+        let mut found = Vec::new();
+        leaves(&command, "", &mut found);
+        for (path, sub) in found {
+            let name = path.split_whitespace().next().unwrap();
+            let help = sub.clone().render_long_help().to_string();
+            assert_eq!(help.contains("--examples\n"), !WITHOUT_EXAMPLES.contains(&name), "{path}: {help}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
     /// How many entries of each kind to show
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
     /// Print the sequences as a graph
     #[arg(long, value_enum)]

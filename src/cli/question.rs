@@ -53,11 +53,7 @@ pub(super) fn call(
     let Some(folder) = examples::stand_in(environment) else {
         return Ok(super::ask_shown(environment, json, call)?);
     };
-    print::note(&format!(
-        "No transcripts below {} yet: answering from the example sessions in {}.\n",
-        examples::missing(environment),
-        folder.display()
-    ));
+    print::note(&examples::note(environment, &folder));
     let throwaway = Throwaway::start(&folder)?;
     let mut client = throwaway.client()?;
     let result = call(&mut client)?;

@@ -42,10 +42,10 @@ pub(super) struct Args {
     #[arg(required = true)]
     query: Vec<String>,
     /// How many sessions to use
-    #[arg(long, short = 'n', value_name = "N", default_value_t = RECALL_SESSIONS, value_parser = clap::value_parser!(u32).range(1..=20))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = RECALL_SESSIONS, value_parser = super::number::<u32, 1, 20>)]
     limit: u32,
     /// Most tokens in the answer
-    #[arg(long, value_name = "TOKENS", default_value_t = RECALL_TOKENS, value_parser = clap::value_parser!(u32).range(200..=20_000))]
+    #[arg(long, value_name = "TOKENS", default_value_t = RECALL_TOKENS, value_parser = super::number::<u32, 200, 20_000>)]
     budget: u32,
     #[command(flatten)]
     options: question::Options,
@@ -88,8 +88,9 @@ fn show(output: &Output, recall: &Recall) {
     if recall.entries.is_empty() && recall.notes.is_empty() {
         output.line("Nothing was found.");
     }
-    for note in &recall.notes {
-        print::note(&format!("\n{}.", print::plain(note)));
+    for (number, note) in recall.notes.iter().enumerate() {
+        let gap = if number == 0 && recall.entries.is_empty() { "" } else { "\n" };
+        print::note(&format!("{gap}{}.", print::plain(note)));
     }
     if let Some(note) = &recall.freshness.note {
         print::note(&format!("\n{}.", print::plain(note)));

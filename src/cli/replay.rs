@@ -48,6 +48,7 @@ Examples:
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// The export; `-` reads standard input
+    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Only this session: its id, or the beginning of it
     #[arg(long, short, value_name = "S")]

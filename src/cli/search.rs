@@ -33,7 +33,7 @@ words; those with all of them and with the rarest come first. Forms of a word, p
   tool:Bash  branch:main          sessions that used or worked on it; part of a name if none matches
   project:shop  agent:codex       sessions of these; of repeated file, tool, branch any may match
   state:active        sessions that have not ended; state:indexed, … as in `baton sessions`
-  after:7d  before:2026-03-14     by time: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
+  after:7d  before:2026-03-14     by time: a day, a month, a year, yesterday, 12h, 7d, 2w, 3m (months)
 A dash before a filter excludes what matches (-after:7d: only what is older); put a value with spaces in quotes. \
 Filters alone list sessions, the latest first. A filter with an unknown value matches nothing, and a note says so; \
 \"state:x\" in quotes is searched for as text. A name before a colon that is no filter is searched for as a word, and \
@@ -64,7 +64,7 @@ pub(super) struct Args {
     #[arg(required = true)]
     query: Vec<String>,
     /// How many sessions to show
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
     #[command(flatten)]
     options: question::Options,
@@ -81,11 +81,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let (result, output) = match examples::stand_in(environment) {
         Some(folder) => {
-            print::note(&format!(
-                "No transcripts below {} yet: answering from the example sessions in {}.\n",
-                examples::missing(environment),
-                folder.display()
-            ));
+            print::note(&examples::note(environment, &folder));
             let throwaway = Throwaway::start(&folder)?;
             let mut client = throwaway.client()?;
             let result = call(&mut client, &params)?;
@@ -265,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_was_found_the_next_step_is_told() {
+    fn an_empty_result_suggests_the_next_step() {
         for empty in ["", "   "] {
             assert!(matches!(words(&[empty.to_owned()]), Err(Error::Usage(_))), "{empty:?}");
         }

@@ -22,10 +22,13 @@ enum Action {
     /// A systemd user unit, or a launch agent on macOS. It gets BATON_HOME and CLAUDE_CONFIG_DIR if they
     /// are set. It is optional: every command starts a daemon if none runs. With it, sessions that no hook reports are
     /// indexed too.
+    #[command(after_long_help = "Examples:\n  baton service install")]
     Install,
     /// Stop the service and remove its definition
+    #[command(after_long_help = "Examples:\n  baton service uninstall && baton stop")]
     Uninstall,
     /// Show whether it is installed and running
+    #[command(after_long_help = "Examples:\n  baton service status")]
     Status {
         /// Print one JSON object
         #[arg(long)]
@@ -76,7 +79,7 @@ fn print_done(done: &Done, output: &Output) {
         output.line(&print::plain(line));
     }
     if !done.by_hand.is_empty() {
-        output.line("The service manager is not on the path; run these commands where it is:");
+        output.line("The service manager was not found on the path; run these commands in a shell that has it:");
         done.by_hand.iter().for_each(|line| output.line(&format!("  {}", print::plain(line))));
     }
 }

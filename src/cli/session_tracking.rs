@@ -17,13 +17,39 @@ pub(super) struct Args {
     action: Action,
 }
 
+const ENABLE: &str = "\
+A project's own switch takes precedence over the global one.
+
+Examples:
+  baton session-tracking enable               for all projects without a switch of their own
+  baton session-tracking enable --project .   for this directory's project";
+
+const DISABLE: &str = "\
+A project's own switch takes precedence over the global one: projects that were switched on by name are still read.
+
+Examples:
+  baton session-tracking disable --project .        for this directory's project
+  baton session-tracking disable --project '~/tmp*' for all projects that a pattern matches
+  baton session-tracking disable                    for all projects without a switch of their own";
+
+const STATUS: &str = "\
+JSON: {\"global_enabled\",\"active_sessions\",\"sessions\":[{\"session_id\",\"project_root\",\"last_activity\"}],\
+\"projects\":{PATTERN:true|false},\"exclude\":[…]}.
+
+Examples:
+  baton session-tracking status               the switches, and the open sessions
+  baton session-tracking status --project .   only this directory's project";
+
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Read and index sessions again; what grew meanwhile is found by the next search
+    #[command(after_long_help = ENABLE)]
     Enable(Options),
     /// Stop reading and indexing; existing episodes stay searchable
+    #[command(after_long_help = DISABLE)]
     Disable(Options),
     /// Show the switches and the open sessions that are tracked
+    #[command(after_long_help = STATUS)]
     Status(Options),
 }
 
@@ -50,7 +76,16 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    show(&output, &super::parse_result(&result)?);
+    let tracking: Tracking = super::parse_result(&result)?;
+    show(&output, &tracking);
+    let on: Vec<&str> = tracking.projects.iter().filter(|(_, on)| **on).map(|(project, _)| project.as_str()).collect();
+    if matches!(args.action, Action::Disable(Options { project: None, .. })) && !on.is_empty() {
+        print::note(&format!(
+            "\nStill read, because they are switched on by name: {}. `baton session-tracking disable --project P` \
+             switches one off.",
+            print::one_line(&on.join(", "), 400)
+        ));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

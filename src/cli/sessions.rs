@@ -11,6 +11,7 @@ use baton_protocol::{SessionsParams, method};
 use super::Error;
 use crate::client::Client;
 use crate::environment::Environment;
+use crate::examples;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
 const MINUTE_MS: i64 = 60_000;
@@ -84,6 +85,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if found.sessions.is_empty() {
         output.line(match args.state.is_some() || args.project.is_some() {
             true => "No such sessions. `baton sessions` lists all.",
+            false if examples::stand_in(environment).is_some() => {
+                "No sessions. `baton --examples sessions` lists the example sessions, which questions are answered from."
+            }
             false => "No sessions. `baton status` shows where transcripts are looked for.",
         });
         return Ok(ExitCode::SUCCESS);
@@ -215,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_is_told_where_there_are_several() {
+    fn the_agent_is_shown_if_there_are_several() {
         let row = |agent: &str| Row { agent: Some(agent.to_owned()), state: "active".to_owned(), ..Row::default() };
         let output = Output::plain(None);
         let head = |rows: &[Row]| table(&output, rows, Timestamp(0)).lines(&output).swap_remove(0);

@@ -51,10 +51,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "LINE", conflicts_with_all = ["messages", "from", "limit"])]
     line: Option<u64>,
     /// With --line: how many messages on either side
-    #[arg(long, short = 'C', value_name = "K", requires = "line", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=50))]
+    #[arg(long, short = 'C', value_name = "K", requires = "line", default_value_t = 3, value_parser = super::number::<u32, 0, 50>)]
     context: u32,
     /// How many messages to print
-    #[arg(long, short = 'n', value_name = "N", requires = "messages", value_parser = clap::value_parser!(u32).range(1..=500))]
+    #[arg(long, short = 'n', value_name = "N", requires = "messages", value_parser = super::number::<u32, 1, 500>)]
     limit: Option<u32>,
     /// Print one JSON object
     #[arg(long)]
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_by_how_frequent_they_are_and_bounded() {
+    fn types_are_listed_by_frequency_and_bounded() {
         let counts = |names: &[&str]| -> BTreeMap<String, u64> {
             names.iter().zip(1..).map(|(name, count)| ((*name).to_owned(), count)).collect()
         };

@@ -11,7 +11,17 @@ use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
+const HELP: &str = "\
+Prints one fact per line: the daemon's process and version, the home, the directories with transcripts (root), counts \
+of sessions by state, what is still to be read, the size of log and memory, hooks, and what is switched on: vectors, a \
+model, notes (vault). Problems follow, each with what to do. `baton doctor` also checks the agents' settings.
+
+Examples:
+  baton status                         is everything read, and is anything wrong?
+  baton status --json | jq .problems   the problems only";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// Print one JSON object
     #[arg(long)]
@@ -194,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_told_of_where_there_is_one_or_was() {
+    fn a_model_is_shown_if_one_is_or_was_enabled() {
         assert_eq!(enrichment(&Enrichment::default()), None);
         let was = Enrichment { enriched: 3, unknown_calls: 1, ..Enrichment::default() };
         assert_eq!(enrichment(&was).as_deref(), Some("off, 3 sessions enriched, 1 call of unknown cost"));

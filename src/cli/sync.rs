@@ -13,13 +13,27 @@ use crate::print::{self, Output, Progress};
 /// Longest silence accepted during the call; the daemon reports progress ten times a second.
 const SILENT: std::time::Duration = std::time::Duration::from_secs(120);
 
+const HELP: &str = "\
+Reads the transcripts in the range now and indexes what is new, with progress. A search does that by itself; use this \
+after a long pause, or to see what indexing and enriching would cost.
+
+JSON: \
+{\"sessions\",\"would_index\",\"indexed\",\"subagents\",\"tokens_raw\",\"tokens_filtered\",\"would_enrich\",\"enrich_model\",\
+\"enrich_cost_estimate\",\"failures\",\"failed\":[…],\"note\"}.
+
+Examples:
+  baton sync                           everything that is not indexed yet
+  baton sync --days 7 --dry-run        only count, the sessions of the last week
+  baton sync --project . --max-sessions 20";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// Only sessions with activity in the last N days [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, 36_500>)]
     days: Option<u32>,
     /// At most N sessions, the newest [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, { u32::MAX as u64 }>)]
     max_sessions: Option<u32>,
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]

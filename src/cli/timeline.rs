@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use baton_ask::query::parse_moment;
+use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Timeline, TimelineSession};
 use baton_protocol::{TimelineParams, method};
 
@@ -21,24 +23,32 @@ JSON: \
 pass next_cursor as --cursor to continue.
 
 Examples:
-  baton timeline                       the last twenty sessions
-  baton timeline --project . --since 7d
+  baton timeline                            the last twenty sessions
+  baton timeline --project . --since 7d     the last week, of this project
   baton timeline --since 2026-03 --limit 100";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
-    /// Only sessions active since then: a day, a month, a year, 12h, 7d, 2w, 3m, yesterday
-    #[arg(long, value_name = "WHEN")]
+    /// Only sessions active since then: 2026-03-14, 2026-03, 2026, yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<String>,
     /// How many sessions to show
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100))]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
     /// Continue here: next_cursor of the previous answer, with the same --project and --since
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
     options: question::Options,
+}
+
+/// Checks a point in time. The daemon computes it, by its own clock.
+fn moment(text: &str) -> Result<String, String> {
+    let is_known = parse_moment(text, Timestamp(0)).is_some();
+    is_known.then(|| text.to_owned()).ok_or_else(|| {
+        "write a date such as 2026-03-14, 2026-03 or yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y".to_owned()
+    })
 }
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
@@ -114,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_duration_is_told_in_its_largest_units() {
+    fn a_duration_is_shown_in_its_largest_units() {
         for (seconds, told) in [
             (None, ""),
             (Some(0), "0s"),

@@ -10,7 +10,18 @@ use crate::client::{self, Client};
 use crate::environment::Environment;
 use crate::print::{self, Style};
 
+const HELP: &str = "\
+Lists the sessions with lines that are not indexed yet, last active first. The next search reads them, `baton sync` \
+does it now.
+
+JSON: {\"sessions\":[{\"session_id\",\"state\",\"last_activity\",\"message_count\",\"project\",…}],\"count\",\"note\"}.
+
+Examples:
+  baton unindexed                      of all projects
+  baton unindexed --project . --active-only";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]

@@ -26,20 +26,29 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Removes Baton's hooks from Claude Code's settings and Codex' hooks.json, then the MCP server, then the block in \
+Removes Baton's hooks from Claude Code's settings and Codex's hooks.json, then the MCP server, then the block in \
 CLAUDE.md. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
 runs until `baton stop`; Codex keeps its list of trusted hooks. A plugin is named and stays: only Claude Code can \
-remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.";
+remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.
+
+Examples:
+  baton uninstall --dry-run            what would be removed
+  baton uninstall                      from every agent that is here; asks first
+  baton uninstall codex --yes          from Codex only, without asking";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let installers = installers(environment, &args.agents, args.scope)?;
     let plan = plan_all(&installers, args.dry_run, Installer::plan_removal)?;
     let output = Output::new();
-    let code = carry_out(&plan, args.dry_run, args.yes, &output)?;
+    let nothing = match plan.remarks.is_empty() {
+        true => "Nothing of Baton is installed in the agents here; there is nothing to remove.",
+        false => "There is nothing else to remove.",
+    };
+    let code = carry_out(&plan, args.dry_run, args.yes, nothing, &output)?;
     if code == ExitCode::SUCCESS && !args.dry_run && !plan.changes.is_empty() {
         let home = print::one_line_end(&environment.home.display().to_string(), 200);
         let trusted = match installers.iter().any(Installer::is_of_codex) {
-            true => ", Codex' list of trusted hooks ([hooks.state] in its config.toml)",
+            true => ", Codex's list of trusted hooks ([hooks.state] in its config.toml)",
             false => "",
         };
         output.line(&format!("The memory in {home}{trusted} and the daemon stay; `baton stop` ends the daemon."));

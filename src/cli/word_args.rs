@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_told_from_words() {
+    fn options_are_separated_from_words() {
         let check = |typed: &str, expected: &str| {
             // `_` stands for a space that the shell does not split at.
             let words: Vec<OsString> =

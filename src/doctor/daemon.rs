@@ -46,11 +46,15 @@ pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![version(&status)];
     let unindexed = client.call::<Unindexed>(method::UNINDEXED, &serde_json::json!({}), |_| {});
     findings.push(coverage(&status, unindexed.ok().map(|unindexed| unindexed.count)));
+    findings.push(tracking(&status));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
     findings.push(super::model::check(&status.enrichment));
     findings.push(vault(status.vault.as_ref()));
-    findings.extend(status.problems.iter().map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
+    // The finding about transcripts names a missing root already.
+    let is_named = |what: &str| missing_roots(&status).any(|root| what == format!("there is no {root}"));
+    let problems = status.problems.iter().filter(|problem| !(has_none(&status) && is_named(&problem.what)));
+    findings.extend(problems.map(|problem| Finding::warn("problem", &problem.what, &problem.fix)));
     findings.extend(match client.call::<HookStats>(method::HOOK_STATS, &(), |_| {}) {
         Ok(stats) => signals(&stats),
         Err(error) => vec![Finding::unknown("signals", error.to_string())],
@@ -69,6 +73,15 @@ fn version(status: &Status) -> Finding {
     )
 }
 
+fn missing_roots(status: &Status) -> impl Iterator<Item = &str> {
+    status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str())
+}
+
+/// True if there is no transcript, and never was one.
+fn has_none(status: &Status) -> bool {
+    status.transcripts == 0 && status.sessions.values().all(|count| *count == 0) && !status.looking
+}
+
 fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
     let on_disk = status.transcripts;
     let known: u64 = status.sessions.values().sum();
@@ -79,10 +92,10 @@ fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
     let indexed: u64 = counts.iter().filter_map(|counts| counts.get("indexed")).sum();
     let open = unindexed.map_or(String::new(), |count| format!(", {count} not fully indexed"));
     let what = format!("{on_disk} on disk, {known} sessions{and_subagents} known, {indexed} indexed{open}");
-    let missing: Vec<&str> = status.roots.iter().filter(|root| !root.exists).map(|root| root.path.as_str()).collect();
+    let missing: Vec<&str> = missing_roots(status).collect();
     let failed = status.sessions.get("failed").copied().unwrap_or(0);
     match () {
-        () if on_disk == 0 && known == 0 && !status.looking => Finding::warn(
+        () if has_none(status) => Finding::warn(
             "transcripts",
             match missing.is_empty() {
                 true => "none found".to_owned(),
@@ -99,6 +112,14 @@ fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
             "`baton sessions --state failed` lists them, `baton explain SESSION` says why",
         ),
         () => Finding::ok("transcripts", what),
+    }
+}
+
+/// Switches of single projects are no finding: somebody chose them.
+fn tracking(status: &Status) -> Finding {
+    match &status.note {
+        Some(note) => Finding::warn("tracking", note, "`baton session-tracking enable`"),
+        None => Finding::ok("tracking", "on: sessions are read"),
     }
 }
 

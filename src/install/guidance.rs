@@ -6,7 +6,7 @@ const END: &str = "<!-- baton:end -->";
 
 /// The guidance: facts and three steps.
 const BLOCK: &str = "\
-<!-- baton:begin (put in by `baton install`, taken out by `baton uninstall`) -->
+<!-- baton:begin (added by `baton install`, removed by `baton uninstall`) -->
 ## Session Handoff Best Practice
 
 Baton keeps what earlier sessions asked, did, decided and left open, and tells the next session what concerns it.
@@ -86,6 +86,14 @@ mod tests {
         }
         let written_below = format!("{}\nmore\n", put_in("# Mine\n"));
         assert_eq!(take_out(&written_below), "# Mine\n\nmore\n");
+    }
+
+    #[test]
+    fn a_block_of_an_earlier_version_is_removed() {
+        let earlier = "<!-- baton:begin (put in by `baton install`, taken out by `baton uninstall`) -->";
+        let (begin, rest) = BLOCK.split_once('\n').unwrap();
+        assert_ne!(begin, earlier);
+        assert_eq!(take_out(&format!("# Mine\n\n{earlier}\n{rest}more\n")), "# Mine\nmore\n");
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_baton_is_told_from_others() {
+    fn a_hook_of_baton_is_distinguished_from_others() {
         for (line, program) in [
             ("baton-hook Stop", Some("baton-hook")),
             ("\"/x y/baton-hook\" stop", Some("/x y/baton-hook")),

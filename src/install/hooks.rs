@@ -1,4 +1,4 @@
-//! Baton's hooks in Claude Code's settings or in Codex' `hooks.json`, which has the same shape: finds, adds, repairs
+//! Baton's hooks in Claude Code's settings or in Codex's `hooks.json`, which has the same shape: finds, adds, repairs
 //! and removes them. Hooks of others stay as they are.
 
 use serde::Serialize;
@@ -23,7 +23,7 @@ const TIMEOUT_S: u64 = 5;
 /// Longest timeout that is kept if a person has set it; a larger one was meant in milliseconds.
 pub(crate) const TIMEOUT_S_MAX: u64 = 60;
 
-/// Codex' file for hooks, in the same shape.
+/// Codex's file for hooks, in the same shape.
 pub(crate) const CODEX_HOOKS: &str = "hooks.json";
 const HOOKS: Step = Step::Key("hooks");
 

@@ -73,7 +73,7 @@ pub(crate) struct AgentFiles {
 }
 
 impl AgentFiles {
-    /// Codex' files; its hooks have the shape of Claude Code's settings.
+    /// Codex's files; its hooks have the shape of Claude Code's settings.
     pub(crate) fn for_codex(environment: &Environment) -> Self {
         let folder = &environment.codex_home;
         let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));

@@ -22,7 +22,7 @@ use crate::program;
 
 /// The name under which it is registered.
 pub(crate) const NAME: &str = "baton";
-/// Codex' file with its servers and trusted hooks, in the folder of its hooks.
+/// Codex's file with its servers and trusted hooks, in the folder of its hooks.
 const CODEX_FILE: &str = "config.toml";
 /// Time limit of an agent's command: Claude Code starts the server it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
@@ -81,7 +81,7 @@ impl Server {
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
-    /// Looks the server up in Codex' [configuration](codex_config).
+    /// Looks the server up in Codex's [configuration](codex_config).
     pub(crate) fn in_codex(&self, config: &Value) -> Registered {
         let entry = config.get("mcp_servers").and_then(|servers| servers.get(NAME));
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
@@ -235,7 +235,7 @@ impl Server {
     }
 }
 
-/// Codex' `config.toml`; empty if there is none. It is only read here: `codex mcp` changes it.
+/// Codex's `config.toml`; empty if there is none. It is only read here: `codex mcp` changes it.
 pub(crate) fn codex_config(files: &AgentFiles) -> Result<Value, target::Error> {
     let target = Target::read(&files.settings.with_file_name(CODEX_FILE))?;
     toml::from_str(target.text()).map_err(|error| {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn codex_is_told_of_the_directories_that_are_named_because_it_hides_them() {
+    fn codex_passes_on_the_directory_variables_that_it_hides() {
         let programs = Programs { baton: PathBuf::from("/b/baton"), hook: None };
         let environment = |claude, codex| Environment {
             home: PathBuf::from("/h"),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_registered_otherwise_is_told_apart() {
+    fn other_registrations_are_distinguished() {
         for (file, expected) in [
             (
                 r#"{"mcpServers":{"baton":{"command":"/o/baton","args":["mcp"]}}}"#,

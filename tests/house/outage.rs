@@ -72,7 +72,7 @@ fn sessions_of(found: &Value) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_waits_for_an_index_that_cannot_be_recorded_is_told_at_once() {
+async fn waiting_for_an_index_that_cannot_be_recorded_fails_at_once() {
     let world = World::new();
     let house = world.start().await;
     let mut story = world.story("waited-for");
@@ -99,7 +99,7 @@ async fn who_waits_for_an_index_that_cannot_be_recorded_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_that_has_ended_is_told_of_and_the_next_daemon_lacks_nothing() {
+async fn an_ended_log_is_reported_and_the_next_daemon_lacks_nothing() {
     let world = World::new();
     let house = world.start().await;
     let mut story = world.story("cut-off");

@@ -1,4 +1,4 @@
-//! Codex' transcripts beside Claude Code's: found, closed, searched and shown, compressed in place and decompressed
+//! Codex's transcripts beside Claude Code's: found, closed, searched and shown, compressed in place and decompressed
 //! again.
 
 use std::fs;
@@ -184,7 +184,7 @@ fn a_compressed_one_that_is_damaged_fails_and_says_so_until_it_is_mended() {
 }
 
 #[test]
-fn sessions_of_two_agents_with_one_id_are_told_apart_and_named() {
+fn sessions_of_two_agents_with_one_id_are_distinguished() {
     let world = World::new();
     world.transcript("-one", CODEX).prompt("the pilot boat").reply("yes");
     assert_eq!(world.found("pilot"), [CODEX]);

@@ -236,7 +236,7 @@ fn an_agent_asks_the_same() {
 }
 
 #[test]
-fn what_is_forgotten_is_told_by_nobody() {
+fn what_is_forgotten_is_shown_nowhere() {
     let world = mended();
     let how = world.json(&["how", "cargo", "test"]);
     assert_eq!((&how["count"], &how["failed"]), (&json!(3), &json!(2)), "{how}");

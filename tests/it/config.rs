@@ -155,6 +155,10 @@ fn a_directory_that_looks_like_a_glob_is_switched_alone() {
     assert_eq!(world.found("fossa"), [id(2)]);
     world.ok(&["session-tracking", "enable", "--project", &path("app[12]")]);
     assert_eq!(world.found("fossa").len(), 2);
+    let off = world.ok(&["session-tracking", "disable"]).err;
+    assert!(off.contains("Still read") && off.contains("app[[]12]") && !off.contains("co$t"), "{off}");
+    let doctor = world.run(&["doctor"]).out;
+    assert!(doctor.contains("! tracking    session tracking is off but for projects"), "{doctor}");
 }
 
 #[test]

@@ -42,6 +42,12 @@ fn the_demo_answers_from_the_examples_and_leaves_nothing_behind() {
     assert_eq!(entries(&world.path("tmp")), [""; 0], "no throwaway home is left");
     assert_eq!(entries(&world.path("user")), [""; 0]);
     assert_eq!(processes_of(&world), [""; 0], "no process is left");
+
+    assert!(human.err.contains("`baton --examples show ID`"), "{}", human.err);
+    let show = in_checkout(&world, &["show", "a94e0d17"]);
+    assert!(show.code == 1 && show.err.contains("`baton --examples show ID`"), "{}", show.err);
+    let listed = in_checkout(&world, &["sessions"]);
+    assert!(listed.code == 0 && listed.out.contains("`baton --examples sessions`"), "{}", listed.out);
 }
 
 #[test]

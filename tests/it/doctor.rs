@@ -186,7 +186,7 @@ fn settings_that_do_not_work_are_named() {
 }
 
 #[test]
-fn two_versions_are_told_apart() {
+fn two_versions_are_distinguished() {
     let mut world = World::new();
     script(&world.path("bin/baton"), "#!/bin/sh\necho baton 9.9.9\n");
     world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
@@ -204,7 +204,7 @@ fn a_home_that_others_can_write_to_is_an_error() {
 }
 
 #[test]
-fn a_spool_that_is_full_is_an_error_and_one_that_waits_is_told() {
+fn a_full_spool_is_an_error_and_a_waiting_one_is_reported() {
     let world = without_claude();
     let spool = world.home().join("spool");
     fs::create_dir_all(&spool).unwrap();
@@ -251,7 +251,7 @@ fn a_service_is_written_started_and_taken_away() {
 }
 
 #[test]
-fn without_a_service_manager_the_commands_are_told() {
+fn without_a_service_manager_the_commands_are_printed() {
     if !cfg!(target_os = "linux") {
         return skipped("only Linux has this service manager");
     }

@@ -369,7 +369,7 @@ fn two_hundred_sessions_at_once_are_enriched_within_the_bound() {
 }
 
 #[test]
-fn what_a_transcript_tells_the_model_to_do_is_told_as_data() {
+fn instructions_in_a_transcript_reach_the_model_as_data() {
     let world = World::new();
     let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({}));

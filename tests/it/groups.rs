@@ -115,7 +115,7 @@ fn a_session_may_be_put_in_a_group_of_another_name() {
 }
 
 #[test]
-fn the_group_of_a_forgotten_session_is_told_to_nobody_until_it_is_restored() {
+fn the_group_of_a_forgotten_session_is_hidden_until_it_is_restored() {
     let world = World::new();
     let one = session_in(&world, 1, "/srv/one");
     assert_eq!(world.found("kakapo").len(), 1);

@@ -131,7 +131,7 @@ fn is_of(told: Option<&str>, session: u32) {
 }
 
 #[test]
-fn what_clear_has_ended_a_moment_ago_is_told_once() {
+fn a_session_just_ended_by_clear_is_handed_off_once() {
     let mut desk = Desk::new();
     desk.begins(1, "startup");
     desk.works(1, PURPOSE);
@@ -169,7 +169,7 @@ fn neither_an_empty_nor_a_running_session_takes_it_away() {
 }
 
 #[test]
-fn what_a_session_has_claimed_is_told_to_nobody_else() {
+fn a_claimed_handoff_goes_to_nobody_else() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "prompt_input_exit");
@@ -190,7 +190,7 @@ fn what_a_session_has_claimed_is_told_to_nobody_else() {
 }
 
 #[test]
-fn the_first_prompt_is_told_what_the_start_was_not() {
+fn the_first_prompt_gets_the_handoff_that_the_start_missed() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "logout");
@@ -205,7 +205,7 @@ fn the_first_prompt_is_told_what_the_start_was_not() {
 }
 
 #[test]
-fn who_goes_on_is_told_only_what_is_news_to_him() {
+fn a_continued_session_gets_only_what_is_new_to_it() {
     let mut desk = Desk::new();
     let old = |desk: &Desk, session: u32, minutes: i64| {
         let mut transcript = desk.transcript(session).minutes_ago(minutes);
@@ -225,7 +225,7 @@ fn who_goes_on_is_told_only_what_is_news_to_him() {
 }
 
 #[test]
-fn a_prompt_that_came_by_the_spool_takes_over_what_its_session_was_told() {
+fn a_spooled_prompt_claims_its_sessions_handoff() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "prompt_input_exit");
@@ -236,7 +236,7 @@ fn a_prompt_that_came_by_the_spool_takes_over_what_its_session_was_told() {
 }
 
 #[test]
-fn what_a_start_was_told_that_had_stopped_waiting_is_told_to_the_prompt() {
+fn a_handoff_that_a_start_no_longer_waited_for_goes_to_the_prompt() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "prompt_input_exit");
@@ -248,7 +248,7 @@ fn what_a_start_was_told_that_had_stopped_waiting_is_told_to_the_prompt() {
 }
 
 #[test]
-fn a_fork_is_not_told_of_its_own_parent() {
+fn a_fork_gets_no_handoff_of_its_own_parent() {
     let mut desk = Desk::new();
     desk.begins(1, "startup");
     desk.works(1, PURPOSE);
@@ -273,7 +273,7 @@ fn who_came_back_and_left_without_a_word_takes_nothing_away() {
 }
 
 #[test]
-fn a_session_that_is_compacted_is_told_its_own_and_nothing_is_recorded() {
+fn a_compacted_session_gets_its_own_handoff_and_nothing_is_recorded() {
     let mut desk = Desk::new();
     desk.works(1, "An earlier task");
     desk.ends(1, "prompt_input_exit");
@@ -347,7 +347,7 @@ fn what_was_said_to_mislead_stays_a_quotation() {
 }
 
 #[test]
-fn what_was_told_is_not_remembered_when_it_comes_back() {
+fn a_handoff_that_comes_back_is_not_remembered() {
     let mut desk = Desk::new();
     desk.works(1, PURPOSE);
     desk.ends(1, "clear");

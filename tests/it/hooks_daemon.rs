@@ -329,7 +329,7 @@ fn a_home_below_the_users_own_is_written_with_a_tilde() {
 }
 
 #[test]
-fn an_end_that_is_told_after_an_agents_own_close_and_one_more_prompt_counts() {
+fn an_end_after_an_agents_own_close_and_one_more_prompt_counts() {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the unmoved sloth").reply("noted");

@@ -86,7 +86,7 @@ fn a_file_that_was_not_there_is_gone_again() {
     assert!(world.ok(&["install", "--yes", "--claude-md"]).out.contains("nothing to do"));
     world.ok(&["uninstall", "--yes"]);
     assert_eq!(files(world.config()), before);
-    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to do"));
+    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to remove"));
 }
 
 #[test]

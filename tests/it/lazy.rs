@@ -166,7 +166,7 @@ fn whatever_happens_to_files_and_folders_is_seen_by_the_very_next_query() {
 }
 
 #[test]
-fn where_changes_are_not_told_everything_is_looked_at() {
+fn without_change_notifications_everything_is_checked() {
     let world = World::new();
     // A linked project folder: changes in it are not reported under its name below the root.
     let elsewhere = world.path("elsewhere");

@@ -266,7 +266,7 @@ fn an_export_beside_a_busy_daemon_is_of_one_moment() {
 }
 
 #[test]
-fn a_broken_log_is_told_and_exported_up_to_the_damage() {
+fn a_broken_log_is_reported_and_exported_up_to_the_damage() {
     let world = told();
     world.stop();
     let whole = lines(&export(&world, "whole.jsonl"));

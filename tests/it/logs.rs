@@ -139,7 +139,7 @@ fn check(world: &World, what: &str, fields: &[&str]) {
 }
 
 #[test]
-fn what_becomes_of_a_session_is_told_with_reason_hash_and_both_uuids() {
+fn the_log_names_reason_hash_and_both_uuids_of_a_session() {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("the careful otter");

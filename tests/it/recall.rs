@@ -78,7 +78,7 @@ fn each_kind_of_question_gets_what_it_asks_for_first() {
 }
 
 #[test]
-fn what_was_decided_otherwise_later_is_told_last_and_marked() {
+fn an_overruled_decision_comes_last_and_is_marked() {
     let world = World::new();
     let mut one = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(60 * 72);
     one.prompt("Where does the log go?").reply("We use SQLite for the log, because it needs no server.");
@@ -160,7 +160,16 @@ fn a_timeline_is_by_day_and_goes_on() {
     assert_eq!(gathered, ids);
     let shop = world.json(&["timeline", "--project", "/srv/shop", "--since", "20h"]);
     assert_eq!(list(&shop["days"]).len(), 1, "{shop}");
-    assert_eq!(world.run(&["timeline", "--since", "soon"]).code, 1);
+    for wrong in
+        [&["timeline", "--since", "soon"][..], &["timeline", "--cursor", "x"], &["timeline", "-n", "x"], &["fix", ""]]
+    {
+        let refused = world.run(wrong);
+        assert_eq!(refused.code, 2, "{wrong:?}: {}", refused.err);
+        assert!(refused.err.starts_with("error: ") && refused.err.ends_with("try '--help'.\n"), "{}", refused.err);
+    }
+    assert_eq!(world.run(&["timeline", "--since", "soon", "--json"]).code, 2);
+    let nothing = world.ok(&["recall", "zyzzyva"]);
+    assert!(!nothing.err.starts_with('\n') && nothing.out.is_empty(), "{}{}", nothing.out, nothing.err);
     let human = world.ok(&["timeline"]).out;
     assert!(human.contains(&id(1)[..8]) && human.contains("1 commit"), "{human}");
 }
@@ -183,7 +192,7 @@ fn a_timeline_and_show_tell_the_same_time() {
 }
 
 #[test]
-fn a_time_that_was_taken_and_a_project_that_there_is_not_are_told() {
+fn an_assumed_time_and_an_unknown_project_are_reported() {
     let world = examples();
     let notes = |question: &str| world.json(&["recall", question])["notes"].to_string().replace('\\', "");
     let october = "what was done between 2026-10-01 and 2026-10-15";
@@ -380,7 +389,7 @@ fn what_recall_names_can_be_opened_where_it_stands() {
 }
 
 #[test]
-fn what_the_asking_session_said_before_comes_last_and_that_is_told() {
+fn the_asking_sessions_own_words_come_last_and_are_marked() {
     let mut world = World::new();
     let mut own = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(30);
     own.prompt("Choose a store for the numbat ledger");

@@ -171,7 +171,7 @@ fn a_whole_log_has_nothing_to_repair_and_a_running_daemon_refuses() {
 }
 
 #[test]
-fn segments_that_are_gone_and_are_in_the_index_are_told_and_come_back_by_the_next_start() {
+fn segments_missing_on_disk_are_reported_and_restored_from_the_index_at_the_next_start() {
     let world = World::new();
     told(&world, 1);
     world.close(&id(1));
@@ -191,7 +191,7 @@ fn segments_that_are_gone_and_are_in_the_index_are_told_and_come_back_by_the_nex
 }
 
 #[test]
-fn what_a_crash_has_torn_is_told_and_left_to_the_next_start() {
+fn a_torn_tail_is_reported_and_left_to_the_next_start() {
     let world = World::new();
     told(&world, 1);
     world.close(&id(1));

@@ -218,7 +218,7 @@ fn a_cleared_group_and_all_that_was_cleared_come_back() {
 }
 
 #[test]
-fn a_deleted_fact_is_told_no_more_and_comes_back() {
+fn a_deleted_fact_is_hidden_and_comes_back() {
     let world = World::new();
     let agent = Agent::start(&world);
     let triplet = json!({"source_node_name": "flamingo", "edge_name": "PREFERS", "target_node_name": "zanzibar",

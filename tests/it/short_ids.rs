@@ -111,7 +111,7 @@ fn what_forget_refuses_is_listed_as_elsewhere() {
 }
 
 #[test]
-fn a_session_that_only_hooks_have_told_of_is_named_by_a_beginning() {
+fn a_session_known_only_from_hooks_is_found_by_a_short_id() {
     let world = World::new();
     world.ok(&["status"]);
     let hook = serde_json::json!({"id": "h1", "event": "SessionStart", "session_id": id(9), "detail": "startup", "at": now().0,

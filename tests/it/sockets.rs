@@ -181,7 +181,7 @@ fn a_client_that_reads_nothing_is_let_go_and_holds_up_nobody() {
 }
 
 #[test]
-fn too_many_connections_of_one_process_are_told_so_and_keep_nobody_else_out() {
+fn too_many_connections_of_one_process_are_refused_and_block_no_other() {
     let world = ready();
     let mut crowd: Vec<Raw> = Vec::new();
     let refused = loop {
@@ -210,7 +210,7 @@ fn too_many_connections_of_one_process_are_told_so_and_keep_nobody_else_out() {
 }
 
 #[test]
-fn a_client_of_another_protocol_is_told_so_and_may_stop_the_daemon() {
+fn a_client_of_another_protocol_is_refused_and_may_stop_the_daemon() {
     let world = ready();
     let mut raw = Raw::connect(&world);
     let hello = json!({"protocol": 99, "version": "99.0.0", "client": "test"});

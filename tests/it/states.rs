@@ -57,7 +57,7 @@ fn it_follows_a_running_daemon_and_nothing_reads_it_back() {
 }
 
 #[test]
-fn a_place_where_it_cannot_be_written_is_told_once_and_holds_nobody_up() {
+fn an_unwritable_file_is_reported_once_and_delays_nothing() {
     let world = World::new();
     // Not even root can replace a non-empty folder by a file.
     std::fs::create_dir_all(world.home().join("session_states.json/in the way")).unwrap();

@@ -33,13 +33,13 @@ fn help_teaches_in_groups() {
         for part in ["Usage:", "Exit codes:", "Environment:"] {
             assert!(taught.contains(part), "{command} lacks {part}: {taught}");
         }
-        if command != "status" && command != "show" {
-            assert!(taught.contains("\nExamples:\n"), "{taught}");
-        }
+        assert!(taught.contains("\nExamples:\n"), "{taught}");
     }
     let near = world.run(&["sesions"]);
     assert_eq!(near.code, 2);
     assert!(near.err.contains("sessions"), "the nearest command is named: {}", near.err);
+    let near = world.run(&["serch"]).err;
+    assert!(near.find("'search'") < near.find("'service'"), "the nearest command comes first: {near}");
     assert!(!world.home().exists());
 }
 
@@ -140,7 +140,7 @@ fn errors_are_objects_where_json_is_asked_for() {
 }
 
 #[test]
-fn tables_fit_where_they_are_told_to_and_are_whole_where_not() {
+fn tables_fit_the_terminal_and_are_whole_elsewhere() {
     let world = World::new();
     let folder = "日本語のとても長い名前のプロジェクト-with-a-long-latin-name-after-it";
     world.transcript(folder, &id(1)).at(now()).prompt("mend the 漢字 parser \u{202e}sloth \u{1b}[31mred");

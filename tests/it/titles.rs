@@ -107,7 +107,7 @@ fn a_title_of_its_own_is_better_than_what_others_say() {
 }
 
 #[test]
-fn the_next_agent_is_told_the_title_as_well() {
+fn a_handoff_names_the_title() {
     let world = World::new();
     let (mut old, leaf) = old(&world);
     old.call("c1", "Edit", json!({"file_path": "/srv/-work-zoo/a.rs", "old_string": "a", "new_string": "b"}));

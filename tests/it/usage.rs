@@ -70,7 +70,7 @@ fn each_request_counts_once_and_costs_what_is_configured() {
 }
 
 #[test]
-fn a_wrong_price_is_told_with_its_line() {
+fn a_wrong_price_is_reported_with_its_line() {
     let world = World::new();
     world.ok(&["sessions"]);
     std::fs::write(

@@ -62,7 +62,7 @@ pub const PEEK_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes at the head of a new transcript that are compared with forgotten sessions: a copy begins like its original.
 pub const COPY_HEAD_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Largest window that a compressed transcript may require, as a power of two: 32 MB. Codex' own take 2 MB.
+/// Largest window that a compressed transcript may require, as a power of two: 32 MB. Codex's own take 2 MB.
 pub const COMPRESSED_WINDOW_LOG: u32 = 25;
 
 /// Largest ratio of a compressed transcript's content to its size on disk. Real ones reach 30.

@@ -18,7 +18,7 @@ pub struct Environment {
     pub home: PathBuf,
     /// Claude Code's directory: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
     pub claude_config_dir: PathBuf,
-    /// Codex' directory: `CODEX_HOME`, else `~/.codex`.
+    /// Codex's directory: `CODEX_HOME`, else `~/.codex`.
     pub codex_home: PathBuf,
     /// Which of the two come from a variable. If one does, only those that do are read.
     pub named: Named,
@@ -35,7 +35,7 @@ pub struct Named {
 
 /// The variable that names Claude Code's directory.
 pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
-/// The variable that names Codex' directory.
+/// The variable that names Codex's directory.
 pub const CODEX: &str = "CODEX_HOME";
 /// The variable that names the user's home directory.
 const HOME: &str = "HOME";
@@ -93,7 +93,7 @@ impl Environment {
         (self.named.claude || !self.named.codex).then_some(&self.claude_config_dir)
     }
 
-    /// Codex' directory if it is read, see [`Environment::claude_directory`].
+    /// Codex's directory if it is read, see [`Environment::claude_directory`].
     pub fn codex_directory(&self) -> Option<&Path> {
         (self.named.codex || !self.named.claude).then_some(&self.codex_home)
     }

@@ -34,7 +34,7 @@ pub(super) use self::candidate::may_be_in_use;
 use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
 pub use self::prepared::Handoffs;
 use baton_journal::session_stream;
-use baton_tracking::hooks::Told;
+use baton_tracking::hooks::CheckedHook;
 use baton_tracking::session::{HandOver, Signalled};
 
 /// Least time needed to record an offer: one that is recorded but not delivered is lost.
@@ -47,7 +47,7 @@ const FIRST_EVENTS: usize = 64;
 impl Handoffs {
     /// Returns the text for a session that begins or continues, if it is ready before `until`; otherwise it is delivered at
     /// the first prompt. The offer is durable in the session's state when this returns.
-    pub(crate) async fn for_start(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
+    pub(crate) async fn for_start(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
         self.hooks.closed(signal, half_way_to(until)).await;
         let row = self.catalog().table.now().get(id).cloned();
@@ -66,7 +66,7 @@ impl Handoffs {
 
     /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
     /// session that was offered nothing at its start is offered one now, if this is its first prompt.
-    pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &Told, until: Instant) -> Option<String> {
+    pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let id = &signal.session;
         let row = self.catalog().table.now().get(id).cloned();
         let state = row.as_ref().map(|row| &row.state);

@@ -88,11 +88,11 @@ pub struct Hooks {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// It is recorded and durable.
-    Recorded(Told),
+    Recorded(CheckedHook),
     /// It had been taken in before.
-    Known(Told),
+    Known(CheckedHook),
     /// A sign of activity; the transcript will be looked at.
-    Accepted(Told),
+    Accepted(CheckedHook),
     /// It has no effect.
     Ignored(Ignored),
     /// It could not be recorded and should be tried again.
@@ -101,7 +101,7 @@ pub enum Taken {
 
 /// A checked hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct CheckedHook {
     /// The session.
     pub session: SessionId,
     /// The kind of event.
@@ -137,7 +137,7 @@ impl Hooks {
     /// Takes in a hook.
     pub async fn take(&self, hook: &HookParams) -> Taken {
         let taken = match self.examine(hook).await {
-            Ok(told) => self.follow(&hook.id, told).await,
+            Ok(checked) => self.follow(&hook.id, checked).await,
             Err(ignored) => Taken::Ignored(ignored),
         };
         if !matches!(taken, Taken::Known(_) | Taken::Failed(_)) {
@@ -183,16 +183,16 @@ impl Hooks {
         self.recent.place(session)
     }
 
-    async fn follow(&self, id: &str, told: Told) -> Taken {
-        if let Some(place) = &told.place {
-            self.recent.works_in(&told.session, place);
+    async fn follow(&self, id: &str, checked: CheckedHook) -> Taken {
+        if let Some(place) = &checked.place {
+            self.recent.works_in(&checked.session, place);
         }
         if self.recent.contains(id) {
-            return Taken::Known(told);
+            return Taken::Known(checked);
         }
-        let taken = match told.kind.is_activity() {
-            true => self.accept(id, told),
-            false => self.record(id, told).await,
+        let taken = match checked.kind.is_activity() {
+            true => self.accept(id, checked),
+            false => self.record(id, checked).await,
         };
         if matches!(taken, Taken::Recorded(_) | Taken::Known(_) | Taken::Accepted(_)) {
             self.recent.insert(id);
@@ -201,29 +201,29 @@ impl Hooks {
     }
 
     /// Handles a sign of activity: acknowledges it first and records it, if at all, later.
-    fn accept(&self, id: &str, told: Told) -> Taken {
+    fn accept(&self, id: &str, checked: CheckedHook) -> Taken {
         let interval_ms = self.options.settings.now().policy.check_interval_ms;
         let is_due = {
             let table = self.options.table.now();
             // An unknown session will be found by its transcript.
-            table.get(&told.session).is_some_and(|row| {
+            table.get(&checked.session).is_some_and(|row| {
                 let signals = &row.state.signals;
-                let is_recent = signals.active_at.is_some_and(|at| told.at.since_ms(at) < interval_ms);
+                let is_recent = signals.active_at.is_some_and(|at| checked.at.since_ms(at) < interval_ms);
                 // Record the first activity after an end, because it makes the next end a new one.
                 let is_over = row.state.end.is_some_and(|end| signals.active_at.is_none_or(|at| at <= end.at));
                 signals.disconnected_at.is_some() || !is_recent || is_over
             })
         };
-        if is_due && self.recent.activity(&told.session, told.at, interval_ms) {
-            self.signal_later(told.session.clone(), call(id, &told, None));
+        if is_due && self.recent.activity(&checked.session, checked.at, interval_ms) {
+            self.signal_later(checked.session.clone(), call(id, &checked, None));
         }
-        if let (SignalKind::SubagentStop, Some((subagent, _))) = (told.kind, &told.subagent) {
-            let signal = Signal { kind: SignalKind::SessionEnd, detail: None, at: told.at, follows: None };
+        if let (SignalKind::SubagentStop, Some((subagent, _))) = (checked.kind, &checked.subagent) {
+            let signal = Signal { kind: SignalKind::SessionEnd, detail: None, at: checked.at, follows: None };
             let command = CommandId::new(&format!("{id}-subagent"));
             self.signal_later(subagent.clone(), SignalCall { signal, command });
         }
-        self.look(&told);
-        Taken::Accepted(told)
+        self.look(&checked);
+        Taken::Accepted(checked)
     }
 
     /// Records a signal that no caller waits for.
@@ -236,41 +236,53 @@ impl Hooks {
         });
     }
 
-    async fn record(&self, id: &str, told: Told) -> Taken {
-        let follows = self.lineage(&told);
-        let call = call(id, &told, follows.clone());
+    async fn record(&self, id: &str, checked: CheckedHook) -> Taken {
+        let follows = self.lineage(&checked);
+        let call = call(id, &checked, follows.clone());
         // Do not read the transcript first: the acknowledgement must not wait for it.
-        let signalled = self.options.supervisor.signal(&told.session, None, call, RECORD).await;
+        let signalled = self.options.supervisor.signal(&checked.session, None, call, RECORD).await;
         let taken = match signalled {
             Ok(Signalled::Recorded) => {
-                tracing::info!(session = %told.session, signal = %told.kind, detail = told.detail.map(|detail| detail.as_str()), follows = follows.as_ref().map(|id| id.as_str()), "hook recorded");
-                Taken::Recorded(told.clone())
+                tracing::info!(session = %checked.session, signal = %checked.kind, detail = checked.detail.map(|detail| detail.as_str()), follows = follows.as_ref().map(|id| id.as_str()), "hook recorded");
+                Taken::Recorded(checked.clone())
             }
-            Ok(Signalled::Known) => Taken::Known(told.clone()),
+            Ok(Signalled::Known) => Taken::Known(checked.clone()),
             Ok(Signalled::Refused(_)) => Taken::Ignored(Ignored::Refused),
             Ok(Signalled::Failed { reason }) => Taken::Failed(reason),
             Err(error) => Taken::Failed(error.to_string()),
         };
-        if told.kind == SignalKind::SessionEnd {
-            self.recent.ended(&told.session);
+        if checked.kind == SignalKind::SessionEnd {
+            self.recent.ended(&checked.session);
         }
         match &taken {
-            Taken::Recorded(_) | Taken::Known(_) => self.look(&told),
-            _ => self.lineage.unfollow(&told.session),
+            Taken::Recorded(_) | Taken::Known(_) => self.look(&checked),
+            _ => self.lineage.unfollow(&checked.session),
         }
         taken
     }
 
     /// Returns the session that a starting session follows, or notes that a session was left for another.
-    fn lineage(&self, told: &Told) -> Option<SessionId> {
+    fn lineage(&self, checked: &CheckedHook) -> Option<SessionId> {
         let table = || self.options.table.now();
-        match (told.kind, told.detail) {
+        match (checked.kind, checked.detail) {
             (SignalKind::SessionEnd, Some(SignalDetail::Clear)) => {
-                self.lineage.left(&table(), &told.session, CloseReason::HookClear, told.place.as_ref(), told.at);
+                self.lineage.left(
+                    &table(),
+                    &checked.session,
+                    CloseReason::HookClear,
+                    checked.place.as_ref(),
+                    checked.at,
+                );
                 None
             }
             (SignalKind::SessionEnd, Some(SignalDetail::Resume)) => {
-                self.lineage.left(&table(), &told.session, CloseReason::HookResume, told.place.as_ref(), told.at);
+                self.lineage.left(
+                    &table(),
+                    &checked.session,
+                    CloseReason::HookResume,
+                    checked.place.as_ref(),
+                    checked.at,
+                );
                 None
             }
             (SignalKind::SessionStart, Some(detail)) => {
@@ -279,21 +291,21 @@ impl Hooks {
                     SignalDetail::Resume | SignalDetail::Fork => CloseReason::HookResume,
                     _ => return None,
                 };
-                let start = Start { session: &told.session, after, place: told.place.as_ref()?, at: told.at };
+                let start = Start { session: &checked.session, after, place: checked.place.as_ref()?, at: checked.at };
                 self.lineage.follows(&table(), &start)
             }
             _ => None,
         }
     }
 
-    fn look(&self, told: &Told) {
-        for path in told.transcript.iter().chain(told.subagent.as_ref().map(|(_, path)| path)) {
+    fn look(&self, checked: &CheckedHook) {
+        for path in checked.transcript.iter().chain(checked.subagent.as_ref().map(|(_, path)| path)) {
             self.options.watcher.look(path.clone());
         }
     }
 }
 
-fn call(id: &str, told: &Told, follows: Option<SessionId>) -> SignalCall {
-    let signal = Signal { kind: told.kind, detail: told.detail, at: told.at, follows };
+fn call(id: &str, checked: &CheckedHook, follows: Option<SessionId>) -> SignalCall {
+    let signal = Signal { kind: checked.kind, detail: checked.detail, at: checked.at, follows };
     SignalCall { signal, command: CommandId::new(id) }
 }

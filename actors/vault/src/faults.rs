@@ -10,7 +10,7 @@ use baton_events::projection::table::SessionTable;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::open_vault::Vaults;
-use crate::sync_loop::{sweep, write_group};
+use crate::sync_round::{sweep, write_group};
 use crate::{NoteWriter, Options, forgetting};
 
 /// The vault with its lock held, so that nothing else writes notes.

@@ -14,7 +14,7 @@
 //! | `write_session` | writes one session into its notes |
 //! | `compaction` | moves what a long or old note knows into notes of entities |
 //! | `outbox` | finished notes that the vault did not accept yet |
-//! | `sync_loop` | writes what is owed at once; checks every note once a day (`sweep`); compacts on request (`compact`) |
+//! | `sync_round` | writes what is owed at once; checks every note once a day (`sweep`); compacts on request (`compact`) |
 //! | `promotion` | shares the notes of entities that several projects recall |
 //! | `predecessors` | the sessions that a session continues |
 //! | `forgetting` | removes sessions from every note |
@@ -37,7 +37,7 @@ mod reader;
 mod register;
 mod relocated;
 mod status;
-mod sync_loop;
+mod sync_round;
 mod vault_fs;
 mod write_session;
 
@@ -67,8 +67,8 @@ use vault_fs::Refused;
 
 pub use reader::ReadError;
 pub use status::{Progress, pluralize, sessions_waiting};
-use sync_loop::SweepError;
-pub use sync_loop::SyncRequest;
+use sync_round::SweepError;
+pub use sync_round::SyncRequest;
 
 /// How long changes of the table are gathered before the next look.
 const GATHER: Duration = Duration::from_millis(100);
@@ -186,7 +186,7 @@ impl NoteWriter {
             async move {
                 tokio::select! {
                     _ = stop.wait_for(|stop| *stop) => {}
-                    () = writer.work() => {}
+                    () = writer.sync_loop() => {}
                     () = writer.watch_away() => {}
                 }
             }
@@ -200,8 +200,8 @@ impl NoteWriter {
         }
     }
 
-    /// The background task. Returns only when the session table has gone.
-    async fn work(&self) {
+    /// Runs a round whenever something is due. Returns only when the session table has gone.
+    async fn sync_loop(&self) {
         let options = &self.options;
         let (mut table, mut settings) = (options.table.clone(), options.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
@@ -335,7 +335,7 @@ impl NoteWriter {
             let mut away = Vec::new();
             (forgetting::remove_everywhere(&mut vaults, &vault, &table, &all, &mut away), away)
         });
-        let (forgotten, away) = sync_loop::wait_for_disk(forgetting).await.map_err(owed)?;
+        let (forgotten, away) = sync_round::wait_for_disk(forgetting).await.map_err(owed)?;
         self.away.send_replace(away);
         let forgotten = forgotten?;
         removal.done();

@@ -13,7 +13,7 @@ use baton_redaction::redact;
 use tokio::time::timeout;
 
 use super::status::Progress;
-use super::sync_loop::unresponsive;
+use super::sync_round::unresponsive;
 use super::vault_fs::{Error, Refused, VaultFs};
 use super::{LOCK_WAIT, NoteWriter};
 use baton_config::settings;

@@ -51,7 +51,7 @@ pub fn with_model(mut graph: Graph, answer: &Answer, at: &Surroundings<'_>, cwd:
         }
         graph.assertions.push(Assertion {
             uuid,
-            relation: Relation::Told,
+            relation: Relation::Custom,
             name: Some(fact.relation.as_str().into()),
             source,
             target,

@@ -85,7 +85,7 @@ pub enum Relation {
     /// A page belongs to a domain.
     PartOf,
     /// A relation with a name that its author gave it: [`Assertion::name`](super::Assertion::name).
-    Told,
+    Custom,
 }
 
 impl Label {
@@ -175,7 +175,7 @@ impl Relation {
         Self::ContinuedBy,
         Self::SpawnedAgent,
         Self::PartOf,
-        Self::Told,
+        Self::Custom,
     ];
 
     /// Parses a relation's name in answers, ignoring case.
@@ -208,7 +208,7 @@ impl Relation {
             Self::ContinuedBy => "CONTINUED_BY",
             Self::SpawnedAgent => "SPAWNED_AGENT",
             Self::PartOf => "PART_OF",
-            Self::Told => "TOLD",
+            Self::Custom => "TOLD",
         }
     }
 

@@ -99,7 +99,7 @@ pub struct Assertion {
     pub uuid: Uuid,
     /// How source and target are related.
     pub relation: Relation,
-    /// For [`Relation::Told`]: the name that the relation was given.
+    /// For [`Relation::Custom`]: the name that the relation was given.
     pub name: Option<Box<str>>,
     /// Uuid of one of the mentions.
     pub source: Uuid,

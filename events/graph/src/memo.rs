@@ -114,7 +114,7 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
         let value = if number == 0 { String::new() } else { format!("part {}", number + 1) };
         graph.assertions.push(Assertion {
             uuid: valued_fact_uuid(group, NOTED, note, target, &value),
-            relation: Relation::Told,
+            relation: Relation::Custom,
             name: Some(NOTED.into()),
             source: note,
             target,
@@ -173,7 +173,7 @@ fn triplet_graph(triplet: &Triplet, fact: &str, group: &str, at: Timestamp) -> G
     let mut graph = builder.finish();
     graph.assertions.push(Assertion {
         uuid: valued_fact_uuid(group, &triplet.edge, source, target, ""),
-        relation: Relation::Told,
+        relation: Relation::Custom,
         name: Some(triplet.edge.as_str().into()),
         source,
         target,

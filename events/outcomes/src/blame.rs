@@ -105,7 +105,7 @@ fn paths(witness: &Witness) -> impl Iterator<Item = &str> {
     let outcomes = &witness.outcomes;
     let touched = outcomes.files.iter().map(|file| file.path.as_str());
     let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);
-    let decided = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
+    let decided = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.excerpt.text));
     let others = decided.filter(|word| !outcomes.files.iter().any(|file| means_file(word, &file.path)));
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     touched.chain(moved).chain(others).filter(move |path| seen.len() < 2 * super::MAX_FILES && seen.insert(path))
@@ -209,15 +209,15 @@ fn session_row(witness: &Witness, meant: &Target<'_>) -> Option<BlameSession> {
     };
     let files: Vec<&File> = outcomes.files.iter().filter(|file| has(&file.path)).collect();
     let is_about = |one: &&Decided| {
-        let named =
-            touched::file_words(&one.said.text).any(|word| meant.names.iter().any(|(path, _)| means_file(word, path)));
+        let named = touched::file_words(&one.excerpt.text)
+            .any(|word| meant.names.iter().any(|(path, _)| means_file(word, path)));
         named || one.files.iter().any(|path| has(path))
     };
     let place = |one: &Decided| Quote {
-        text: one.said.text.clone(),
+        text: one.excerpt.text.clone(),
         session_id: witness.session.clone(),
-        line: one.said.line,
-        at: time(one.said.at),
+        line: one.excerpt.line,
+        at: time(one.excerpt.at),
     };
     // Decisions that name the file come first.
     let mut decided: Vec<&Decided> = outcomes.decisions.iter().rev().filter(is_about).collect();

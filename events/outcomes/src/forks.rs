@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
 use super::sequence::Sequences;
-use baton_events::schema::outcomes::{Calls, Ended, Outcomes, Row, Said, Trouble, decode_calls};
+use baton_events::schema::outcomes::{Calls, Ended, Excerpt, Outcomes, Row, Trouble, decode_calls};
 
 /// Tools that change files, and tools that read them.
 const CHANGING: [&str; 5] = ["Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"];
@@ -66,7 +66,7 @@ fn subtract(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> B
             line.into_iter().for_each(|line| line.runs.subtract(*kind));
         }
     }
-    let own = |said: &Said| !copied.contains(&said.line);
+    let own = |excerpt: &Excerpt| !copied.contains(&excerpt.line);
     for command in &mut outcomes.commands {
         command.last_failure = command.last_failure.take().filter(own);
         command.lines.retain(|line| line.runs.all() > 0);
@@ -86,7 +86,7 @@ fn subtract(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> B
 fn drop_copied_files(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) {
     let Some(end) = copied.last().copied() else { return };
     outcomes.moves.retain(|moved| moved.line > end);
-    outcomes.decisions.retain(|decided| decided.said.line > end);
+    outcomes.decisions.retain(|decided| decided.excerpt.line > end);
     let own = calls.rows.iter().filter(|row| !copied.contains(&row.line));
     let own: BTreeSet<&str> =
         own.filter_map(|row| calls.names.get(usize::try_from(row.step?).ok()?)).map(String::as_str).collect();

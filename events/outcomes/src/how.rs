@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
-use baton_events::schema::outcomes::{Command, Line, Said, Tally};
+use baton_events::schema::outcomes::{Command, Excerpt, Line, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
 
 /// Maximum number of subcommands listed per program.
@@ -121,7 +121,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     let mut last_failure: Option<Quote> = None;
     for (witness, command) in ran {
         let mut counted_in = Tally::default();
-        let mut failure: Option<&Said> = None;
+        let mut failure: Option<&Excerpt> = None;
         for line in command.lines.iter().filter(|line| !in_lines || query.fits_line(&line.text)) {
             let known = lines.entry(&line.text).or_default();
             known.runs = known.runs.plus(&line.runs);
@@ -143,11 +143,11 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
             if sessions.last() != Some(&witness.session.as_str()) {
                 sessions.push(&witness.session);
             }
-            let failure = failure.map(|said| Quote {
-                text: said.text.clone(),
+            let failure = failure.map(|excerpt| Quote {
+                text: excerpt.text.clone(),
                 session_id: witness.session.clone(),
-                line: said.line,
-                at: time(said.at),
+                line: excerpt.line,
+                at: time(excerpt.at),
             });
             last_failure = newer(last_failure, failure);
         }
@@ -237,12 +237,12 @@ fn line(text: &str, known: &LineRuns<'_>, passes_on: bool) -> Option<HowLine> {
 }
 
 /// Returns the last failure of a line; if it is also the last one of its program, only the program stores it.
-fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Said> {
+fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Excerpt> {
     let failed = line.runs.failed + line.runs.shared_failed + line.runs.piped_failed > 0;
     line.last_failure.as_ref().or(command.last_failure.as_ref().filter(|_| failed))
 }
 
-fn later<'a>(one: Option<&'a Said>, other: Option<&'a Said>) -> Option<&'a Said> {
+fn later<'a>(one: Option<&'a Excerpt>, other: Option<&'a Excerpt>) -> Option<&'a Excerpt> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if (other.at, other.line) > (one.at, one.line) { other } else { one }),
         (one, other) => one.or(other),

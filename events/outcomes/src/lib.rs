@@ -110,7 +110,7 @@ pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let touched = outcomes.files.iter().map(|file| file.path.as_str());
     let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);
     let decided = outcomes.decisions.iter().flat_map(|one| one.files.iter().map(String::as_str));
-    let named = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.said.text));
+    let named = outcomes.decisions.iter().flat_map(|one| touched::file_words(&one.excerpt.text));
     for path in touched.chain(moved).chain(decided).chain(named) {
         keys.insert(file_key(path));
         keys.extend(file_query::folder_keys(path));

@@ -129,11 +129,11 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
 }
 
 fn failure(witness: &Witness, command: &Command) -> Option<Quote> {
-    command.last_failure.as_ref().map(|said| Quote {
-        text: said.text.clone(),
+    command.last_failure.as_ref().map(|excerpt| Quote {
+        text: excerpt.text.clone(),
         session_id: witness.session.clone(),
-        line: said.line,
-        at: time(said.at),
+        line: excerpt.line,
+        at: time(excerpt.at),
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{MAX_COMMANDS, MAX_LINES, MAX_LINES_OF_ONE};
 use baton_episode::digest::{Action, Attempt, Part, Ran};
-use baton_events::schema::outcomes::{Command, Ended, Kind, Line, Said, Tally, millis};
+use baton_events::schema::outcomes::{Command, Ended, Excerpt, Kind, Line, Tally, millis};
 use baton_graph::is_program;
 
 /// Maximum number of programs, and of lines over all programs, held at a time.
@@ -38,7 +38,7 @@ impl Programs {
             command.runs = command.runs.plus(&run);
             if ended(attempt.ended, program) == Ended::Failed {
                 let text = attempt.error.clone();
-                let failure = Some(Said { text, line: attempt.result_line, at: millis(attempt.at) });
+                let failure = Some(Excerpt { text, line: attempt.result_line, at: millis(attempt.at) });
                 command.last_failure.clone_from(&failure);
                 line.last_failure = failure;
             }

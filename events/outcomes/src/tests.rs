@@ -149,7 +149,7 @@ fn runs_are_counted_by_program_and_line() {
     let tally = Tally { shared_ok: 1, unknown: 1, ..Tally::default() };
     assert_eq!((format.name.as_str(), format.runs), ("cargo fmt", tally));
     assert_eq!(outcomes.commands.len(), 2, "{:?}", outcomes.commands.iter().map(shown).collect::<Vec<_>>());
-    assert_eq!(test.last_failure.as_ref().map(|said| said.text.as_str()), Some(MOVED));
+    assert_eq!(test.last_failure.as_ref().map(|excerpt| excerpt.text.as_str()), Some(MOVED));
     let first = &test.lines[0];
     assert_eq!((first.text.as_str(), first.runs.all(), first.ended), ("cargo test -p auth", 3, Ended::Failed));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use baton_episode::digest::{Action, Attempt, Episode};
-use baton_events::schema::outcomes::{Decided, Ended, File, Move, Said, millis};
+use baton_events::schema::outcomes::{Decided, Ended, Excerpt, File, Move, millis};
 use baton_graph::{Surroundings, file_name, renames};
 
 /// If more files than this changed between two prompts, a decision there is attributed to none of them.
@@ -82,8 +82,8 @@ pub(super) fn decisions(attempts: &[Attempt<'_>], episode: &Episode, at: &Surrou
         // A decision that names a file is about that file only.
         let files = files.filter(|_| !names_one).unwrap_or_default();
         if names_one || !files.is_empty() {
-            let said = Said { text: decision.text.clone(), line: decision.line, at: millis(decision.at) };
-            decisions.push(Decided { said, files });
+            let excerpt = Excerpt { text: decision.text.clone(), line: decision.line, at: millis(decision.at) };
+            decisions.push(Decided { excerpt, files });
         }
     }
     decisions

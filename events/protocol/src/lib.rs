@@ -66,6 +66,9 @@ pub mod code {
     pub const NOT_FOUND: i64 = -32_004;
     /// The daemon is stopping.
     pub const STOPPING: i64 = -32_005;
+    /// The arguments are right, but the state does not allow it: a feature is off, `config.json` has a mistake, a session
+    /// to restore is not forgotten.
+    pub const REFUSED: i64 = -32_006;
 }
 
 /// A request, as read. The arguments stay raw until the method is known.

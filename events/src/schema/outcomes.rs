@@ -131,7 +131,7 @@ pub struct Command {
     pub lines: Vec<Line>,
     /// The telling line of its last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<Said>,
+    pub last_failure: Option<Excerpt>,
 }
 
 /// A command line.
@@ -154,13 +154,13 @@ pub struct Line {
     pub exit_code: Option<i32>,
     /// The telling line of its last failure, if that is not the last failure of its program.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_failure: Option<Said>,
+    pub last_failure: Option<Excerpt>,
 }
 
-/// A text with its place.
+/// Text quoted from a transcript, with its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Said {
+pub struct Excerpt {
     /// The text, bounded, on one line.
     pub text: String,
     /// Transcript line.
@@ -174,9 +174,9 @@ pub struct Said {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Decided {
-    /// The decision, with its place.
+    /// The decision, as quoted.
     #[serde(flatten)]
-    pub said: Said,
+    pub excerpt: Excerpt,
     /// The few files that were changed between the same two prompts; files that the decision names are in its text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,

@@ -41,10 +41,10 @@ pub(super) struct Args {
     #[arg(long, short, value_name = "SESSION")]
     session: Option<String>,
     /// Only events from this position on
-    #[arg(long, value_name = "POS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "POS", value_parser = super::super::number::<u64, 1, { u64::MAX }>)]
     since: Option<u64>,
     /// Only events up to this position
-    #[arg(long, value_name = "POS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "POS", value_parser = super::super::number::<u64, 1, { u64::MAX }>)]
     until: Option<u64>,
     /// Leave out conversations and notes
     #[arg(long)]

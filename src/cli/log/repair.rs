@@ -38,7 +38,7 @@ Examples:
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// The first position that is cut off
-    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "POSITION", value_parser = super::super::number::<u64, 1, { u64::MAX }>)]
     cut_at: Option<u64>,
     /// Cut without asking
     #[arg(long, requires = "cut_at")]

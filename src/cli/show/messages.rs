@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_is_told_in_its_way() {
+    fn each_kind_of_part_is_printed_in_its_form() {
         let part = |kind: &str, text: &str| MessagePart {
             kind: kind.to_owned(),
             text: Some(text.to_owned()),

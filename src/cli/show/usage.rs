@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_told_with_their_price_or_its_lack() {
+    fn tokens_are_shown_with_or_without_a_price() {
         let tokens = |messages, cost_usd| Tokens { messages, output_tokens: 9, cost_usd, ..Tokens::default() };
         let model = |name: &str, tokens| ModelUsage { model: name.into(), tokens };
         assert_eq!(lines(&Usage::default()), []);

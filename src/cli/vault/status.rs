@@ -16,7 +16,10 @@ JSON: \
 \"last_end_ms\",\"swept_at\",\"problem\":{\"what\",\"fix\"}}
 
 Notes are written if `vault.enabled` is true in config.json, into the vault at `vault.path`, or else into \
-BATON_HOME/vault.";
+BATON_HOME/vault.
+
+Examples:
+  baton vault status                   where the notes are, and whether any could not be written";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]

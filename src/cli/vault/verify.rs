@@ -16,7 +16,10 @@ name is safe on Windows and macOS. Nothing is changed.
 
 JSON: {\"clean\",\"notes\",\"bytes\",\"findings\":[{\"file\",\"line\",\"what\",\"fix\"}],\"found\",\"seconds\"}
 
-Exit code 0 only if nothing is wrong.";
+Exit code 0 only if nothing is wrong.
+
+Examples:
+  baton vault verify                   can every note be read, and does every link lead to one?";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]

@@ -35,7 +35,7 @@ pub struct Options {
     pub gold: Vec<PathBuf>,
     /// Claude Code's directory, with `projects/`.
     pub claude: Option<PathBuf>,
-    /// Codex' directory, with `sessions/`.
+    /// Codex's directory, with `sessions/`.
     pub codex: Option<PathBuf>,
     /// True to ask no questions, which need a daemon.
     pub without_questions: bool,

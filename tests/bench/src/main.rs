@@ -190,7 +190,7 @@ struct AnswersArgs {
     /// Claude Code's directory, with the sessions whose `path` begins with projects/
     #[arg(long, value_name = "DIR")]
     claude: Option<PathBuf>,
-    /// Codex' directory, with the sessions whose `path` begins with sessions/
+    /// Codex's directory, with the sessions whose `path` begins with sessions/
     #[arg(long, value_name = "DIR")]
     codex: Option<PathBuf>,
     /// Compare episodes only, which takes seconds

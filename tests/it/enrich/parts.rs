@@ -81,7 +81,7 @@ fn with_a_small_context_every_line_is_sent_once_and_the_answers_are_joined_step_
 }
 
 #[test]
-fn what_no_part_holds_is_told_to_the_model_and_to_people() {
+fn text_that_fits_no_part_is_reported_to_the_model_and_to_people() {
     let world = World::new();
     let endpoint = FakeEndpoint::start().unwrap();
     configure(&world, &endpoint, json!({"context_tokens": 4000, "max_output_tokens": 300, "check_interval": 600}));

@@ -255,7 +255,7 @@ fn the_small_program_links_neither_runtime_nor_parser_nor_the_rest_of_baton() {
 }
 
 #[test]
-fn whoever_listens_is_told_where_the_agents_keep_their_transcripts() {
+fn a_hook_sends_the_agents_transcript_directories() {
     let world = World::new();
     patient(&world);
     let claude = world.config().to_str().unwrap().to_owned();

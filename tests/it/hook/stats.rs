@@ -4,7 +4,7 @@ use super::called::{call, event, patient};
 use crate::world::{World, id, wait};
 
 #[test]
-fn what_hooks_did_is_told_with_and_without_a_daemon() {
+fn hook_statistics_are_shown_with_and_without_a_daemon() {
     let world = World::new();
     patient(&world);
     let human = world.ok(&["hook-stats"]);

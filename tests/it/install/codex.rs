@@ -98,7 +98,7 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
     }
     assert!(!hooks(&world).exists());
     assert_eq!(calls(&world), [add.as_str(), "mcp remove baton"]);
-    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to do"));
+    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to remove"));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn hooks_of_others_stay_byte_for_byte_and_a_killed_runs_leftovers_go() {
 }
 
 #[test]
-fn where_only_codex_is_there_only_its_fixes_are_told() {
+fn with_only_codex_doctor_suggests_only_its_fixes() {
     let world = with_codex();
     fs::remove_dir_all(world.config()).unwrap();
     let findings = list(&world.run(&["doctor", "--json"]).json()["findings"]);

@@ -75,5 +75,5 @@ fn uninstall_names_a_plugin_that_it_cannot_take_out() {
     fs::write(settings(&world), "{\"enabledPlugins\": {\"baton@baton-local\": true, \"other@x\": true}}").unwrap();
     let told = world.ok(&["uninstall", "--yes"]).out;
     assert!(told.contains("claude plugin uninstall baton@baton-local") && !told.contains("other@x"), "{told}");
-    assert!(told.contains("nothing to do"), "{told}");
+    assert!(told.contains("nothing else to remove"), "{told}");
 }

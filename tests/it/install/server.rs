@@ -50,7 +50,7 @@ fn it_is_registered_once_and_taken_away_once() {
     assert_eq!(calls(&world).len(), 1);
     world.ok(&["uninstall", "--yes"]);
     assert_eq!(calls(&world), [add.as_str(), "1 mcp remove --scope user baton"]);
-    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to do"));
+    assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to remove"));
     assert_eq!(calls(&world).len(), 2);
 }
 
@@ -103,8 +103,8 @@ fn a_claude_that_fails_costs_only_the_server() {
 }
 
 #[test]
-fn without_claude_the_command_is_told() {
+fn without_claude_the_command_is_printed() {
     let world = without_claude();
     let said = world.ok(&["install", "--yes"]).out;
-    assert!(said.contains("`claude` is not on the path") && said.contains(&format!("-- {BATON} mcp")), "{said}");
+    assert!(said.contains("`claude` was not found on the path") && said.contains(&format!("-- {BATON} mcp")), "{said}");
 }

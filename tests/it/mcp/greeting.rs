@@ -50,7 +50,7 @@ fn the_greeting_needs_no_daemon_and_starts_one_behind_it() {
 }
 
 #[test]
-fn an_agent_is_told_when_to_search_and_when_to_close() {
+fn instructions_say_when_to_search_and_when_to_close() {
     let world = World::new();
     let agent = Agent::start(&world);
     let info = agent.service().peer_info().expect("it was greeted");
@@ -198,7 +198,7 @@ fn garbage_on_the_input_is_answered_and_disturbs_nothing() {
 }
 
 #[test]
-fn who_has_not_greeted_is_told_to() {
+fn a_call_before_initialize_is_refused() {
     let world = World::new();
     let mut lines = Lines::start(&world);
     for method in ["tools/list", "tools/call"] {

@@ -136,7 +136,7 @@ fn what_others_servers_take_is_taken() {
 }
 
 #[test]
-fn episodes_are_told_within_a_budget() {
+fn episodes_fit_a_budget() {
     let world = World::new();
     for number in 0..10 {
         let mut transcript = world.transcript("-work-one", &id(number));
@@ -231,7 +231,7 @@ fn a_session_that_was_stopped_is_found_no_more_until_it_is_tracked_again() {
 }
 
 #[test]
-fn long_work_is_told_on_the_way() {
+fn long_work_reports_progress() {
     let world = World::new();
     let agent = Agent::start(&world);
     agent.call("get_episodes", json!({"wait": true})).ok();

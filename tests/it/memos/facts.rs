@@ -72,7 +72,7 @@ fn a_fact_is_stated_read_deleted_and_stated_anew() {
 }
 
 #[test]
-fn what_a_session_says_is_told_by_its_episode() {
+fn what_a_session_says_is_shown_by_its_episode() {
     let world = World::new();
     let mut transcript = world.transcript("-work-one", &id(1));
     transcript.prompt("mend the fossa");

@@ -289,7 +289,7 @@ fn a_note_without_a_head_is_known_by_what_baton_wrote_in_it() {
 }
 
 #[test]
-fn two_who_forget_at_once_are_each_told_what_came_of_it() {
+fn two_concurrent_forgets_each_report_their_result() {
     let world = World::new();
     let (vault, away) = (world.path("notes"), world.path("away"));
     in_vault(&world, &vault);

@@ -97,7 +97,7 @@ pub(super) const KEYS: &[Key] = &[
         "session_tracking.watch_directories",
         Takes::Directories,
         "[\"$CLAUDE_CONFIG_DIR/projects\"]",
-        "Where transcripts lie; `~` and variables are expanded. By default Codex' directories are read too. What \
+        "Where transcripts lie; `~` and variables are expanded. By default Codex's directories are read too. What \
          a directory holds tells which agent it belongs to.",
     ),
     now(

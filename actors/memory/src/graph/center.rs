@@ -54,7 +54,7 @@ pub(super) fn telling(admission: &Admission<'_>, node: u64) -> Result<Option<Doc
         admission.for_each(&term, |address, segment, columns| {
             let doc = address.doc_id;
             let weight = match columns.relation(doc) {
-                Some(Relation::Decided | Relation::Prefers | Relation::Told) => 4,
+                Some(Relation::Decided | Relation::Prefers | Relation::Custom) => 4,
                 Some(Relation::ResolvedBy | Relation::Renamed | Relation::Deleted) => 3,
                 Some(Relation::FailedWith | Relation::Committed) => 2,
                 Some(Relation::Modified | Relation::AddedPackage | Relation::RemovedPackage) => 1,

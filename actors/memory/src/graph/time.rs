@@ -49,7 +49,7 @@ impl Sieve<'_> {
     /// Preliminary check of an assertion by its columns alone.
     pub(super) fn admits(&self, columns: &GraphColumns, doc: DocId) -> bool {
         let kind = || columns.relation(doc);
-        let named = !self.names.is_empty() && kind() == Some(Relation::Told);
+        let named = !self.names.is_empty() && kind() == Some(Relation::Custom);
         let any = self.relations.is_empty() && self.names.is_empty();
         let rests = || columns.rests.as_ref().is_some_and(|rests| rests.first(doc).is_some());
         (any || named || kind().is_some_and(|relation| self.relations.contains(&relation)))
@@ -65,7 +65,7 @@ impl Sieve<'_> {
     pub fn keeps(&self, fact: &Fact) -> bool {
         let any = self.relations.is_empty() && self.names.is_empty();
         let kind = any
-            || (fact.relation != Relation::Told && self.relations.contains(&fact.relation))
+            || (fact.relation != Relation::Custom && self.relations.contains(&fact.relation))
             || self.names.iter().any(|name| name.eq_ignore_ascii_case(&fact.name));
         kind && self.valid.holds(fact.valid_at) && self.invalid.holds(fact.invalid_at)
     }

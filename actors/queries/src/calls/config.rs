@@ -55,7 +55,7 @@ pub(crate) async fn config(
 pub(super) fn refused(error: WriteError) -> QueryError {
     let code = match &error {
         WriteError::Io(_) => code::INTERNAL,
-        WriteError::Mistaken(_) | WriteError::Refused(_) => code::INVALID_PARAMS,
+        WriteError::Mistaken(_) | WriteError::Refused(_) => code::REFUSED,
     };
     failure(code, error.to_string()).into()
 }

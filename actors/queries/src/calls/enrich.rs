@@ -40,7 +40,7 @@ pub(crate) async fn enrich(
     if catalog.settings.now().llm.is_none() {
         let message = "no model is switched on, and nothing is sent anywhere: set llm.enabled to true in config.json, and \
                        llm.base_url where it is not OpenAI's";
-        return Err(failure(code::INVALID_PARAMS, message).into());
+        return Err(failure(code::REFUSED, message).into());
     }
     if asked.max_usd.is_some_and(|usd| !(0.0..=1e6).contains(&usd)) {
         return Err(failure(code::INVALID_PARAMS, "max_usd is a number of US dollars from 0 to 1000000").into());

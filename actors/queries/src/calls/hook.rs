@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::QueryError;
 use crate::client::failure;
 use crate::handoff::Handoffs;
-use baton_tracking::hooks::{Hooks, Taken, Told};
+use baton_tracking::hooks::{Hooks, Taken, CheckedHook};
 
 /// Longest wait of a hook for its text, whatever it requests.
 const WAIT: Duration = Duration::from_secs(10);
@@ -38,7 +38,7 @@ pub(crate) async fn hook(asked: HookParams, hooks: &Arc<Hooks>, handoffs: &Arc<H
 }
 
 /// The text for the agent, if it is available in time.
-async fn context(handoffs: &Arc<Handoffs>, signal: &Told, until: Instant) -> Option<String> {
+async fn context(handoffs: &Arc<Handoffs>, signal: &CheckedHook, until: Instant) -> Option<String> {
     match signal.kind {
         SignalKind::SessionStart => handoffs.for_start(signal, until).await,
         SignalKind::UserPromptSubmit => handoffs.for_prompt(signal, until).await,

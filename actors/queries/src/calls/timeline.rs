@@ -84,7 +84,7 @@ fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
         let shown: String = text.chars().take(60).collect();
         failure(
             code::INVALID_PARAMS,
-            format!("{shown:?} is not a date; use one like 2026-03-14, 2026-03, 7d or yesterday"),
+            format!("{shown:?} is not a date; use one like 2026-03-14, 2026-03, yesterday, 12h, 7d, 2w or 3m (months)"),
         )
     })
 }

@@ -25,7 +25,7 @@ pub(crate) async fn status(note_writer: &NoteWriter) -> answer::Vault {
 }
 
 fn off() -> Failure {
-    failure(code::INVALID_PARAMS, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
+    failure(code::REFUSED, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
 }
 
 fn check(settings: &Settings) -> Result<(), Failure> {

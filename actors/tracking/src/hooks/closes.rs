@@ -5,7 +5,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, Phase, State};
 use tokio::time::Instant;
 
-use super::{Hooks, Told};
+use super::{CheckedHook, Hooks};
 
 /// How long after a session's end its transcript may still appear.
 const TRANSCRIPT_MS: i64 = 2_000;
@@ -13,8 +13,8 @@ const TRANSCRIPT_MS: i64 = 2_000;
 impl Hooks {
     /// Waits until the ended sessions of the same project are indexed, at most until `until`. Returns `false` if some
     /// are not.
-    pub async fn closed(&self, told: &Told, until: Instant) -> bool {
-        let Some(place) = &told.place else { return true };
+    pub async fn closed(&self, checked: &CheckedHook, until: Instant) -> bool {
+        let Some(place) = &checked.place else { return true };
         let mut table = self.options.table.clone();
         let closing: Vec<SessionId> = {
             let table = table.newest();
@@ -23,7 +23,7 @@ impl Hooks {
                 None => self.recent.place(id).is_some_and(|at| at.project == place.project),
             };
             let now = self.options.clock.now();
-            let others = table.iter().filter(|(id, row)| **id != told.session && is_closing(&row.state));
+            let others = table.iter().filter(|(id, row)| **id != checked.session && is_closing(&row.state));
             // A session that ended longer ago without a transcript will never have one.
             let others = others.filter(|(_, row)| {
                 let ended = row.state.end.map(|end| now.since_ms(end.at));

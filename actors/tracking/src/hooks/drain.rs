@@ -132,8 +132,8 @@ impl Hooks {
             return true;
         }
         let taken = self.take(&hook).await;
-        if let Taken::Recorded(told) | Taken::Known(told) | Taken::Accepted(told) = &taken {
-            self.take_spooled(told).await;
+        if let Taken::Recorded(checked) | Taken::Known(checked) | Taken::Accepted(checked) = &taken {
+            self.take_spooled(checked).await;
         }
         match taken {
             Taken::Failed(_) if self.options.outage.lasts() || *self.options.stopping.borrow() => false,

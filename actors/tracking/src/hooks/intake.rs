@@ -23,7 +23,7 @@ use baton_redaction::redact;
 
 use tokio::time::Instant;
 
-use super::{Hooks, Told, transcript_path};
+use super::{CheckedHook, Hooks, transcript_path};
 use baton_base::project;
 
 /// Longest id of a hook, in bytes.
@@ -110,7 +110,7 @@ impl NamedTranscript {
 
 impl Hooks {
     /// Extracts the signal of a hook, or returns why it has no effect.
-    pub(super) async fn examine(&self, hook: &HookParams) -> Result<Told, Ignored> {
+    pub(super) async fn examine(&self, hook: &HookParams) -> Result<CheckedHook, Ignored> {
         let settings = self.options.settings.now();
         if !settings.hooks.enabled {
             return Err(Ignored::SwitchedOff);
@@ -160,7 +160,7 @@ impl Hooks {
             return Err(Ignored::TooOld);
         }
         let detail = hook.detail.as_deref().filter(|detail| !detail.is_empty()).map(detail);
-        Ok(Told { session, kind, detail, at, place: looked.place, transcript, subagent: looked.subagent })
+        Ok(CheckedHook { session, kind, detail, at, place: looked.place, transcript, subagent: looked.subagent })
     }
 
     /// Returns the number of sessions of which nothing was ever read.

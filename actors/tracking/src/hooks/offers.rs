@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard};
 use baton_conversation::record::SessionId;
 use baton_events::session::{Handoff, SignalKind};
 
-use super::{Hooks, Told};
+use super::{CheckedHook, Hooks};
 use crate::session::{HandOver, Signalled};
 use baton_base::limits;
 use baton_views::claim::claimer;
@@ -63,12 +63,12 @@ impl Hooks {
     /// Handles a hook from the spool, whose answer was lost. A prompt claims what its session was offered; an offer to
     /// a start was not delivered.
     /// start that was made an offer was not given it.
-    pub(super) async fn take_spooled(&self, told: &Told) {
-        let Some(handoff) = self.unclaimed(&told.session) else { return };
-        match told.kind {
-            SignalKind::SessionStart if told.at <= handoff.at => self.not_delivered(&told.session),
-            SignalKind::UserPromptSubmit if told.at >= handoff.at && !self.is_undelivered(&told.session) => {
-                self.claim(&told.session).await;
+    pub(super) async fn take_spooled(&self, checked: &CheckedHook) {
+        let Some(handoff) = self.unclaimed(&checked.session) else { return };
+        match checked.kind {
+            SignalKind::SessionStart if checked.at <= handoff.at => self.not_delivered(&checked.session),
+            SignalKind::UserPromptSubmit if checked.at >= handoff.at && !self.is_undelivered(&checked.session) => {
+                self.claim(&checked.session).await;
             }
             _ => {}
         }

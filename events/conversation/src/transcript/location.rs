@@ -52,7 +52,7 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
     Some(Located { agent: Agent::ClaudeCode, session, kind })
 }
 
-/// Prefix of the names of Codex' transcripts.
+/// Prefix of the names of Codex's transcripts.
 const ROLLOUT: &str = "rollout-";
 /// Digits of the folders below a root of Codex: year, month and day; or no folders, in the archive.
 const DATE: [usize; 3] = [4, 2, 2];

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_place() {
+    fn a_mistake_is_reported_with_its_line() {
         let with = |questions: &str| {
             let turns = r#"[{"role":"user","time":"2026-01-02T03:04:05Z","text":"x"},{"role":"tool","text":"y"}]"#;
             format!(r#"{{"sessions":[{{"id":"s","turns":{turns}}}],"questions":[{questions}]}}"#)

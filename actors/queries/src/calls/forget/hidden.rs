@@ -60,7 +60,7 @@ pub(super) fn select(
             let state = table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default();
             if state.memo.is_none() {
                 let message = format!("note {uuid} was deleted with its words, which are nowhere any more");
-                return Err(failure(code::INVALID_PARAMS, message));
+                return Err(failure(code::REFUSED, message));
             }
             hidden.memos.extend(Some(uuid).filter(is_gone));
         } else if let Some(fact) = Uuid::try_parse(text).ok().filter(|uuid| facts.contains(uuid)) {

@@ -80,7 +80,7 @@ impl Selector<'_> {
             let phase = self.resolver.catalog().table.now().get(&target.id).map(|row| row.state.phase);
             if phase != Some(Phase::Forgotten) && !earlier.sessions.contains(&target.id) {
                 let message = format!("session {} is neither forgotten nor deleted", target.id);
-                return Err(failure(code::INVALID_PARAMS, message).into());
+                return Err(failure(code::REFUSED, message).into());
             }
             sessions.push(target);
         }

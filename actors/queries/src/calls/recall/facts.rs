@@ -26,7 +26,7 @@ const TELLING: [Relation; 6] = [
     Relation::ResolvedBy,
     Relation::AddedPackage,
     Relation::Renamed,
-    Relation::Told,
+    Relation::Custom,
 ];
 
 /// Sessions and lines that state something that no longer holds, and since when.

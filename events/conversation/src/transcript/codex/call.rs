@@ -1,4 +1,4 @@
-//! Calls of Codex' tools, with names and parameters in the common form of all agents.
+//! Calls of Codex's tools, with names and parameters in the common form of all agents.
 //!
 //! A command is a call of `shell` with `command`; each file of a patch is a call of `apply_patch`; a tool of an MCP
 //! server is `mcp__<server>__<tool>`.

@@ -1,4 +1,4 @@
-//! Results of Codex' tools: the text itself, and the exit code, time or refusal around it.
+//! Results of Codex's tools: the text itself, and the exit code, time or refusal around it.
 
 use std::borrow::Cow;
 
