@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::QueryError;
 use crate::client::failure;
 use crate::handoff::Handoffs;
-use baton_tracking::hooks::{Hooks, Taken, CheckedHook};
+use baton_tracking::hooks::{CheckedHook, Hooks, Taken};
 
 /// Longest wait of a hook for its text, whatever it requests.
 const WAIT: Duration = Duration::from_secs(10);
