@@ -97,8 +97,8 @@ pub(super) struct Plan {
     pub(super) near: Vec<Pair>,
     /// Dates that the query names.
     pub(super) dates: Vec<Date>,
-    /// Words and names of the query that occur as authors.
-    pub(super) authors: Vec<String>,
+    /// Words and names of the query that occur as names of files in tool lines.
+    pub(super) files: Vec<String>,
 }
 
 #[derive(Default)]
@@ -174,7 +174,7 @@ impl Plan {
             grams,
             near: near_pairs(stems),
             dates: dates::find(head(text, QUERY_BYTES)),
-            authors: if stops_only { Vec::new() } else { authors(&tokens, snapshot)? },
+            files: if stops_only { Vec::new() } else { named_files(&tokens, snapshot)? },
             activity: tokens.into_iter().take(QUERY_TERMS).collect(),
         })
     }
@@ -255,15 +255,15 @@ pub(super) fn find(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> Ve
     finder.found
 }
 
-/// Those of `tokens` that occur in an author field.
-fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
-    let mut authors = Vec::new();
+/// Those of `tokens` that tool lines have as names of files.
+fn named_files(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    let mut files = Vec::new();
     for token in tokens.iter().take(QUERY_TERMS) {
-        if snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.author, token))? > 0 {
-            authors.push(token.clone());
+        if snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.file_names, token))? > 0 {
+            files.push(token.clone());
         }
     }
-    Ok(authors)
+    Ok(files)
 }
 
 /// The rarest [`QUERY_TERMS`] stems and names of a text that `field` contains, weighted among `documents` documents.
