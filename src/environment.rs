@@ -7,6 +7,7 @@
 
 mod hooks;
 mod in_time;
+pub(crate) mod zone;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -206,15 +207,16 @@ pub fn caller() -> Caller {
         agent_session: SESSIONS.iter().find_map(named),
         directory: env::current_dir().ok().and_then(|path| path.to_str().map(str::to_owned)),
         since: None,
+        zone: zone::rule(),
     }
 }
 
 /// The caller of a server just started by an agent: works in the project that the agent names, whatever the server's
 /// own directory is, and outlives the agent's session.
 pub fn agent() -> Caller {
-    let Caller { agent_session, directory, .. } = caller();
+    let caller = caller();
     let now = UNIX_EPOCH.elapsed().ok().and_then(|since| i64::try_from(since.as_millis()).ok());
-    Caller { agent_session, directory: project().or(directory), since: now }
+    Caller { directory: project().or(caller.directory), since: now, ..caller }
 }
 
 /// The project named by the agent that started this process.

@@ -23,6 +23,7 @@ mod config;
 mod crashes;
 mod daemons;
 mod damage;
+mod days;
 mod demo;
 mod doctor;
 mod earlier;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use baton_conversation::record::SessionId;
+use baton_protocol::Zone;
 use tantivy::Term;
 use tantivy::schema::Field;
 
@@ -45,6 +46,8 @@ pub struct Query<'a> {
     pub favour: Option<&'a str>,
     /// The query's vector; `None` to rank by words alone.
     pub meaning: Option<&'a Meaning>,
+    /// The time zone of the days that the text names.
+    pub zone: Zone,
 }
 
 impl<'a> Query<'a> {
@@ -62,6 +65,7 @@ impl<'a> Query<'a> {
             last: None,
             favour: None,
             meaning: None,
+            zone: Zone::UTC,
         }
     }
 }
@@ -97,6 +101,8 @@ pub(super) struct Plan {
     pub(super) near: Vec<Pair>,
     /// Dates that the query names.
     pub(super) dates: Vec<Date>,
+    /// Their time zone.
+    pub(super) zone: Zone,
     /// Words and names of the query that occur as names of files in tool lines.
     pub(super) files: Vec<String>,
 }
@@ -174,6 +180,7 @@ impl Plan {
             grams,
             near: near_pairs(stems),
             dates: dates::find(head(text, QUERY_BYTES)),
+            zone: Zone::UTC,
             files: if stops_only { Vec::new() } else { named_files(&tokens, snapshot)? },
             activity: tokens.into_iter().take(QUERY_TERMS).collect(),
         })

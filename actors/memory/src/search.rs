@@ -133,6 +133,7 @@ impl Searcher {
     pub fn search_detailed(&self, query: &Query<'_>) -> Result<SearchResult, Error> {
         let snapshot = self.snapshot();
         let mut plan = Plan::parse(query.text, &snapshot)?;
+        plan.zone = query.zone;
         plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {

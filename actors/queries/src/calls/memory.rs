@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use baton_ask::query;
+use baton_ask::query::{self, AskedAt};
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::memo::{Source, Words};
 use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
@@ -39,7 +39,11 @@ pub(crate) async fn add(asked: AddMemoryParams, services: &Arc<Services>) -> Res
         }
     };
     let now = services.clock.now();
-    let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, now)).transpose()?;
+    let reference_time = asked
+        .reference_time
+        .as_deref()
+        .map(|text| parse_time(text, AskedAt { now, zone: asked.caller.zone() }))
+        .transpose()?;
     let uuid = asked.uuid.as_deref().map(parse_uuid).transpose()?;
     if let Some(session) = uuid.and_then(|uuid| session_of(services, uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
@@ -159,7 +163,7 @@ pub(super) fn parse_uuid(text: &str) -> Result<Uuid, Failure> {
 }
 
 /// Parses a time, in the grammar of queries.
-fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+fn parse_time(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
     let wrong = || format!("{:?} is not a time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
     query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
@@ -197,7 +201,7 @@ mod tests {
             ("14.3.2026", None),
             ("", None),
         ] {
-            assert_eq!(parse_time(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
+            assert_eq!(parse_time(text, now.into()).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
         }
         assert!(parse_uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
         let refused = parse_uuid(&"x".repeat(9_000)).unwrap_err();

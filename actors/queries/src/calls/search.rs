@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use baton_ask::query;
-use baton_ask::query::Question;
+use baton_ask::query::{AskedAt, Question};
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
@@ -168,7 +168,7 @@ pub(super) async fn prepare_question(
     };
     let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
     let now = services.clock.now();
-    let question = query::parse(query, now);
+    let question = query::parse(query, AskedAt { now, zone: caller.zone() });
     // Both run at once.
     let (ready, meant) = tokio::join!(prepare_searcher(services, client, ask), services.embedder.meaning(&question));
     let FreshSearcher { searcher, freshness } = ready?;
@@ -311,6 +311,7 @@ pub(super) fn find(
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),
+        zone: question.zone,
         ..Query::new(&question.words)
     };
     let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;

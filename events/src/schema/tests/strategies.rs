@@ -404,6 +404,6 @@ pub(super) fn almost(valid: impl Strategy<Value = String>) -> impl Strategy<Valu
 }
 
 pub(super) fn caller() -> impl Strategy<Value = protocol::Caller> {
-    any::<(Option<String>, Option<String>, Option<i64>)>()
-        .prop_map(|(agent_session, directory, since)| protocol::Caller { agent_session, directory, since })
+    any::<(Option<String>, Option<String>, Option<i64>, Option<String>)>()
+        .prop_map(|(agent_session, directory, since, zone)| protocol::Caller { agent_session, directory, since, zone })
 }
