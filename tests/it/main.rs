@@ -15,6 +15,7 @@
 mod abuse;
 mod agent;
 mod bench;
+mod clones;
 mod closing;
 mod codex;
 mod coding;

@@ -148,6 +148,8 @@ impl SessionWriter<'_> {
         };
         let known = names
             .session_note(self.id)
+            // The folder of a worktree is not the repository's.
+            .filter(|_| self.row.state.place.as_ref().is_none_or(|place| place.recorded_project() == place.project))
             .and_then(of_note)
             .or_else(|| names.project_folder(directory).map(str::to_owned));
         let is_taken = |key: &str| names.has_project(key) || own.iter().any(|known| known == key);

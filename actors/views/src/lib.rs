@@ -2,6 +2,7 @@
 //! conversations.
 
 pub mod claim;
+pub mod clones;
 pub mod conversation;
 mod digests;
 mod titles;

@@ -8,6 +8,7 @@ use baton_conversation::record::{Position, Timestamp};
 use baton_events::memo::{Source, Words};
 use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
+use baton_views::clones;
 use uuid::Uuid;
 
 use super::forget::wipe_note;
@@ -117,7 +118,9 @@ pub(super) async fn group_of(services: &Services, named: Option<&str>, caller: &
         );
         return Err(failure(code::INVALID_PARAMS, message));
     }
-    let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
+    let table = services.table.now();
+    let resolve = move || Some(clones::joined(&table, baton_base::project::resolve_in_time(&directory)?));
+    let place = tokio::task::spawn_blocking(resolve).await;
     let place = place.map_err(|error| internal("resolving the directory broke", error))?;
     // The note would be in another group than the rest of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";

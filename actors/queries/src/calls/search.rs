@@ -7,7 +7,7 @@
 //!   wait for, before everything else.
 
 use baton_views::conversation::given_title;
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -290,9 +290,7 @@ pub(super) fn find(
         let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
         return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
     }
-    let own = directory
-        .filter(|_| project.is_none())
-        .map(|directory| baton_base::project::resolve_or_as_written(directory).project);
+    let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
     let elder = |one: &str, other: &str| family::elder(table, one, other);
     let requirements = Requirements {
         phrases: &question.phrases,

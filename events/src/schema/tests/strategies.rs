@@ -46,7 +46,8 @@ pub(super) fn kind() -> impl Strategy<Value = Kind> {
 }
 
 pub(super) fn place() -> impl Strategy<Value = Place> {
-    any::<(String, String)>().prop_map(|(cwd, project)| Place { cwd, project })
+    any::<(String, String, Option<String>)>()
+        .prop_map(|(cwd, project, remote)| Place::new(cwd, project).with_remote(remote))
 }
 
 pub(super) fn one_of<T: Copy + Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {

@@ -6,7 +6,7 @@ use baton_ask::recall::{Context, Intent, Named, Span};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
 use baton_protocol::Zone;
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 
 use super::super::zone_day;
 use super::{Answer, Recall};
@@ -119,7 +119,7 @@ impl Recall {
     /// The project of the caller's directory, if one of its sessions may be shown.
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
-        let own = baton_base::project::resolve_or_as_written(directory).project;
+        let own = clones::project_of(&self.table, directory);
         let is_shown = |id: &SessionId, row: &Row| {
             row.state.episode.is_some() && !self.is_hidden(id.as_str()) && visibility::is_in(&row.state, &own)
         };
