@@ -90,7 +90,7 @@ async fn serve(environment: &Environment, mode: Mode) -> Result<HomeLock, Error>
         home: environment.home.clone(),
         roots: environment::roots(environment),
         settings: settings.into(),
-        clock: Arc::new(SystemClock::default()),
+        clock: Arc::new(SystemClock::with_zone(crate::environment::zone::rule())),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
     .await

@@ -2,6 +2,7 @@
 //! and who calls.
 
 mod in_time;
+pub(crate) mod zone;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -111,15 +112,20 @@ const SESSIONS: [&str; 3] = ["CLAUDE_CODE_SESSION_ID", "COPILOT_AGENT_SESSION_ID
 /// The caller, as far as the environment tells.
 pub fn caller() -> Caller {
     let named = |variable: &&str| env::var(variable).ok().filter(|id| !id.is_empty());
-    Caller { agent_session: SESSIONS.iter().find_map(named), directory: current_directory(), since: None }
+    Caller {
+        agent_session: SESSIONS.iter().find_map(named),
+        directory: current_directory(),
+        since: None,
+        zone: zone::rule(),
+    }
 }
 
 /// The caller of a server just started by an agent: works in the project that the agent names, whatever the server's
 /// own directory is, and outlives the agent's session.
 pub fn agent() -> Caller {
-    let Caller { agent_session, directory, .. } = caller();
+    let caller = caller();
     let now = UNIX_EPOCH.elapsed().ok().and_then(|since| i64::try_from(since.as_millis()).ok());
-    Caller { agent_session, directory: project().or(directory), since: now }
+    Caller { directory: project().or(caller.directory), since: now, ..caller }
 }
 
 /// Reason why a directory named by a variable must not be read, by the daemon's rules. The agents' default directories

@@ -287,6 +287,7 @@ impl System {
             supervisor: Arc::new(supervisor.clone()),
             outage,
             table: table.clone(),
+            clones: Arc::default(),
             remains,
             roots: roots.clone(),
         };

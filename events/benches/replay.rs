@@ -34,7 +34,7 @@ fn round(id: &SessionId, round: u64) -> Vec<Event> {
         let identity = FileIdentity { device: 66_306, inode: 1_234_567 };
         events.push(Event::Discovered { agent: Agent::ClaudeCode, path, identity, kind: Kind::Main, at });
         let place = "/home/dev/projects/ledger-api".to_owned();
-        events.push(Event::Located { place: Place { cwd: place.clone(), project: place } });
+        events.push(Event::Located { place: Place::new(place.clone(), place) });
     } else {
         events.push(Event::Resumed);
     }

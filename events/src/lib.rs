@@ -30,6 +30,7 @@ pub mod envelope;
 pub mod home;
 pub mod memo;
 pub mod prices;
+pub mod project;
 pub mod projection;
 pub mod replay;
 mod row;

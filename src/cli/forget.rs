@@ -8,7 +8,7 @@ use baton_protocol::{ForgetParams, method};
 use uuid::Uuid;
 
 use super::{Error, install};
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Progress, Style};
 
 /// Longest silence accepted during the call; the daemon reports progress ten times a second.
@@ -206,7 +206,7 @@ fn more(output: &Output, count: usize) {
 }
 
 fn line(output: &Output, row: &ForgetRow) -> String {
-    let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("-").replace('T', " ");
+    let at = row.last_activity.as_deref().map_or_else(|| "-".to_owned(), zone::minute);
     let parent = row.parent_session_id.as_deref().map(|parent| format!(" subagent of {}", output.id(parent)));
     let place = format!("{}{}", row.project.as_deref().unwrap_or("-"), parent.unwrap_or_default());
     let left = output.width().saturating_sub(52).max(12);
@@ -245,9 +245,8 @@ fn before(text: &str) -> Result<i64, String> {
         let ago = i64::from(number).saturating_mul(hours).saturating_mul(3_600_000);
         return Ok(now().saturating_sub(ago));
     }
-    let midnight = format!("{text}T00:00:00Z");
-    let moment = Timestamp::parse(text).or_else(|| Timestamp::parse(&midnight));
-    moment.map(|moment| moment.0).ok_or_else(wrong)
+    let midnight = || Timestamp::parse(&format!("{text}T00:00:00Z")).map(|wall| zone::zone().first_utc(wall.0));
+    Timestamp::parse(text).map(|moment| moment.0).or_else(midnight).ok_or_else(wrong)
 }
 
 fn now() -> i64 {
@@ -261,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_date_is_a_day_a_moment_or_how_long_ago() {
-        assert_eq!(before("2026-10-01"), Ok(1_790_812_800_000));
+        assert_eq!(before("2026-10-01"), Ok(zone::zone().first_utc(1_790_812_800_000)));
         assert_eq!(before("2026-10-01T12:00:00Z"), Ok(1_790_856_000_000));
         for (text, hours) in [("30d", 720), ("12h", 12), ("8w", 1344), ("0d", 0)] {
             let ago = now() - before(text).unwrap();

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::Error;
 use crate::client::{self, Client};
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
@@ -95,7 +95,7 @@ pub(super) fn row(output: &Output, indent: usize, text: &str, about: &str) {
 /// A session and a line of it: `a94e0d17 line 12, 2026-03-14`.
 pub(super) fn place(output: &Output, session: &str, line: u64, at: Option<&str>) -> String {
     let id = output.id(session);
-    let day = at.and_then(|at| at.get(..10)).map(|day| format!(", {day}")).unwrap_or_default();
+    let day = at.map(|at| format!(", {}", zone::day(at))).unwrap_or_default();
     format!("{id} line {line}{day}")
 }
 

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{Error, question};
 use crate::client::{self, Client};
-use crate::environment::{self, Environment};
+use crate::environment::{self, Environment, zone};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
 
@@ -212,11 +212,11 @@ fn snippet(hit: &Hit, fit: usize) -> String {
 
 fn heading(output: &Output, hit: &Hit) {
     let project = hit.project.as_deref().map_or("", |path| path.rsplit(['/', '\\']).next().unwrap_or(path));
-    let day = hit.timestamp.as_deref().map_or("", |at| at.get(..10).unwrap_or(at));
+    let day = hit.timestamp.as_deref().map(zone::day).unwrap_or_default();
     let id = output.id(&hit.session_id);
     let of =
         hit.parent_session_id.as_deref().map_or(String::new(), |parent| format!(", subagent of {}", output.id(parent)));
-    let about = [project, day, &id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
+    let about = [project, &day, &id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let about = print::one_line(&format!("({about}{of})"), usize::MAX);
     let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(print::columns(&about) + 6).max(20));
     let title = match print::one_line(&hit.title, room) {

@@ -8,7 +8,7 @@ use clap::Subcommand;
 
 use super::Error;
 use crate::client::Client;
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, clap::Args)]
@@ -104,7 +104,7 @@ fn show(output: &Output, tracking: &Tracking) {
     let (noun, verb) = if tracking.active_sessions == 1 { ("session", "is") } else { ("sessions", "are") };
     output.line(&format!("{} open {noun} {verb} tracked", tracking.active_sessions));
     for session in &tracking.sessions {
-        let at = session.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
+        let at = session.last_activity.as_deref().map(zone::minute).unwrap_or_default();
         let id = output.id(&session.session_id);
         let left = output.width().saturating_sub(30).max(12);
         let project = print::one_line(session.project_root.as_deref().unwrap_or("-"), left);

@@ -10,7 +10,7 @@ use baton_protocol::{SessionsParams, method};
 
 use super::Error;
 use crate::client::Client;
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::examples;
 use crate::print::{self, Cell, Column, Output, Style, Table};
 
@@ -162,7 +162,7 @@ pub(super) fn ago(at: &str, now: Timestamp) -> String {
         ms if ms < HOUR_MS => format!("{} min", ms / MINUTE_MS),
         ms if ms < DAY_MS => format!("{} h", ms / HOUR_MS),
         ms if ms < 30 * DAY_MS => format!("{} d", ms / DAY_MS),
-        _ => at.get(..10).unwrap_or(at).to_owned(),
+        _ => zone::day(at),
     }
 }
 

@@ -8,12 +8,12 @@ use baton_protocol::answer::{Timeline, TimelineSession};
 use baton_protocol::{TimelineParams, method};
 
 use super::{Error, question};
-use crate::environment::{self, Environment};
+use crate::environment::{self, Environment, zone};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 Lists sessions, one line each, by the day of their last activity, the latest first: time, duration, goal, outcome, \
-numbers of changed files and commits, and open work. Days and times are in UTC. Subagents' sessions are not listed.
+numbers of changed files and commits, and open work. Days and times are yours (TZ, else the system's zone); with --json, times are in UTC. Subagents' sessions are not listed.
 
 Outcome: done, open (work was left), failed (the last failure was not followed by a success).
 
@@ -84,13 +84,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 }
 
 fn show(output: &Output, session: &TimelineSession) {
-    let time = |at: &Option<String>| at.as_deref().and_then(|at| at.get(11..16)).unwrap_or("     ").to_owned();
+    let ended = session.ended_at.as_deref().map(zone::minute).unwrap_or_default();
+    let ended = ended.get(11..).unwrap_or("     ");
     let id = output.id(&session.session_id);
     let title = match session.title.as_str() {
         "" => "(no title)",
         title => title,
     };
-    let head = output.styled(Style::Faint, &format!("{} {:>6} {id}", time(&session.ended_at), lasted(session)));
+    let head = output.styled(Style::Faint, &format!("{ended} {:>6} {id}", lasted(session)));
     output.line(&format!("  {head}  {}", print::one_line(title, usize::MAX)));
     let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));

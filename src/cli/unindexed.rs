@@ -7,7 +7,7 @@ use baton_protocol::{UnindexedParams, method};
 
 use super::Error;
 use crate::client::{self, Client};
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::print::{self, Style};
 
 const HELP: &str = "\
@@ -54,7 +54,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let heading = format!("{:width$}  {:9}  {:16}  {:>8}  project", "session", "state", "last activity", "messages");
     output.line(&output.styled(Style::Faint, &heading));
     for row in &found.sessions {
-        let at = row.last_activity.as_deref().and_then(|at| at.get(..16)).unwrap_or("").replace('T', " ");
+        let at = row.last_activity.as_deref().map(zone::minute).unwrap_or_default();
         let left = output.width().saturating_sub(width + 43).max(12);
         output.line(&format!(
             "{:width$}  {:9}  {at:16}  {:>8}  {}",

@@ -15,6 +15,7 @@
 mod abuse;
 mod agent;
 mod bench;
+mod clones;
 mod closing;
 mod codex;
 mod coding;
@@ -23,6 +24,7 @@ mod config;
 mod crashes;
 mod daemons;
 mod damage;
+mod days;
 mod demo;
 mod doctor;
 mod earlier;

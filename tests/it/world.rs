@@ -135,6 +135,7 @@ impl World {
             .env("CODEX_HOME", self.path("codex"))
             .env("HOME", self.path("user"))
             .env("TMPDIR", self.path("tmp"))
+            .env("TZ", "UTC0")
             .env("BATON_LOG", "info,baton=debug,baton_actors=debug,tantivy=warn")
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.path("work"))

@@ -280,7 +280,7 @@ impl Session {
                     first_at: seen.first_at,
                     last_at: seen.last_at,
                     last_conversation_at: seen.last_conversation_at,
-                    place: seen.cwd.clone().map(|cwd| Place { project: cwd.clone(), cwd }),
+                    place: seen.cwd.clone().map(|cwd| Place::new(cwd.clone(), cwd)),
                     parent: parent.filter(|_| !has_parent),
                 }));
                 let then = if more { Then::ReadOn } else { Then::AskAgain };

@@ -4,11 +4,22 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// Tells the time, and how long the machine slept.
 pub trait Clock: Send + Sync {
     /// Wall-clock time.
     fn now(&self) -> Timestamp;
+
+    /// The rule of the time zone by which days are told where nobody asks, as [`Zone::parse`] reads it; `None` for UTC.
+    fn zone_rule(&self) -> Option<String> {
+        None
+    }
+
+    /// That time zone.
+    fn zone(&self) -> Zone {
+        self.zone_rule().as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC)
+    }
 
     /// Milliseconds since `since` during which the machine slept, as far as this process has observed.
     fn asleep_ms(&self, since: Timestamp) -> i64;
@@ -21,6 +32,14 @@ pub trait Clock: Send + Sync {
 #[derive(Debug, Default)]
 pub struct SystemClock {
     naps: Mutex<Naps>,
+    zone: Option<String>,
+}
+
+impl SystemClock {
+    /// The machine's clock with the rule of its time zone.
+    pub fn with_zone(zone: Option<String>) -> Self {
+        Self { zone, ..Self::default() }
+    }
 }
 
 /// Periods of sleep, found by comparing a clock that stops during sleep with one that does not.
@@ -73,6 +92,10 @@ fn slept_since_boot_ms() -> Option<i64> {
 }
 
 impl Clock for SystemClock {
+    fn zone_rule(&self) -> Option<String> {
+        self.zone.clone()
+    }
+
     fn now(&self) -> Timestamp {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))

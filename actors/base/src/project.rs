@@ -1,5 +1,5 @@
-//! Determines the project of a working directory: the top level of its git work tree, with linked worktrees joined to
-//! their repository, or else the directory itself.
+//! Determines the project of a working directory: the top level of its git work tree, with linked worktrees and clones
+//! on the same disk joined to their repository, or else the directory itself.
 //!
 //! Reads the file system instead of running `git`, which may not be installed and costs more.
 
@@ -7,9 +7,11 @@ mod mounts;
 mod sight;
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
+use baton_events::project;
 use baton_events::session::Place;
 
 use sight::Sight;
@@ -18,6 +20,10 @@ use sight::Sight;
 const LEVELS: usize = 64;
 /// A `.git` file is one line; a longer file is ignored.
 const GIT_FILE_BYTES: u64 = 4096;
+/// Bytes of git's configuration that are read.
+const GIT_CONFIG_BYTES: u64 = 64 * 1024;
+/// How far a clone of a clone on the same disk is followed.
+const CLONES_OF_CLONES: usize = 4;
 
 static SIGHT: Sight = Sight::new();
 
@@ -31,7 +37,8 @@ pub fn resolve_in_time(cwd: &str) -> Option<Place> {
 pub fn resolve_or_as_written(cwd: &str) -> Place {
     resolve_in_time(cwd).unwrap_or_else(|| {
         let cwd = without_controls(cwd);
-        Place { cwd: cwd.clone().into_owned(), project: plain(Path::new(&*cwd)).to_string_lossy().into_owned() }
+        let project = plain(Path::new(&*cwd)).to_string_lossy().into_owned();
+        Place::new(cwd, project)
     })
 }
 
@@ -55,13 +62,27 @@ pub fn unresponsive_note(cwd: &str) -> &'static str {
     }
 }
 
-/// The place of a working directory as it is on disk now. A directory that is gone is its own project. Every spelling
-/// of a directory, with links, `..` or a trailing slash, gives one project. Control characters are replaced in both
-/// paths: a transcript may contain anything, and paths end up in lists, on terminals and in the memory.
+/// The place of a working directory as it is on disk now. A directory that is gone is its own project, unless its path
+/// tells another; see [`project::of_path`]. Every spelling of a directory, with links, `..` or a trailing slash, gives
+/// one project. Control characters are replaced in both paths: a transcript may contain anything, and paths end up in
+/// lists, on terminals and in the memory.
 pub fn resolve(cwd: &str) -> Place {
-    let Place { cwd, project } = as_written(&without_controls(cwd));
+    let cwd = without_controls(cwd);
+    let (project, remote) = project_and_remote(&cwd, CLONES_OF_CLONES);
     // The target of a `.git` file may contain anything, too.
-    Place { cwd, project: without_controls(&project).into_owned() }
+    named_for_repository(Place::new(&*cwd, without_controls(&project)).with_remote(remote))
+}
+
+/// This place in the directory that its clone is named for, unless another repository is there; see
+/// [`project::named_for`].
+pub fn named_for_repository(place: Place) -> Place {
+    let Some(remote) = &place.remote else { return place };
+    let Some(named) = project::named_for(&place.project, remote) else { return place };
+    let there = Repository::find(Path::new(&named)).filter(|there| there.top == Path::new(&named));
+    match there.is_none_or(|there| there.remote().as_ref() == Some(remote)) {
+        true => place.in_project(named),
+        false => place,
+    }
 }
 
 /// Replaces each control character by U+FFFD.
@@ -72,17 +93,27 @@ fn without_controls(path: &str) -> Cow<'_, str> {
     }
 }
 
-fn as_written(cwd: &str) -> Place {
+/// The project of a working directory, and the address of its repository.
+fn project_and_remote(cwd: &str, clones: usize) -> (String, Option<String>) {
     let written = Path::new(cwd);
     if !written.is_absolute() {
         // A path of another machine, as Windows writes them, or something that cannot be looked up.
         let project = cwd.trim_end_matches(['/', '\\']);
-        return Place { cwd: cwd.to_owned(), project: if project.is_empty() { cwd } else { project }.to_owned() };
+        return (if project.is_empty() { cwd } else { project }.to_owned(), None);
     }
-    let cwd_itself = real(written).unwrap_or_else(|| plain(written));
-    let project = git_top_level(&cwd_itself).unwrap_or(cwd_itself);
-    let project = real(&project).unwrap_or(project);
-    Place { cwd: cwd.to_owned(), project: project.to_str().unwrap_or(cwd).to_owned() }
+    let itself = real(written).unwrap_or_else(|| plain(written));
+    let told = itself.to_str().map(|path| PathBuf::from(&*project::of_path(path))).unwrap_or_else(|| itself.clone());
+    let found = Repository::find(&itself)
+        // Of a worktree that is gone, only directories above its repository may be left.
+        .filter(|found| told == itself || found.top == told || !told.starts_with(&found.top))
+        .or_else(|| Repository::find(&told).filter(|found| found.top == told));
+    let Some(found) = found else { return (told.to_str().unwrap_or(cwd).to_owned(), None) };
+    let address = found.address();
+    if let Some(original) = address.as_deref().filter(|_| clones > 0).and_then(|address| found.original(address)) {
+        return project_and_remote(&original, clones - 1);
+    }
+    let top = real(&found.top).unwrap_or(found.top);
+    (top.to_str().unwrap_or(cwd).to_owned(), address.as_deref().and_then(project::remote))
 }
 
 /// Resolves links. `None` on Windows, where that gives paths in an unusual form.
@@ -90,31 +121,78 @@ fn real(path: &Path) -> Option<PathBuf> {
     if cfg!(windows) { None } else { fs::canonicalize(path).ok() }
 }
 
-fn git_top_level(cwd: &Path) -> Option<PathBuf> {
-    cwd.ancestors().take(LEVELS).find_map(|directory| {
-        let git = directory.join(".git");
-        let metadata = fs::metadata(&git).ok()?;
-        match metadata.is_dir() {
-            true => Some(directory.to_owned()),
-            false if metadata.len() <= GIT_FILE_BYTES => joined_worktree(directory, &git),
-            false => None,
-        }
-    })
+/// A git repository on disk.
+struct Repository {
+    /// The top level of its main work tree; of a bare one, itself.
+    top: PathBuf,
+    /// Where its configuration lies.
+    git: PathBuf,
 }
 
-/// The project of a directory whose `.git` is a file. A worktree's reads `gitdir: /repo/.git/worktrees/name` and joins
-/// the project at `/repo`. A submodule's points into `modules/`, and it stays a project of its own.
-fn joined_worktree(directory: &Path, git: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(git).ok()?;
-    let pointed = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
-    let pointed = plain(&if pointed.is_absolute() { pointed } else { directory.join(pointed) });
-    let common = pointed.parent().filter(|parent| parent.ends_with("worktrees")).and_then(Path::parent);
-    Some(match common {
-        // `/repo/.git` belongs to `/repo`; a bare repository is its own top level.
-        Some(common) if common.ends_with(".git") => common.parent()?.to_owned(),
-        Some(common) => common.to_owned(),
-        None => directory.to_owned(),
-    })
+impl Repository {
+    /// The repository of a directory.
+    fn find(directory: &Path) -> Option<Self> {
+        directory.ancestors().take(LEVELS).find_map(|directory| {
+            let git = directory.join(".git");
+            let metadata = fs::metadata(&git).ok()?;
+            match metadata.is_dir() {
+                true => Some(Self { top: directory.to_owned(), git }),
+                false if metadata.len() <= GIT_FILE_BYTES => Self::of_pointer(directory, &git),
+                false => None,
+            }
+        })
+    }
+
+    /// The repository of a directory whose `.git` is a file. A worktree's reads `gitdir: /repo/.git/worktrees/name` and
+    /// joins the project at `/repo`. A submodule's points into `modules/`, and it stays a project of its own.
+    fn of_pointer(directory: &Path, git: &Path) -> Option<Self> {
+        let text = fs::read_to_string(git).ok()?;
+        let pointed = PathBuf::from(text.strip_prefix("gitdir:")?.trim());
+        let pointed = plain(&if pointed.is_absolute() { pointed } else { directory.join(pointed) });
+        let common = pointed.parent().filter(|parent| parent.ends_with("worktrees")).and_then(Path::parent);
+        Some(match common {
+            // `/repo/.git` belongs to `/repo`; a bare repository is its own top level.
+            Some(common) if common.ends_with(".git") => {
+                Self { top: common.parent()?.to_owned(), git: common.to_owned() }
+            }
+            Some(common) => Self { top: common.to_owned(), git: common.to_owned() },
+            None => Self { top: directory.to_owned(), git: pointed },
+        })
+    }
+
+    /// The address from which it was cloned, as written: that of `origin`, else of its first remote.
+    fn address(&self) -> Option<String> {
+        let mut text = String::new();
+        File::open(self.git.join("config")).ok()?.take(GIT_CONFIG_BYTES).read_to_string(&mut text).ok()?;
+        let (mut remote, mut first) = (None, None);
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('[') {
+                remote = line.strip_prefix("[remote \"").and_then(|rest| rest.strip_suffix("\"]"));
+            } else if let (Some(name), Some((key, value))) = (remote, line.split_once('='))
+                && key.trim() == "url"
+            {
+                match name {
+                    "origin" => return Some(value.trim().to_owned()),
+                    _ => first = first.or(Some(value.trim().to_owned())),
+                }
+            }
+        }
+        first
+    }
+
+    /// Its address on a network; see [`project::remote`].
+    fn remote(&self) -> Option<String> {
+        self.address().as_deref().and_then(project::remote)
+    }
+
+    /// The directory from which it was cloned, if its address is one that is there.
+    fn original(&self, address: &str) -> Option<String> {
+        let path = Path::new(address.strip_prefix("file://").unwrap_or(address));
+        let is_path = path.is_absolute() || address.starts_with('.');
+        let original =
+            is_path.then(|| plain(&self.top.join(path))).filter(|path| *path != self.top && path.is_dir())?;
+        original.to_str().map(str::to_owned)
+    }
 }
 
 /// Resolves `.` and `..` without access to the disk.
@@ -154,6 +232,63 @@ mod tests {
         assert_eq!(project(&root.join("plain/sub")), root.join("plain/sub"));
         assert_eq!(project(Path::new("/no/such/place")), Path::new("/no/such/place"));
         assert_eq!(resolve("relative").project, "relative");
+    }
+
+    /// Layouts as agents and people make them, beside a home that is a repository itself.
+    #[test]
+    fn twelve_layouts_of_one_repository_are_one_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = &fs::canonicalize(temp.path()).unwrap();
+        let shop = root.join("u/projects/shop");
+        let clone_of = |directory: &str, address: &str| {
+            let git = root.join(directory).join(".git");
+            fs::create_dir_all(git.join("worktrees")).unwrap();
+            let config = format!("[core]\n\tbare = false\n[remote \"origin\"]\n\turl = {address}\n\tfetch = +refs/*\n");
+            fs::write(git.join("config"), config).unwrap();
+        };
+        let worktree = |directory: &str| {
+            fs::create_dir_all(root.join(directory).join("src")).unwrap();
+            let name = Path::new(directory).file_name().unwrap().to_str().unwrap();
+            let pointer = format!("gitdir: {}\n", shop.join(".git/worktrees").join(name).display());
+            fs::write(root.join(directory).join(".git"), pointer).unwrap();
+        };
+        fs::create_dir_all(root.join("u/.git")).unwrap();
+        let address = "https://me:secret@github.com/acme/shop.git";
+        clone_of("u/projects/shop", address);
+        clone_of("u/projects/shop-10", "git@github.com:acme/shop.git");
+        clone_of("u/copies/of", shop.to_str().unwrap());
+        clone_of("u/copies/relative", "../../projects/shop");
+        worktree("u/projects/shop/.claude/worktrees/agent-a4ca7529");
+        worktree("u/elsewhere/fix");
+        worktree("u/projects/shop-worktrees/3");
+        let shown = shop.to_str().unwrap();
+        for (layout, directory) in [
+            ("the repository", "u/projects/shop"),
+            ("a numbered clone", "u/projects/shop-10"),
+            ("a copy on this disk", "u/copies/of"),
+            ("a copy by a relative path", "u/copies/relative"),
+            ("a worktree of Claude Code", "u/projects/shop/.claude/worktrees/agent-a4ca7529/src"),
+            ("a worktree anywhere", "u/elsewhere/fix/src"),
+            ("a worktree beside it", "u/projects/shop-worktrees/3"),
+            ("one below it that is gone", "u/projects/shop/.worktrees/gone/src"),
+            ("one of Claude Code that is gone", "u/projects/shop/.claude/worktrees/228/.build/cwd"),
+            ("one beside it that is gone", "u/projects/shop-worktrees/gone"),
+            ("another", "u/projects/shop__worktrees/gone/.agentv/results/x"),
+            ("a third", "u/projects/shop-wt/gone"),
+        ] {
+            let place = resolve(root.join(directory).to_str().unwrap());
+            assert_eq!(place.project, shown, "{layout}");
+            assert_eq!(place.remote.as_deref(), Some("github.com/acme/shop"), "{layout}");
+        }
+        // A repository of another address keeps its name, and one without an address is its own.
+        clone_of("u/projects/cart", "https://github.com/acme/trolley");
+        clone_of("u/projects/trolley-2", "https://github.com/other/trolley");
+        clone_of("u/projects/trolley", "https://github.com/acme/trolley");
+        for (directory, expected) in
+            [("u/projects/cart", "u/projects/cart"), ("u/projects/trolley-2", "u/projects/trolley-2"), ("u/x", "u")]
+        {
+            assert_eq!(project(&root.join(directory)), root.join(expected), "{directory}");
+        }
     }
 
     #[test]

@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_forced_session_passes_every_switch_but_no_exclusion() {
-        let place = Place { cwd: "/p/one".to_owned(), project: "/p/one".to_owned() };
+        let place = Place::new("/p/one", "/p/one");
         let mut state = State { place: Some(place), ..State::default() };
         let mut settings = Settings::default();
         assert!(settings.policy_for(&state).tracked && !settings.excludes(&state));
@@ -276,7 +276,7 @@ mod tests {
             ("/home/u/.baton-notes", false),
             ("/home/u", false),
         ] {
-            let place = Place { cwd: cwd.to_owned(), project: cwd.to_owned() };
+            let place = Place::new(cwd, cwd);
             let state = State { place: Some(place), forced: true, ..State::default() };
             assert_eq!(settings.stop_of(&state) == Some(Stop::Own), own, "{cwd}");
             assert_eq!((settings.excludes(&state), settings.reads(&state)), (own, !own), "{cwd}");

@@ -6,6 +6,7 @@
 
 use baton_ask::query::MONTHS;
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// Maximum number of dates read from one query.
 const MAX_DATES: usize = 8;
@@ -123,9 +124,9 @@ fn day_of(word: &str) -> Option<u8> {
 }
 
 impl Date {
-    /// True if a period overlaps the date.
-    pub(super) fn overlaps(&self, from: Timestamp, to: Timestamp) -> bool {
-        let (Some(from), Some(to)) = (day(from), day(to.max(from))) else { return false };
+    /// True if a period overlaps the date in a time zone.
+    pub(super) fn overlaps(&self, from: Timestamp, to: Timestamp, zone: Zone) -> bool {
+        let (Some(from), Some(to)) = (day(from, zone), day(to.max(from), zone)) else { return false };
         let in_year = |year: u16| {
             let (month, day) = (self.month, self.day);
             let first = (year, month.unwrap_or(1), day.unwrap_or(1));
@@ -140,9 +141,9 @@ impl Date {
     }
 }
 
-/// The day of a time in UTC; `None` for years that no transcript has.
-fn day(at: Timestamp) -> Option<Day> {
-    let written = at.to_string();
+/// The day of a time; `None` for years that no transcript has.
+fn day(at: Timestamp, zone: Zone) -> Option<Day> {
+    let written = Timestamp(zone.wall(at.0)).to_string();
     let mut parts = written.split_once('T')?.0.split('-');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
@@ -198,7 +199,7 @@ mod tests {
         let at = |written: &str| Timestamp::parse(&format!("{written}T12:00:00Z")).unwrap();
         let check = |date: &str, from: &str, to: &str, expected: bool| {
             let found = find(date);
-            assert_eq!(found[0].overlaps(at(from), at(to)), expected, "{date}: {from} to {to}");
+            assert_eq!(found[0].overlaps(at(from), at(to), Zone::UTC), expected, "{date}: {from} to {to}");
         };
         check("2026-03-14", "2026-03-14", "2026-03-14", true);
         check("2026-03-14", "2026-03-15", "2026-03-16", false);

@@ -67,8 +67,8 @@ struct Piece {
     /// The last characters of its text, as context of later turns.
     tail: Range<usize>,
     stops: Range<usize>,
-    /// Packed author names.
-    author: String,
+    /// Packed names of the files that a tool's line is about.
+    file_names: String,
 }
 
 /// The term that deletes a unit's turn.
@@ -148,15 +148,15 @@ impl Drafter {
         let (head_end, tail_start) =
             session_text.turn.as_ref().map_or((text_from, None), |turn| (turn.head_end, turn.tail_start));
         let end = draft.bodies.len();
-        let mut author = String::new();
-        pack_authors(analyzer, &unit, &mut author);
+        let mut file_names = String::new();
+        pack_file_names(analyzer, &unit, &mut file_names);
         draft.pieces.push_back(Piece {
             unit,
             body: body_from..end,
             head: text_from..head_end,
             tail: tail_start.unwrap_or(end)..end,
             stops: stops_from..draft.stops.len(),
-            author,
+            file_names,
         });
     }
 
@@ -259,8 +259,8 @@ impl Draft {
         document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
         document.add_text(fields.body, &self.bodies[piece.body.clone()]);
         document.add_text(fields.context, self.context(ordinal - self.first));
-        if !piece.author.is_empty() {
-            document.add_text(fields.author, &piece.author);
+        if !piece.file_names.is_empty() {
+            document.add_text(fields.file_names, &piece.file_names);
         }
         if !piece.stops.is_empty() {
             document.add_text(fields.stops, &self.stops[piece.stops.clone()]);
@@ -318,18 +318,11 @@ impl Draft {
     }
 }
 
-/// Appends packed author names: the speakers in a unit; of a tool's line, the names in its first line, and file names
-/// without folders.
-fn pack_authors(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
-    match unit.role {
-        Role::User | Role::Assistant => {
-            turns::speakers(&unit.text, &mut |name| analyzer.analyze(name, &mut Tokens(out)));
-        }
-        Role::Tool => {
-            let line = unit.text.lines().next().unwrap_or_default();
-            analyzer.analyze(&line[..head_bytes(line)], &mut FileNames(out));
-        }
-        Role::Thinking | Role::Harness => {}
+/// Appends the packed names in the first line of a tool's unit, and file names without folders.
+fn pack_file_names(analyzer: &mut Analyzer, unit: &Unit, out: &mut String) {
+    if unit.role == Role::Tool {
+        let line = unit.text.lines().next().unwrap_or_default();
+        analyzer.analyze(&line[..head_bytes(line)], &mut FileNames(out));
     }
 }
 

@@ -17,7 +17,7 @@
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
 //! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
-//! 5. ranking: `turns`, `copies`, `authors`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
+//! 5. ranking: `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
 //!    `reasons`
 //! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `dump`
 //! 7. writing: `document`, `activity_fields`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
@@ -31,7 +31,6 @@
 
 mod activity_fields;
 mod analyzer;
-mod authors;
 mod copies;
 mod dates;
 mod document;
@@ -41,6 +40,7 @@ mod forks;
 mod graph;
 mod irregular;
 mod limits;
+mod named_files;
 mod nearest;
 mod outcomes;
 mod pair_count;
@@ -92,7 +92,7 @@ pub use titles::Titles;
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written
 /// something wrong. An index of another version is rebuilt.
-pub const PROJECTION_VERSION: u32 = 14;
+pub const PROJECTION_VERSION: u32 = 15;
 
 /// Links to other sessions that are kept per session; agents write one, or a few.
 pub const MAX_LINKS: usize = 16;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use baton_conversation::record::SessionId;
+use baton_protocol::Zone;
 use tantivy::Term;
 use tantivy::schema::Field;
 
@@ -45,6 +46,8 @@ pub struct Query<'a> {
     pub favour: Option<&'a str>,
     /// The query's vector; `None` to rank by words alone.
     pub meaning: Option<&'a Meaning>,
+    /// The time zone of the days that the text names.
+    pub zone: Zone,
 }
 
 impl<'a> Query<'a> {
@@ -62,6 +65,7 @@ impl<'a> Query<'a> {
             last: None,
             favour: None,
             meaning: None,
+            zone: Zone::UTC,
         }
     }
 }
@@ -97,8 +101,10 @@ pub(super) struct Plan {
     pub(super) near: Vec<Pair>,
     /// Dates that the query names.
     pub(super) dates: Vec<Date>,
-    /// Words and names of the query that occur as authors.
-    pub(super) authors: Vec<String>,
+    /// Their time zone.
+    pub(super) zone: Zone,
+    /// Words and names of the query that occur as names of files in tool lines.
+    pub(super) files: Vec<String>,
 }
 
 #[derive(Default)]
@@ -174,7 +180,8 @@ impl Plan {
             grams,
             near: near_pairs(stems),
             dates: dates::find(head(text, QUERY_BYTES)),
-            authors: if stops_only { Vec::new() } else { authors(&tokens, snapshot)? },
+            zone: Zone::UTC,
+            files: if stops_only { Vec::new() } else { named_files(&tokens, snapshot)? },
             activity: tokens.into_iter().take(QUERY_TERMS).collect(),
         })
     }
@@ -255,15 +262,15 @@ pub(super) fn find(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> Ve
     finder.found
 }
 
-/// Those of `tokens` that occur in an author field.
-fn authors(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
-    let mut authors = Vec::new();
+/// Those of `tokens` that tool lines have as names of files.
+fn named_files(tokens: &[String], snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    let mut files = Vec::new();
     for token in tokens.iter().take(QUERY_TERMS) {
-        if snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.author, token))? > 0 {
-            authors.push(token.clone());
+        if snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.file_names, token))? > 0 {
+            files.push(token.clone());
         }
     }
-    Ok(authors)
+    Ok(files)
 }
 
 /// The rarest [`QUERY_TERMS`] stems and names of a text that `field` contains, weighted among `documents` documents.

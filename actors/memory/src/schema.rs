@@ -68,8 +68,8 @@ pub(super) struct Fields {
     pub(super) body: Field,
     /// Turns: the body with its neighbours.
     pub(super) context: Field,
-    /// Turns: the speaker, or the file names in a tool's first line.
-    pub(super) author: Field,
+    /// Turns of tools: the file names in the first line.
+    pub(super) file_names: Field,
     /// Turns: the stop words of the text, for queries of nothing but stop words.
     pub(super) stops: Field,
     /// All but sessions, stored: the line in the transcript.
@@ -194,7 +194,7 @@ pub(super) fn build() -> (Schema, Fields) {
         content: schema.add_u64_field(column::CONTENT, number()),
         body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
         context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
-        author: schema.add_text_field("author", named()),
+        file_names: schema.add_text_field("file_names", named()),
         stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
         line: schema.add_u64_field("line", STORED),
         part: schema.add_u64_field("part", STORED),

@@ -20,7 +20,7 @@ use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, Searcher, authors, reasons, score_weights, session_bm25, snippet, turns};
+use super::{Error, Reason, Searcher, named_files, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -133,6 +133,7 @@ impl Searcher {
     pub fn search_detailed(&self, query: &Query<'_>) -> Result<SearchResult, Error> {
         let snapshot = self.snapshot();
         let mut plan = Plan::parse(query.text, &snapshot)?;
+        plan.zone = query.zone;
         plan.expand(query.prefixes, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
@@ -146,7 +147,7 @@ impl Searcher {
         candidates
             .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
         candidates.truncate(limit);
-        raise_named_authors(&snapshot, &plan, &mut candidates)?;
+        raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
@@ -296,13 +297,13 @@ fn score_sessions(
     Ok(())
 }
 
-/// Moves turns of authors that the query names to the front of their sessions.
-fn raise_named_authors(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
-    if plan.authors.is_empty() {
+/// Moves turns about files that the query names to the front of their sessions.
+fn raise_named_files(snapshot: &Snapshot, plan: &Plan, candidates: &mut [Candidate]) -> Result<(), Error> {
+    if plan.files.is_empty() {
         return Ok(());
     }
     let mut turns: Vec<&mut Scored> = candidates.iter_mut().flat_map(|candidate| &mut candidate.turns).collect();
-    authors::raise_named(snapshot, plan, &mut turns)?;
+    named_files::raise(snapshot, plan, &mut turns)?;
     for candidate in candidates {
         candidate.turns.sort_by(|a, b| b.score.total_cmp(&a.score));
     }

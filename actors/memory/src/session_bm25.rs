@@ -40,7 +40,7 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     let newest = spans.iter().flatten().map(|(_, to)| to.0).max().unwrap_or(0);
     for (parts, span) in parts.iter_mut().zip(spans) {
         let Some((from, to)) = span else { continue };
-        parts.date = if plan.dates.iter().any(|date| date.overlaps(from, to)) { 1.0 } else { 0.0 };
+        parts.date = if plan.dates.iter().any(|date| date.overlaps(from, to, plan.zone)) { 1.0 } else { 0.0 };
         parts.recent = 0.5_f64.powf(newest.saturating_sub(to.0) as f64 / HALF_LIFE_MS) as Score;
     }
     Ok(parts)

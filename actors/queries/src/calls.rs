@@ -52,8 +52,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-use baton_conversation::record::CommandId;
-use baton_protocol::{Failure, code, method};
+use baton_conversation::record::{CommandId, Timestamp};
+use baton_protocol::{Failure, Zone, code, method};
 use serde_json::value::RawValue;
 
 pub use daemon_parts::DaemonParts;
@@ -63,6 +63,11 @@ use super::client::{ClientRef, QueryError, failure, params};
 
 pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
     failure(code::INTERNAL, format!("{what}: {error}"))
+}
+
+/// The day of a time in a zone: `2026-03-14`.
+fn zone_day(at: Timestamp, zone: Zone) -> String {
+    Timestamp(zone.wall(at.0)).to_string().chars().take(10).collect()
 }
 
 /// The request that events name as their cause.

@@ -3,7 +3,7 @@
 mod ambiguous;
 mod directory;
 
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -289,7 +289,7 @@ fn projects_of<'a>(table: &'a SessionTable, settings: &Settings, is_meant: fn(&B
 
 /// The project that a text names: a directory, a group, or the last part of exactly one.
 pub(super) fn project(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
-    project_named(projects(table, settings), text)
+    project_named(table, projects(table, settings), text)
 }
 
 /// The group and the project under which these sessions are found.
@@ -305,15 +305,15 @@ fn without_slash(text: &str) -> &str {
 /// Like [`project`], but includes projects whose sessions are all forgotten, for listings.
 pub(super) fn project_or_forgotten(table: &SessionTable, settings: &Settings, text: &str) -> Result<String, Failure> {
     project(table, settings, text)
-        .or_else(|failure| project_named(projects_of(table, settings, |_| true), text).map_err(|_| failure))
+        .or_else(|failure| project_named(table, projects_of(table, settings, |_| true), text).map_err(|_| failure))
 }
 
-fn project_named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
+fn project_named(table: &SessionTable, projects: Vec<&str>, text: &str) -> Result<String, Failure> {
     let trimmed = without_slash(text);
     if projects.binary_search(&trimmed).is_ok() {
         return Ok(trimmed.to_owned());
     }
-    let by_place = baton_base::project::resolve_or_as_written(trimmed).project;
+    let by_place = clones::project_of(table, trimmed);
     if projects.binary_search(&by_place.as_str()).is_ok() {
         return Ok(by_place);
     }
@@ -333,7 +333,7 @@ fn project_named(projects: Vec<&str>, text: &str) -> Result<String, Failure> {
 
 /// The last part of a project's path, which people call it by.
 pub(super) fn last_part(project: &str) -> &str {
-    project.rsplit(['/', '\\']).next().unwrap_or(project)
+    baton_events::project::name(project)
 }
 
 /// The message for an unknown project, with the most similar ones.
@@ -379,7 +379,7 @@ mod tests {
         let mut table = SessionTable::default();
         for (number, project) in (1..).zip(projects) {
             let id = SessionId::new(&format!("s{number}")).unwrap();
-            let place = Place { cwd: (*project).to_owned(), project: (*project).to_owned() };
+            let place = Place::new(*project, *project);
             table.apply(Position(number), &id, SequenceNumber(1), &Event::Located { place });
         }
         table

@@ -12,6 +12,7 @@ use baton_base::project;
 use baton_base::transcript_file::FileSeen;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::{Done, Pass, Start};
+use baton_views::clones;
 
 /// Bytes at the head of a transcript that are searched for its directory.
 const HEAD_BYTES: u64 = 256 * 1024;
@@ -107,7 +108,8 @@ fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sin
                 summary.last_at = summary.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 summary.parent = summary.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
                 if let (None, Some(cwd)) = (&summary.place, &seen.cwd) {
-                    summary.place = project::resolve_in_time(cwd);
+                    let place = project::resolve_in_time(cwd);
+                    summary.place = place.map(|place| clones::with_remote(place, seen.remote.as_deref()));
                 }
                 read += cursor.offset - from;
                 (start.cursor, start.tail) = (cursor, tail);

@@ -45,6 +45,7 @@ use baton_journal::session_table::TableReader;
 use baton_journal::{AppendError, Journal};
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;
+use baton_views::clones::Clones;
 
 /// What all sessions share.
 #[derive(Clone)]
@@ -67,8 +68,10 @@ pub struct Options {
     pub supervisor: Arc<dyn Supervisor>,
     /// Learns whether the log accepts writes.
     pub outage: Outage,
-    /// State of other sessions: a subagent is forgotten together with its parent.
+    /// State of other sessions: a subagent is forgotten together with its parent, and clones are one project.
     pub table: TableReader,
+    /// Decides which project a session is recorded in.
+    pub clones: Arc<Clones>,
     /// Fingerprints that recognise copies of forgotten sessions.
     pub remains: Arc<ForgottenSessions>,
     /// Knows which file systems do not answer.

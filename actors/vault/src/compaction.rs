@@ -370,6 +370,7 @@ mod tests {
             note: "2026-03-14-cache".to_owned(),
             started: Timestamp::parse("2026-03-14T09:00:00Z").unwrap(),
             ended: Timestamp::parse("2026-03-14T10:00:00Z"),
+            zone: baton_protocol::Zone::UTC,
         };
         let prompt = Pointed { text: "Mend the cache".to_owned(), line: 1, at: None };
         let episode = Episode { title: "Cache".to_owned(), prompts: vec![prompt], ..Episode::default() };

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use baton_config::settings;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
+use baton_protocol::Zone;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::open_vault::Vaults;
@@ -87,5 +88,5 @@ pub fn forget_stopped_after(
     if let Ok((open, _)) = vaults.open(vault) {
         open.vault_fs.changes_left.set(changes);
     }
-    forgetting::remove_everywhere(&mut vaults, vault, table, sessions, &mut Vec::new())
+    forgetting::remove_everywhere(&mut vaults, vault, table, sessions, Zone::UTC, &mut Vec::new())
 }

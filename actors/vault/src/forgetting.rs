@@ -15,6 +15,7 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::Day;
 use baton_notes::forget;
+use baton_protocol::Zone;
 
 use super::index::stem;
 use super::open_vault::{Note, OpenVault, Vaults};
@@ -70,9 +71,10 @@ pub(super) fn remove_everywhere(
     current: &settings::Vault,
     table: &SessionTable,
     sessions: &[SessionId],
+    zone: Zone,
     away: &mut Vec<PathBuf>,
 ) -> Result<Vec<String>, String> {
-    let days = stray_names::start_days(table, sessions);
+    let days = stray_names::start_days(table, sessions, zone);
     let (mut problems, mut left) = (Vec::new(), Vec::new());
     let in_outbox: BTreeSet<SessionId> = vaults.outbox.sessions().cloned().collect();
     let mut names = vaults.outbox.note_names(sessions);
@@ -186,7 +188,7 @@ fn remove_from_vault(
     open: &mut OpenVault,
     sessions: &[SessionId],
     in_outbox: &BTreeSet<SessionId>,
-    days: &BTreeMap<SessionId, Day>,
+    days: &BTreeMap<SessionId, BTreeSet<Day>>,
 ) -> Result<Vec<String>, Refused> {
     // What is remembered for a folder that used to be here is not looked for in another folder.
     let id = open.vault_fs.id();
@@ -209,8 +211,9 @@ fn remove_from_vault(
                     None => scan_vault(open, sessions, &BTreeSet::new())?,
                 };
                 // A session without a note may still be linked to, if a person has removed the note.
-                let has_strays =
-                    |id: &SessionId| days.get(id).is_some_and(|day| stray_names::has_any(open, &found, *day));
+                let has_strays = |id: &SessionId| {
+                    days.get(id).into_iter().flatten().any(|day| stray_names::has_any(open, &found, *day))
+                };
                 let is_in_vault = |id: &SessionId| {
                     open.known_index().is_some_and(|index| index.session_note(id).is_some()) || has_strays(id)
                 };
@@ -268,7 +271,7 @@ fn remove_from_vault(
         change(open, path, &|text| forget::forget_continued(text, &ids))?;
     }
     // A note that no register knows may have been renamed or removed by a person; only its day identifies links to it.
-    for day in known.iter().filter_map(|id| days.get(id)).collect::<BTreeSet<_>>() {
+    for day in known.iter().filter_map(|id| days.get(id)).flatten().collect::<BTreeSet<_>>() {
         names.extend(stray_names::names(open, &scan, *day).map(|name| (name, Scope::default())));
     }
     backlinks::remove(open, &names, &scan, &own)?;

@@ -326,14 +326,14 @@ impl NoteWriter {
         };
         let mut vaults = self.lock_vaults().await.map_err(owed)?;
         let removal = Removal::begin(&self.removal_owed);
-        let (vault, table) = (options.settings.now().vault.clone(), options.table.now());
+        let (vault, table, zone) = (options.settings.now().vault.clone(), options.table.now(), options.clock.zone());
         let sessions = sessions.to_vec();
         let forgetting = tokio::task::spawn_blocking(move || {
             // Includes what could not be reached before.
             let before = forgetting::owed_removals(&vaults, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
             let mut away = Vec::new();
-            (forgetting::remove_everywhere(&mut vaults, &vault, &table, &all, &mut away), away)
+            (forgetting::remove_everywhere(&mut vaults, &vault, &table, &all, zone, &mut away), away)
         });
         let (forgotten, away) = sync_round::wait_for_disk(forgetting).await.map_err(owed)?;
         self.away.send_replace(away);
@@ -351,15 +351,16 @@ impl NoteWriter {
         }
         let Ok(mut vaults) = self.lock_vaults().await else { return };
         let removal = Removal::begin(&self.removal_owed);
-        let (vault, table) = (options.settings.now().vault.clone(), options.table.now());
+        let (vault, table, zone) = (options.settings.now().vault.clone(), options.table.now(), options.clock.zone());
         let removing = tokio::task::spawn_blocking(move || {
             let OwedRemovals { sessions, mut away } = forgetting::owed_removals(&vaults, &table, &vault);
             match sessions.is_empty() {
                 true => (true, away),
                 // The error goes to callers of `forget` and to `status`, not to the log: it may name a note.
-                false => {
-                    (forgetting::remove_everywhere(&mut vaults, &vault, &table, &sessions, &mut away).is_ok(), away)
-                }
+                false => (
+                    forgetting::remove_everywhere(&mut vaults, &vault, &table, &sessions, zone, &mut away).is_ok(),
+                    away,
+                ),
             }
         });
         if let Ok((is_done, away)) = removing.await {

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use baton_conversation::record::Timestamp;
+use baton_base::clock::Clock;
+use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::layout::{Layout, Place};
 use baton_notes::note::Wanted;
@@ -400,6 +401,18 @@ impl OpenVault {
     }
 }
 
+impl OpenVault {
+    /// The rule of the time zone of a session's dates: the one in which its note was named, else the daemon's.
+    pub(super) fn zone_rule(&self, id: &SessionId, clock: &dyn Clock) -> Option<String> {
+        match self.register.get(id).filter(|entry| entry.linked_note().is_some()) {
+            Some(entry) => entry.zone.clone(),
+            // The register was lost, or another home wrote the note.
+            None if self.known_index().is_some_and(|index| index.session_note(id).is_some()) => None,
+            None => clock.zone_rule(),
+        }
+    }
+}
+
 /// The register cannot be written.
 pub(super) fn cannot_record(error: &std::io::Error) -> Refused {
     Refused {
@@ -409,6 +422,6 @@ pub(super) fn cannot_record(error: &std::io::Error) -> Refused {
 }
 
 /// The day by which notes are dated.
-pub(super) fn day(now: Timestamp) -> Day {
-    Day::from_timestamp(now)
+pub(super) fn day(clock: &dyn Clock) -> Day {
+    Day::from_timestamp(clock.now(), clock.zone())
 }

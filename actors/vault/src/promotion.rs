@@ -70,7 +70,7 @@ pub(super) fn promote(
     if wanted.is_empty() && !is_news {
         return Ok(());
     }
-    let today = day(options.clock.now());
+    let today = day(&*options.clock);
     let (open, _) = vaults.open(&settings.vault)?;
     if open.promoted == wanted && !is_news {
         return Ok(());

@@ -259,14 +259,14 @@ impl Register {
         self.entries.values().any(|entry| entry.note.is_some() && !entry.removed)
     }
 
-    /// Records which note a session will have, before any line links to it. This survives a kill of the process.
+    /// Records which note a session will have, and the zone of its dates, before any line links to it. This survives a kill of the process.
     /// Earlier unsaved lines are not written, because what they describe may not have survived a power cut.
-    pub(super) fn begin_note(&mut self, id: &SessionId, note: &str) -> io::Result<()> {
+    pub(super) fn begin_note(&mut self, id: &SessionId, note: &str, zone: Option<String>) -> io::Result<()> {
         let known = self.entries.get(id).cloned().unwrap_or_default();
         if known.linked_note() == Some(note) {
             return Ok(());
         }
-        let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), ..known };
+        let entry = Entry { begun: Some(note.to_owned()), stamp: String::new(), zone, ..known };
         let line = Line::Session { id: id.to_string(), entry: Some(Box::new(entry.clone())) };
         self.insert(id, entry);
         if self.lines == 0 {

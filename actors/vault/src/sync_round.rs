@@ -340,7 +340,7 @@ pub(super) fn write_group(
     (refused, refusals): (Option<Refused>, u32),
 ) -> Round {
     let mut round = Round { refused, refusals, ..Round::default() };
-    let (table, settings, today) = (options.table.now(), options.settings.now(), day(options.clock.now()));
+    let (table, settings, today) = (options.table.now(), options.settings.now(), day(&*options.clock));
     let (open, outbox) = match vaults.open(&settings.vault) {
         Ok(open) => open,
         Err(refused) => return Round { refused: Some(refused), ..round },

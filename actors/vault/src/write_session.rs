@@ -16,6 +16,7 @@ use baton_notes::session::Status;
 use baton_notes::threshold;
 use baton_notes::threshold::Limits;
 use baton_notes::{Day, forget, knowledge, merge, name, session, start};
+use baton_protocol::Zone;
 
 use super::compaction::{self, Compacted};
 use super::open_vault::{Note, OpenVault, TRIES, Written, cannot_record};
@@ -147,6 +148,8 @@ impl SessionWriter<'_> {
         };
         let known = names
             .session_note(self.id)
+            // The folder of a worktree is not the repository's.
+            .filter(|_| self.row.state.place.as_ref().is_none_or(|place| place.recorded_project() == place.project))
             .and_then(of_note)
             .or_else(|| names.project_folder(directory).map(str::to_owned));
         let is_taken = |key: &str| names.has_project(key) || own.iter().any(|known| known == key);
@@ -195,6 +198,7 @@ impl SessionWriter<'_> {
                 CloseReason::InactivityTimeout => state.last_activity(),
                 _ => end.at,
             }),
+            zone: Zone::UTC,
         };
         let mut facts = SessionFacts::new(about, project, &episode.marked(), &graph);
         // The episode contains only the last prompts.
@@ -209,6 +213,8 @@ impl SessionWriter<'_> {
     /// Chooses names where none are known. `known` is the path of its note.
     pub(super) fn choose_names(&self, open: &mut OpenVault, facts: &mut SessionFacts, known: Option<&str>) {
         facts.about.note = known.and_then(index::stem).unwrap_or_default().to_owned();
+        let zone = open.zone_rule(self.id, &*self.options.clock);
+        facts.about.zone = zone.as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC);
         if facts.about.note.is_empty() {
             let (register, names) = open.register_and_index();
             facts.about.note =
@@ -335,7 +341,8 @@ impl SessionWriter<'_> {
         let (entities, own, pages) = self.wanted_notes(open, facts, path);
         // Merging resets the note's status to active.
         let was_failed = open.read_text(&own.path).ok().flatten().is_some_and(|text| has_failed_compaction(&text));
-        open.register.begin_note(self.id, &own.path).map_err(|error| cannot_record(&error))?;
+        let zone = open.zone_rule(self.id, &*self.options.clock);
+        open.register.begin_note(self.id, &own.path, zone.clone()).map_err(|error| cannot_record(&error))?;
         let mut outcome = WriteOutcome::default();
         let written = &mut outcome.written;
         open.merge_notes(&entities, written)?;
@@ -350,6 +357,7 @@ impl SessionWriter<'_> {
             prints: known.prints,
             copy: known.copy,
             lacks: known.lacks,
+            zone,
             stamp: self.stamp.clone(),
             left: written.left.first().map(|(path, why)| match *path == own.path {
                 true => why.clone(),

@@ -3,6 +3,7 @@
 
 pub mod catalog;
 pub mod claim;
+pub mod clones;
 pub mod conversation;
 mod digests;
 mod titles;

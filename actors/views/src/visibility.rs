@@ -4,6 +4,7 @@ use std::path::Path;
 
 use baton_events::memo;
 use baton_events::memo::Memo;
+use baton_events::project;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, End, Phase, Place, State};
 
@@ -28,7 +29,7 @@ pub fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], i
 pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
     let (_, memo) = table.memo(memo::uuid_of_key(id)?)?;
     let is_directory = memo.group.contains(['/', '\\']);
-    let place = is_directory.then(|| Place { cwd: memo.group.clone(), project: memo.group.clone() });
+    let place = is_directory.then(|| Place::new(memo.group.clone(), memo.group.clone()));
     let (group, at) = (Some(memo.group.clone()), Some(memo.time()));
     // A memo does not go on.
     let end = at.map(|at| End { reason: CloseReason::Explicit, at, by_self: true });
@@ -37,7 +38,8 @@ pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
 
 /// True if a memo must not be shown: it is of none of `groups`, or of an excluded project.
 pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bool {
-    let is_in = |group: &String| memo.group == *group || Path::new(&memo.group).starts_with(group);
+    let own = project::of_path(&memo.group);
+    let is_in = |group: &String| own == *group || Path::new(&*own).starts_with(group);
     if !groups.is_empty() && !groups.iter().any(is_in) {
         return true;
     }
@@ -46,7 +48,7 @@ pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bo
 
 /// True if a group is an excluded project.
 pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
-    let place = Place { cwd: group.to_owned(), project: group.to_owned() };
+    let place = Place::new(group, group);
     group.contains(['/', '\\']) && settings.excludes_place(&place)
 }
 

@@ -10,11 +10,12 @@ mod piece;
 #[cfg(test)]
 mod tests;
 
-pub use moment::{MONTHS, parse_moment};
+pub use moment::{AskedAt, MONTHS, parse_moment};
 
 use self::piece::{Piece, pieces};
 use baton_conversation::item::Agent;
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 use baton_protocol::tool::nearest;
 use baton_redaction::redact;
 
@@ -55,6 +56,8 @@ pub struct Question {
     /// True if the question contains a secret. Then no part of it may be repeated, as a part alone may not be
     /// recognisable as one.
     pub has_secret: bool,
+    /// The time zone of the days that it names.
+    pub zone: Zone,
 }
 
 /// What a passage must not contain.
@@ -205,10 +208,10 @@ impl Question {
     }
 }
 
-/// Parses a text. `now` is the reference for `7d` and `yesterday`.
-pub fn parse(text: &str, now: Timestamp) -> Question {
-    let read = bounded(text);
-    let mut asked = Question { has_secret: *redact(read) != *read, ..Question::default() };
+/// Parses a text.
+pub fn parse(text: &str, asked_at: impl Into<AskedAt>) -> Question {
+    let (read, now) = (bounded(text), asked_at.into());
+    let mut asked = Question { has_secret: *redact(read) != *read, zone: now.zone, ..Question::default() };
     if read.len() < text.len() {
         asked.note(format!("only the first {MAX_BYTES} bytes of the question were read"));
     }
@@ -239,7 +242,7 @@ pub fn parse(text: &str, now: Timestamp) -> Question {
 }
 
 impl Question {
-    fn add<'a>(&mut self, piece: &Piece<'a>, now: Timestamp, dashed: &mut Vec<&'a str>) {
+    fn add<'a>(&mut self, piece: &Piece<'a>, now: AskedAt, dashed: &mut Vec<&'a str>) {
         if let Some(name) = piece.field
             && (self.add_bound(name, piece, now) || self.add_filter(name, piece))
         {
@@ -270,7 +273,7 @@ impl Question {
     }
 
     /// Adds a piece as a time bound; returns false if it is not one.
-    fn add_bound(&mut self, name: &str, piece: &Piece<'_>, now: Timestamp) -> bool {
+    fn add_bound(&mut self, name: &str, piece: &Piece<'_>, now: AskedAt) -> bool {
         let lower = name.to_ascii_lowercase();
         let is_after = matches!(lower.as_str(), "after" | "since");
         if !is_after && !matches!(lower.as_str(), "before" | "until") {

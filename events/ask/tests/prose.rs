@@ -214,7 +214,7 @@ fn live_through(texts: &[String; 6]) {
         black_box(fix(&outcomes::FixQuery::read(text), &witnesses, 5));
         black_box((how_keys(text), how(text, &witnesses, Some("/p"), 5)));
         black_box((blame_keys(text), blame(text, &witnesses, Some("/p"), 5)));
-        let asked = recall::read(text, &recall::Context { projects: &projects, now });
+        let asked = recall::read(text, &recall::Context { projects: &projects, now, zone: baton_protocol::Zone::UTC });
         let fit = recall::whole_fit(&episode, &asked);
         let place = recall::Place { session: &session, rank: 1, at: None, project: Some("p"), fit, found: &[] };
         let mut later = Later::default();

@@ -4,7 +4,6 @@
 //! characters. If items are appended, units are appended too, except that the last few may change, and those since a
 //! withdrawn prompt.
 
-mod author;
 mod cut;
 mod stream;
 mod tool;
@@ -15,8 +14,6 @@ pub use self::stream::Stream;
 use crate::item::{Item, Role};
 use crate::queued_prompts::Withdrawn;
 use crate::record::Timestamp;
-
-pub use author::speakers;
 
 /// Number of units on each side in a unit's context.
 pub const NEIGHBOURS: usize = 2;

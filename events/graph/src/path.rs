@@ -2,6 +2,7 @@
 
 use super::one_line::one_line;
 use super::{Label, MAX_NAME_CHARS, Surroundings};
+use baton_events::project;
 
 /// URL schemes of pages.
 const SCHEMES: [&str; 2] = ["https://", "http://"];
@@ -28,7 +29,10 @@ pub fn file_name(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String
         }
         path.strip_prefix(&directory)?.strip_prefix('/').filter(|rest| !rest.is_empty())
     };
-    // A worktree lies outside of its project: paths below the session's working directory are treated like the
+    if let Some(rest) = at.project.and_then(|project| project::below_worktree(&path, project)) {
+        return rest;
+    }
+    // Another worktree may lie outside of its project: paths below the session's working directory are treated like the
     // project's.
     below(at.project).or_else(|| below(cwd)).unwrap_or(&path).to_owned()
 }
@@ -93,6 +97,8 @@ mod tests {
         check("src/auth.rs", "src/auth.rs");
         check("./src/x/../auth.rs", "src/auth.rs");
         check("/tmp/worktree/api/src/auth.rs", "src/auth.rs");
+        check("/srv/shop-worktrees/fix/src/auth.rs", "src/auth.rs");
+        check("/srv/shop/.claude/worktrees/fix/src/auth.rs", "src/auth.rs");
         check("/srv/shopping/list", "/srv/shopping/list");
         check("/srv/shop", "/srv/shop");
         check("../other/a", "../other/a");

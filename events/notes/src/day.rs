@@ -1,19 +1,20 @@
-//! Days in UTC, as notes write them: `2026-03-14`.
+//! Days in a time zone, as notes write them: `2026-03-14`.
 
 use std::fmt;
 
 use time::{Date, Month, OffsetDateTime};
 
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
-/// One day in UTC.
+/// One day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(Date);
 
 impl Day {
-    /// Returns the day of a time; times outside of the years 0 to 9999 are clamped.
-    pub fn from_timestamp(at: Timestamp) -> Self {
-        let text = at.to_string();
+    /// Returns the day of a time in a zone; times outside of the years 0 to 9999 are clamped.
+    pub fn from_timestamp(at: Timestamp, zone: Zone) -> Self {
+        let text = Timestamp(zone.wall(at.0)).to_string();
         Self::parse(text.get(..10).unwrap_or_default()).unwrap_or(Self(OffsetDateTime::UNIX_EPOCH.date()))
     }
 

@@ -10,6 +10,7 @@ use super::{Day, name};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Pointed};
 use baton_graph::{Graph, Label, Surroundings};
+use baton_protocol::Zone;
 
 /// Maximum number of entities of one session that get notes.
 pub const MAX_ENTITIES: usize = 12;
@@ -37,6 +38,8 @@ pub struct About {
     pub started: Timestamp,
     /// When it last ended, if it has.
     pub ended: Option<Timestamp>,
+    /// The time zone of the dates in its notes. It never changes for a session, or its lines would be taken for others.
+    pub zone: Zone,
 }
 
 /// What the vault takes from a session. Texts are unescaped; they are escaped when they are written.
@@ -223,7 +226,7 @@ impl SessionFacts {
 
     /// Returns the day on which it began, which is part of its note's name.
     pub fn day(&self) -> Day {
-        Day::from_timestamp(self.about.started)
+        Day::from_timestamp(self.about.started, self.about.zone)
     }
 
     /// Returns the name of its note, without extension, to be chosen once: `2026-03-14-refresh-tokens`. `taken`
@@ -264,6 +267,6 @@ impl SessionFacts {
 
     /// Returns the day of a statement: its own, or that of the session's beginning.
     pub(super) fn dated(&self, said: &Statement) -> Day {
-        Day::from_timestamp(said.at.unwrap_or(self.about.started))
+        Day::from_timestamp(said.at.unwrap_or(self.about.started), self.about.zone)
     }
 }

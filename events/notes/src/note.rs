@@ -1,6 +1,7 @@
 //! What Baton wants a note to contain: keys of its frontmatter, and sections with their content.
 
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// A wanted note. Everything else in the file belongs to the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,7 +79,7 @@ pub enum Body {
     /// is kept.
     Log(Vec<(Timestamp, String)>),
     /// Like `Log`, but not all entries are known: existing ones are kept.
-    LogEnd(Vec<(Timestamp, String)>),
+    LogEnd(Vec<(Timestamp, String)>, Zone),
 }
 
 /// One line and the sessions that support it: `- 2026-03-14: Rotate tokens ([[a]], [[b]])`.

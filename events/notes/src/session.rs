@@ -10,6 +10,7 @@ use super::layout::{Layout, Place};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
 use super::{Day, SessionFacts, header, markdown};
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// Maximum length of an entry of a section, in characters.
 const ENTRY_CHARS: usize = 600;
@@ -90,7 +91,7 @@ pub fn wanted(facts: &SessionFacts, layout: &Layout, today: Day) -> Wanted {
 fn session_note(facts: &SessionFacts, layout: &Layout, today: Day) -> Note {
     let bodies = [
         Body::Whole(goal(facts)),
-        if facts.has_all_prompts { Body::Log(log(facts)) } else { Body::LogEnd(log(facts)) },
+        if facts.has_all_prompts { Body::Log(log(facts)) } else { Body::LogEnd(log(facts), facts.about.zone) },
         Body::Whole(facts.decisions.iter().map(|said| decision(facts, said, layout)).collect()),
         Body::Whole(facts.errors.iter().map(|said| fixed_error(facts, said, layout)).collect()),
         Body::Whole(facts.files.iter().map(|file| changed_file(facts, file, layout)).collect()),
@@ -141,7 +142,7 @@ fn goal(facts: &SessionFacts) -> Vec<String> {
 fn log(facts: &SessionFacts) -> Vec<(Timestamp, String)> {
     let prompts = facts.prompts.iter().map(|said| {
         let at = said.at.unwrap_or(facts.about.started);
-        (at, format!("- {} {}", minute(at), markdown::line(&said.text, ENTRY_CHARS)))
+        (at, format!("- {} {}", minute(at, facts.about.zone), markdown::line(&said.text, ENTRY_CHARS)))
     });
     let end = facts.about.ended.map(|at| (at, session_end(at)));
     prompts.chain(end).collect()
@@ -159,8 +160,8 @@ fn second(at: Timestamp) -> String {
 }
 
 /// `2026-03-14 09:26`
-fn minute(at: Timestamp) -> String {
-    at.to_string().get(..16).unwrap_or_default().replace('T', " ")
+fn minute(at: Timestamp, zone: Zone) -> String {
+    Timestamp(zone.wall(at.0)).to_string().get(..16).unwrap_or_default().replace('T', " ")
 }
 
 fn decision(facts: &SessionFacts, said: &Statement, layout: &Layout) -> String {

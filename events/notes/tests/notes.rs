@@ -114,6 +114,7 @@ impl One {
             note: String::new(),
             started: at(Timestamp::min).unwrap_or_default(),
             ended: at(Timestamp::max),
+            zone: baton_protocol::Zone::UTC,
         };
         let folder = layout.project(&about.project);
         let mut facts = SessionFacts::new(about, Some(&self.project), &episode, &graph);

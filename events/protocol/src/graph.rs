@@ -90,7 +90,7 @@ impl Default for FactsParams {
     }
 }
 
-/// A period, both ends included, as RFC 3339 times. A date means its midnight UTC.
+/// A period, both ends included, as RFC 3339 times. A date means its midnight in the asker's time zone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct During {

@@ -19,6 +19,7 @@ mod session;
 pub mod tool;
 mod tracking;
 mod vault;
+mod zone;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -38,6 +39,7 @@ pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
 pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
+pub use zone::Zone;
 
 /// Version of everything but `hello` and `stop`. Defined only here.
 pub const VERSION: u32 = 1;
@@ -215,6 +217,16 @@ pub struct Caller {
     /// have reported changes since. Absent if the environment describes the present.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<i64>,
+    /// The person's time zone, as [`Zone::parse`] reads it. Absent for UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+}
+
+impl Caller {
+    /// The person's time zone; UTC if none is given or it cannot be read.
+    pub fn zone(&self) -> Zone {
+        self.zone.as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC)
+    }
 }
 
 fn default_limit() -> u32 {

@@ -213,7 +213,10 @@ impl SessionTable {
 
     /// The current episode of a session, unless it is deleted or its group was cleared since.
     pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
-        let is_cleared = || self.home.state.clears(row.state.group_id(), row.since);
+        let clears = |group| self.home.state.clears(group, row.since);
+        // What was cleared before another project was derived stays cleared.
+        let recorded = || row.state.place.as_ref().filter(|_| row.state.group.is_none()).map(Place::recorded_project);
+        let is_cleared = || clears(row.state.group_id()) || clears(recorded());
         row.state.episode.as_ref().filter(|episode| row.state.deleted != Some(episode.uuid) && !is_cleared())
     }
 

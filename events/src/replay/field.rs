@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_secret_in_a_path_is_not_told() {
-        let place = |path: &str| crate::session::Place { cwd: path.to_owned(), project: path.to_owned() };
+        let place = |path: &str| crate::session::Place::new(path, path);
         let state = State { place: Some(place("/srv/sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6")), ..State::default() };
         for change in changes(&State::default(), &state) {
             assert!(change.after.as_deref().is_some_and(|text| text.starts_with("/srv/[redacted:")), "{change:?}");

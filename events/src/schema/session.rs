@@ -24,7 +24,7 @@ use records_appended::RecordsAppendedV3;
 use shape::{
     AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,
     EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1,
-    IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV1, ModelAnsweredV1, ModelCalledV1, MovedV1,
+    IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV2, ModelAnsweredV1, ModelCalledV1, MovedV1,
     ParentFoundV1, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1, SignalledV1, TrackingForcedV1,
     TrackingResumedV1, TrackingStoppedV1, WentIdleV1,
 };
@@ -33,7 +33,7 @@ use shape::{
 pub const KINDS: [&str; 32] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
-    LocatedV1::KIND,
+    LocatedV2::KIND,
     ParentFoundV1::KIND,
     RecordsAppendedV3::KIND,
     RewrittenV1::KIND,
@@ -83,7 +83,11 @@ pub fn encode(event: &Event) -> Encoded {
             })
         }
         Event::Moved { path, identity } => write(&MovedV1 { path: path.clone(), file: (*identity).into() }),
-        Event::Located { place } => write(&LocatedV1 { cwd: place.cwd.clone(), project: place.project.clone() }),
+        Event::Located { place } => write(&LocatedV2 {
+            cwd: place.cwd.clone(),
+            project: place.recorded_project().to_owned(),
+            remote: place.remote.clone(),
+        }),
         Event::ParentFound { parent } => write(&ParentFoundV1 { parent: parent.to_string() }),
         Event::RecordsAppended {
             generation,
@@ -224,9 +228,9 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
             let shape: MovedV1 = read(v, data)?;
             Event::Moved { path: shape.path, identity: shape.file.into() }
         }
-        LocatedV1::KIND => {
-            let shape: LocatedV1 = read(v, data)?;
-            Event::Located { place: Place { cwd: shape.cwd, project: shape.project } }
+        LocatedV2::KIND => {
+            let shape: LocatedV2 = read(v, data)?;
+            Event::Located { place: Place::new(shape.cwd, shape.project).with_remote(shape.remote) }
         }
         ParentFoundV1::KIND => {
             let shape: ParentFoundV1 = read(v, data)?;

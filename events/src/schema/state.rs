@@ -112,6 +112,8 @@ struct TranscriptV1 {
 struct PlaceV1 {
     cwd: String,
     project: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    remote: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -210,7 +212,11 @@ impl From<&Row> for RowV1 {
             phase: phase_name(state.phase).to_owned(),
             why: if let Phase::Unindexed(why) = state.phase { Some(why.to_string()) } else { None },
             transcript: state.transcript.as_ref().map(TranscriptV1::from),
-            place: state.place.as_ref().map(|place| PlaceV1 { cwd: place.cwd.clone(), project: place.project.clone() }),
+            place: state.place.as_ref().map(|place| PlaceV1 {
+                cwd: place.cwd.clone(),
+                project: place.recorded_project().to_owned(),
+                remote: place.remote.clone(),
+            }),
             group: state.group.clone(),
             forced: state.forced,
             generation: state.generation,
@@ -262,7 +268,7 @@ impl RowV1 {
         let state = State {
             phase: phase_of(&self.phase, self.why.as_deref())?,
             transcript: read_optional(self.transcript, TranscriptV1::read)?,
-            place: self.place.map(|place| Place { cwd: place.cwd, project: place.project }),
+            place: self.place.map(|place| Place::new(place.cwd, place.project).with_remote(place.remote)),
             group: self.group,
             forced: self.forced,
             generation: self.generation,

@@ -199,7 +199,7 @@ mod tests {
             kind,
             at,
         };
-        let located = |cwd: &str| Event::Located { place: Place { cwd: cwd.to_owned(), project: "/p".to_owned() } };
+        let located = |cwd: &str| Event::Located { place: Place::new(cwd, "/p") };
         let appended = |counts, late_index_at| Event::RecordsAppended {
             generation: 2,
             from: 10,

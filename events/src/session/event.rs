@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::model_call::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
+use crate::project;
 use baton_conversation::hash::ContentHash;
 pub use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -253,8 +254,38 @@ pub struct FileIdentity {
 pub struct Place {
     /// The first working directory named in the transcript.
     pub cwd: String,
-    /// The project: the git top level of `cwd` when it existed at discovery, else `cwd`.
+    /// The project: the repository of `cwd`, else `cwd`; see [`project::of_path`].
     pub project: String,
+    /// The address of the repository, if it was seen; see [`project::remote`].
+    pub remote: Option<String>,
+    /// The project as it was recorded, if another one is derived from it. Stored in place of `project`, so that what was
+    /// stored before keeps its bytes and hashes.
+    recorded: Option<String>,
+}
+
+impl Place {
+    /// A place with the project as it is recorded.
+    pub fn new(cwd: impl Into<String>, project: impl Into<String>) -> Self {
+        let recorded = project.into();
+        let project = project::of_path(&recorded).into_owned();
+        let recorded = Some(recorded).filter(|recorded| *recorded != project);
+        Self { cwd: cwd.into(), project, remote: None, recorded }
+    }
+
+    /// This place with the address of its repository.
+    pub fn with_remote(self, remote: Option<String>) -> Self {
+        Self { remote, ..self }
+    }
+
+    /// This place in another project.
+    pub fn in_project(self, project: impl Into<String>) -> Self {
+        Self::new(self.cwd, project).with_remote(self.remote)
+    }
+
+    /// The project as it is stored.
+    pub fn recorded_project(&self) -> &str {
+        self.recorded.as_deref().unwrap_or(&self.project)
+    }
 }
 
 /// First half of the SHA-256 of up to 4,096 bytes before an offset.

@@ -362,9 +362,7 @@ mod tests {
             ("/", "/srv", NO),
             ("/**", "/srv/app", COVERS),
         ] {
-            let fits = Pattern::new(pattern)
-                .ok()
-                .and_then(|pattern| pattern.fits(&Place { cwd: project.to_owned(), project: project.to_owned() }));
+            let fits = Pattern::new(pattern).ok().and_then(|pattern| pattern.fits(&Place::new(project, project)));
             assert_eq!(fits.map(|fit| fit == Fit::Exact), expected, "{pattern} on {project}");
         }
         for (wrong, why) in [("", "empty"), ("  ", "empty"), ("/a***b", "wildcard"), ("/a**", "wildcard")] {
@@ -376,7 +374,7 @@ mod tests {
 
     #[test]
     fn the_working_directory_counts_as_well_as_the_project() {
-        let place = Place { cwd: "/repo/private/notes".to_owned(), project: "/repo".to_owned() };
+        let place = Place::new("/repo/private/notes", "/repo");
         let fits = |pattern| Pattern::new(pattern).unwrap().fits(&place);
         assert_eq!(fits("/repo"), Some(Fit::Exact));
         assert_eq!(fits("/repo/private"), Some(Fit::Covers(13)));
@@ -386,7 +384,7 @@ mod tests {
     /// A backtracking matcher would try so many alternatives here that this test would not end.
     #[test]
     fn no_pair_of_pattern_and_path_takes_long() {
-        let at = |path: String| Place { cwd: path.clone(), project: path };
+        let at = |path: String| Place::new(path.clone(), path);
         let long = at(format!("/a/{}/b", "x".repeat(60)));
         for pattern in [format!("/a/{}*y", "*x".repeat(12)), format!("/a/{}*y", "*x".repeat(50))] {
             assert_eq!(Pattern::new(&pattern).unwrap().fits(&long), None, "{pattern}");
@@ -401,7 +399,7 @@ mod tests {
         for path in ["/srv/app", "/srv/app[12]", "/srv/a[pp", "/srv/co$t", "/srv/*", "/srv/a?", "/srv/x ", r"/srv/a\b"]
         {
             let pattern = Pattern::new(&escaped(path)).unwrap();
-            let at = |path: &str| pattern.fits(&Place { cwd: path.to_owned(), project: path.to_owned() });
+            let at = |path: &str| pattern.fits(&Place::new(path, path));
             assert_eq!(at(path), Some(Fit::Exact), "{path}");
             assert!(!pattern.is_glob(), "{path}");
             for other in ["/srv/app1", "/srv/x", "/srv/a/b", "/srv/ab"] {
@@ -419,7 +417,7 @@ mod tests {
         std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
         let place = |path: &str| {
             let path = root.join(path).to_str().unwrap().to_owned();
-            Place { cwd: path.clone(), project: path }
+            Place::new(path.clone(), path)
         };
         for (pattern, project, expected) in [
             ("link", "real", Some(true)),

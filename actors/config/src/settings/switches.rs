@@ -161,7 +161,7 @@ mod tests {
             ("/srv/app/never", true, Some("excluded")),
             ("/srv/never", false, Some("excluded")),
         ] {
-            let place = Place { cwd: project.to_owned(), project: project.to_owned() };
+            let place = Place::new(project, project);
             let stop = switches.stop_of(Some(&place), global).map(|stop| stop.to_string());
             match (&stop, expected) {
                 (None, None) => {}
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!((switches.globs.len(), switches.paths.len()), (0, 4000));
         for session in 0..10_000 {
             let path = format!("/srv/project-{}/deep/below/it", session % 5000);
-            let place = Place { cwd: format!("{path}/sub"), project: path };
+            let place = Place::new(format!("{path}/sub"), path);
             let stopped = switches.stop_of(Some(&place), true).is_some();
             assert_eq!(stopped, session % 5000 < 4000 && session % 2 == 1, "{session}");
         }

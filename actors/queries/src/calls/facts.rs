@@ -1,7 +1,6 @@
 //! `facts`: facts of the memory.
 
-use baton_ask::query;
-use baton_conversation::record::Timestamp;
+use baton_ask::query::{self, AskedAt};
 use baton_graph::Relation;
 use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, method};
 
@@ -22,7 +21,7 @@ pub(crate) async fn facts(
     search: GraphSearch<'_>,
     clock: &dyn Clock,
 ) -> Result<answer::Facts, QueryError> {
-    let wanted = criteria(&asked, clock.now())?;
+    let wanted = criteria(&asked, AskedAt { now: clock.now(), zone: asked.caller.zone() })?;
     let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // The texts bind a cursor to its query.
@@ -42,7 +41,7 @@ pub(crate) async fn facts(
 }
 
 /// Parses the filters.
-fn criteria(asked: &FactsParams, now: Timestamp) -> Result<Criteria, Failure> {
+fn criteria(asked: &FactsParams, now: AskedAt) -> Result<Criteria, Failure> {
     let mut wanted = Criteria {
         valid: window("valid_at", &asked.valid, now)?,
         invalid: window("invalid_at", &asked.invalid, now)?,
@@ -66,7 +65,7 @@ fn criteria(asked: &FactsParams, now: Timestamp) -> Result<Criteria, Failure> {
     Ok(wanted)
 }
 
-fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure> {
+fn window(name: &str, during: &During, now: AskedAt) -> Result<Window, Failure> {
     let read = |end: &str, text: &Option<String>| {
         let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
         query::parse_moment(text, now).map(Some).ok_or_else(|| {
@@ -81,6 +80,8 @@ fn window(name: &str, during: &During, now: Timestamp) -> Result<Window, Failure
 
 #[cfg(test)]
 mod tests {
+    use baton_conversation::record::Timestamp;
+
     use super::*;
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
             ..FactsParams::default()
         };
         let now = Timestamp::parse("2026-03-14T12:00:00Z").unwrap();
-        let parse = |asked: &FactsParams| criteria(asked, now);
+        let parse = |asked: &FactsParams| criteria(asked, now.into());
         let found = parse(&asked(&["decided", "MY_OWN"], "2026-03-14")).unwrap();
         assert_eq!(
             (found.relations.as_slice(), found.names.as_slice()),

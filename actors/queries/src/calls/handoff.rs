@@ -40,9 +40,9 @@ pub(crate) async fn handoff(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         (None, Some(directory)) => {
-            let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_or_as_written(&directory));
-            let place = place.await.map_err(|error| super::internal("resolving the directory broke", error))?;
-            Some(place.project)
+            let table = services.table.now();
+            let project = tokio::task::spawn_blocking(move || baton_views::clones::project_of(&table, &directory));
+            Some(project.await.map_err(|error| super::internal("resolving the directory broke", error))?)
         }
         (Some(_), _) => None,
     };

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use baton_ask::query;
+use baton_ask::query::{self, AskedAt};
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::memo::{Source, Words};
 use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
+use baton_views::clones;
 use uuid::Uuid;
 
 use super::forget::Wiper;
@@ -49,7 +50,7 @@ pub(crate) async fn add(
         }
     };
     let now = clock.now();
-    let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, now)).transpose()?;
+    let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, AskedAt { now, zone: asked.caller.zone() })).transpose()?;
     let uuid = asked.uuid.as_deref().map(parse_uuid).transpose()?;
     if let Some(session) = uuid.and_then(|uuid| session_of(&catalog.table.now(), uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
@@ -126,7 +127,9 @@ pub(super) async fn group_of(catalog: &Catalog, named: Option<&str>, caller: &Ca
         );
         return Err(failure(code::INVALID_PARAMS, message));
     }
-    let place = tokio::task::spawn_blocking(move || baton_base::project::resolve_in_time(&directory)).await;
+    let table = catalog.table.now();
+    let resolve = move || Some(clones::joined(&table, baton_base::project::resolve_in_time(&directory)?));
+    let place = tokio::task::spawn_blocking(resolve).await;
     let place = place.map_err(|error| internal("resolving the directory broke", error))?;
     // The note would be in another group than the rest of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";
@@ -171,7 +174,7 @@ pub(super) fn parse_uuid(text: &str) -> Result<Uuid, Failure> {
 }
 
 /// Parses a time, in the grammar of queries.
-fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+fn parse_time(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
     let shown = || text.trim().chars().take(60).collect::<String>();
     let wrong = || format!("{:?} is not a time; write it as 2026-03-14T09:26:53Z, 2026-03-14 or 7d", redact(&shown()));
     query::parse_moment(text, now).ok_or_else(|| failure(code::INVALID_PARAMS, wrong()))
@@ -209,7 +212,7 @@ mod tests {
             ("14.3.2026", None),
             ("", None),
         ] {
-            assert_eq!(parse_time(text, now).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
+            assert_eq!(parse_time(text, now.into()).ok().map(|at| at.to_string()).as_deref(), at, "{text:?}");
         }
         assert!(parse_uuid(" 6ba71b0e-5a1c-4d7e-9b1f-ba704e551011 ").is_ok());
         let refused = parse_uuid(&"x".repeat(9_000)).unwrap_err();

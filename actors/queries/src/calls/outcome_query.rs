@@ -99,7 +99,7 @@ pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send 
     let (table, settings) = memory.catalog().now();
     let directory = caller.directory.clone();
     let computing = tokio::task::spawn_blocking(move || {
-        let own = directory.map(|directory| baton_base::project::resolve_or_as_written(&directory).project);
+        let own = directory.map(|directory| baton_views::clones::project_of(&table, &directory));
         let source = OutcomeSource { searcher, table, settings, project, own };
         compute(&source).and_then(|answer| redacted(&answer))
     });

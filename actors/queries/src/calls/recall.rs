@@ -143,7 +143,7 @@ impl Recall {
             }
             found.notes.insert(0, note);
         }
-        found.notes.splice(0..0, asked.span.map(narrowing::time));
+        found.notes.splice(0..0, asked.span.map(|span| narrowing::time(span, recall.question.zone)));
         if recall.client.is_closed() {
             return Err(QueryError::ClientGone);
         }

@@ -1,11 +1,11 @@
 //! `search`: the lazy step, then the search.
 
 use baton_views::conversation::given_title;
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::path::Path;
 
 use baton_ask::query;
-use baton_ask::query::Question;
+use baton_ask::query::{AskedAt, Question};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_protocol::{Caller, Failure, SearchParams, answer, code};
@@ -78,7 +78,7 @@ impl QuestionReader<'_> {
         };
         let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
         let now = self.memory.coverage.clock.now();
-        let question = query::parse(query, now);
+        let question = query::parse(query, AskedAt { now, zone: caller.zone() });
         // Both run at once.
         let (ready, meant) = tokio::join!(self.memory.searcher(client, ask), self.embedder.meaning(&question));
         let FreshSearcher { searcher, freshness } = ready?;
@@ -218,9 +218,7 @@ pub(super) fn find(
         let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
         return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
     }
-    let own = directory
-        .filter(|_| project.is_none())
-        .map(|directory| baton_base::project::resolve_or_as_written(directory).project);
+    let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
     let elder = |one: &str, other: &str| family::elder(table, one, other);
     let requirements = Requirements {
         phrases: &question.phrases,
@@ -239,6 +237,7 @@ pub(super) fn find(
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),
+        zone: question.zone,
         ..Query::new(&question.words)
     };
     let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;

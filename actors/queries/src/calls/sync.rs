@@ -74,7 +74,7 @@ impl HistorySync<'_> {
         let ((table, settings), now) = (self.discovery.catalog.now(), self.coverage.clock.now());
         let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
         let project = match (&known, &asked.project) {
-            (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
+            (Some(Err(_)), Some(name)) => Some(baton_views::clones::project_of(&table, name)),
             _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
         };
 

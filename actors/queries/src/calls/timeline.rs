@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use baton_ask::query::parse_moment;
+use baton_ask::query::{AskedAt, parse_moment};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, MODEL_MARK, seconds_between};
 use baton_events::projection::table::Row;
 use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
-use super::{QueryError, internal};
+use super::{QueryError, internal, zone_day};
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{graph, lazy, page, resolve};
@@ -35,7 +35,9 @@ pub(crate) async fn timeline(
     let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
     let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
-    let since = asked.since.as_deref().map(|text| since(text, memory.coverage.clock.now())).transpose()?;
+    let zone = asked.caller.zone();
+    let now = AskedAt { now: memory.coverage.clock.now(), zone };
+    let since = asked.since.as_deref().map(|text| since(text, now)).transpose()?;
     let project = || {
         let (table, settings) = memory.catalog().now();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
@@ -70,7 +72,7 @@ pub(crate) async fn timeline(
             return None;
         }
         let more = page::fitting(&mut past) || more;
-        let days = listed.iter().map(|((Reverse(at), _), _)| day(Timestamp(*at)));
+        let days = listed.iter().map(|((Reverse(at), _), _)| zone_day(Timestamp(*at), zone));
         let days = by_day(days.zip(past.clone()));
         let last = listed.get(past.len().wrapping_sub(1)).map(|((Reverse(at), id), _)| format!("t{at}.{id}"));
         let next_cursor = last.filter(|_| more).map(|position| question.cursor(&position));
@@ -79,7 +81,7 @@ pub(crate) async fn timeline(
     read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(QueryError::ClientGone)
 }
 
-fn since(text: &str, now: Timestamp) -> Result<Timestamp, Failure> {
+fn since(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
     parse_moment(text, now).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
         failure(
@@ -160,11 +162,6 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// The UTC day of a time.
-fn day(at: Timestamp) -> String {
-    at.to_string().chars().take(10).collect()
-}
-
 /// Groups sessions by day, in their order.
 fn by_day(past: impl Iterator<Item = (String, answer::TimelineSession)>) -> Vec<answer::Day> {
     let mut days: Vec<answer::Day> = Vec::new();
@@ -180,6 +177,7 @@ fn by_day(past: impl Iterator<Item = (String, answer::TimelineSession)>) -> Vec<
 #[cfg(test)]
 mod tests {
     use baton_episode::digest::{CommandLine, ErrorLine, Pointed};
+    use baton_protocol::Zone;
 
     use super::*;
 
@@ -229,7 +227,7 @@ mod tests {
 
     #[test]
     fn days_hold_what_ended_in_them() {
-        let past = |at: &str| (day(Timestamp::parse(at).unwrap()), answer::TimelineSession::default());
+        let past = |at: &str| (zone_day(Timestamp::parse(at).unwrap(), Zone::UTC), answer::TimelineSession::default());
         let past = ["2026-03-02T10:00:00Z", "2026-03-02T01:00:00Z", "2026-03-01T23:00:00Z"].map(past);
         let days = by_day(past.into_iter());
         let counts: Vec<_> = days.iter().map(|day| (day.day.as_str(), day.sessions.len())).collect();

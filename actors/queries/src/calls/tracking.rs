@@ -1,6 +1,6 @@
 //! Shows or sets the tracking switches.
 
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Me
     match resolve::project(table, settings, text) {
         Ok(project) => Ok(Meant::Project(project)),
         // A directory in which no session has worked yet.
-        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(project::resolve_or_as_written(text).project)),
+        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(clones::project_of(table, text))),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }
 }

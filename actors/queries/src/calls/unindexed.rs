@@ -34,7 +34,7 @@ pub(crate) async fn unindexed(
     let known = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name));
     // The first session of a project may not be known yet.
     let project = match (&known, &asked.project) {
-        (Some(Err(_)), Some(name)) => Some(baton_base::project::resolve_or_as_written(name).project),
+        (Some(Err(_)), Some(name)) => Some(baton_views::clones::project_of(&table, name)),
         _ => known.as_ref().and_then(|known| known.as_ref().ok().cloned()),
     };
     // One table for all, because sessions keep reading meanwhile.

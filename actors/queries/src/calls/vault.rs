@@ -132,7 +132,7 @@ impl RecallRecorder<'_> {
 /// The project of a directory in which a session has worked. A folder inside a project without a repository belongs to
 /// that project.
 fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
-    let project = baton_base::project::resolve_or_as_written(directory).project;
+    let project = baton_views::clones::project_of(table, directory);
     let known = table.iter().filter_map(|(_, row)| row.state.place.as_ref()).map(|place| place.project.as_str());
     let is_above = |known: &&str| Path::new(&project).starts_with(known);
     known.filter(is_above).max_by_key(|known| known.len()).map(str::to_owned)

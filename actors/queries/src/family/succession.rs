@@ -86,7 +86,7 @@ mod tests {
         for (name, cwd, first, last, follows) in sessions {
             let mut state = State {
                 phase: baton_events::session::Phase::Indexed,
-                place: Some(Place { cwd: (*cwd).to_owned(), project: "/p".to_owned() }),
+                place: Some(Place::new(*cwd, "/p")),
                 first_at: Some(Timestamp(*first)),
                 last_conversation_at: Some(Timestamp(*last)),
                 ..State::default()

@@ -77,7 +77,7 @@ fn state(name: &str, words: &str) -> State {
             other => panic!("{other}?"),
         }
     }
-    state.place = (state.phase != Phase::New).then(|| Place { cwd: project.to_owned(), project: project.to_owned() });
+    state.place = (state.phase != Phase::New).then(|| Place::new(project, project));
     state
 }
 

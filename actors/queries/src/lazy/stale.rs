@@ -200,7 +200,7 @@ mod tests {
                 kind: Kind::Main,
                 at: Timestamp(0),
             };
-            let place = Place { cwd: (*project).to_owned(), project: (*project).to_owned() };
+            let place = Place::new(*project, *project);
             table.apply(Position(number * 2), &id(session), SequenceNumber(1), &discovered);
             table.apply(Position(number * 2 + 1), &id(session), SequenceNumber(2), &Event::Located { place });
         }
@@ -253,10 +253,7 @@ mod tests {
         let path = folder.path().join("s.jsonl");
         let written = file("s", path.to_str().unwrap(), 1, 10);
         let mut settings = Settings::default();
-        let state = |place: Option<&str>| State {
-            place: place.map(|at| Place { cwd: at.to_owned(), project: at.to_owned() }),
-            ..State::default()
-        };
+        let state = |place: Option<&str>| State { place: place.map(|at| Place::new(at, at)), ..State::default() };
         let said = |cwd: &str| {
             format!(
                 r#"{{"type":"user","uuid":"u","sessionId":"s","timestamp":"2026-03-14T09:26:53.589Z"{cwd},"message":{{"role":"user","content":"x"}}}}"#

@@ -5,7 +5,7 @@
 //! - A call without an id from a session that was left by `/clear` or `/resume`, without a known successor, is an error
 //!   that lists the open sessions of its directory.
 
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::cmp::Reverse;
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -82,7 +82,7 @@ fn candidates<'a>(
     now: Timestamp,
     directory: &str,
 ) -> Vec<Candidate<'a>> {
-    let place = project::resolve_or_as_written(directory);
+    let place = clones::joined(table, project::resolve_or_as_written(directory));
     let mut candidates: Vec<Candidate<'_>> =
         table.iter().filter_map(|(id, row)| candidate(id, &row.state, settings, begun, &place)).collect();
     let prefer = |candidates: &mut Vec<Candidate<'_>>, wanted: &dyn Fn(&Candidate<'_>) -> bool| {
@@ -142,7 +142,7 @@ mod tests {
     /// A session in a directory, discovered so many minutes ago.
     fn found(minutes: i64, cwd: &str) -> Vec<Event> {
         let (identity, kind, at) = (FileIdentity::default(), Kind::Main, Timestamp(-minutes * MINUTE));
-        let place = Place { cwd: cwd.to_owned(), project: "/p".to_owned() };
+        let place = Place::new(cwd, "/p");
         let discovered = Event::Discovered { agent: Agent::ClaudeCode, path: "/t".to_owned(), identity, kind, at };
         vec![discovered, Event::Located { place }]
     }
@@ -172,7 +172,7 @@ mod tests {
                 }
             }
             let begun = |id: &SessionId| {
-                let place = Place { cwd: "/p".to_owned(), project: "/p".to_owned() };
+                let place = Place::new("/p", "/p");
                 id.as_str().starts_with("new").then_some(place)
             };
             let meant = only_session(&table, &Settings::default(), &begun, Timestamp(0), directory);

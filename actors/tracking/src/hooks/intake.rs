@@ -25,6 +25,7 @@ use tokio::time::Instant;
 
 use super::{CheckedHook, Hooks, transcript_path};
 use baton_base::project;
+use baton_views::clones;
 
 /// Longest id of a hook, in bytes.
 const ID_BYTES: usize = 128;
@@ -184,6 +185,7 @@ impl Hooks {
             (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
         let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(NamedTranscript::known));
+        let table = self.options.table.now();
         let looking = self.looks.run(Instant::now() + LOOK, move || {
             let user_home = std::env::home_dir();
             let locate = |path: &str| transcript_path::locate(&roots, path, user_home.as_deref());
@@ -196,7 +198,8 @@ impl Hooks {
             // Some hooks name a subagent's transcript that is never created.
             let subagent = agent_path.as_deref().and_then(locate).filter(|(path, _)| path.is_file());
             let subagent = subagent.map(|(path, whose)| (whose.session, path));
-            ExaminedPaths { transcript, subagent, place: cwd.map(|cwd| project::resolve(&cwd)) }
+            let place = cwd.map(|cwd| clones::joined(&table, project::resolve(&cwd)));
+            ExaminedPaths { transcript, subagent, place }
         });
         looking.await.unwrap_or_else(|| self.examine_without_disk(hook, known_named, known_place))
     }

@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn place(cwd: &str) -> Place {
-        Place { cwd: cwd.to_owned(), project: format!("/{}", cwd.split('/').nth(1).unwrap()) }
+        Place::new(cwd, format!("/{}", cwd.split('/').nth(1).unwrap()))
     }
 
     /// A session table after these events.

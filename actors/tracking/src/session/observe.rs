@@ -159,15 +159,19 @@ impl State {
             }
             let generation = state.generation;
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
+            let (table, clones) = (self.options.table.clone(), self.options.clones.clone());
             let room = self.options.throttle.wait_to_read(self.urgency).await;
             let reading = tokio::task::spawn_blocking(move || {
                 let pass = transcript_reader::observe(&start);
-                let cwd = match &pass {
-                    Pass::Read(done) if !has_place => done.seen.cwd.as_deref(),
+                let seen = match &pass {
+                    Pass::Read(done) if !has_place => Some(&done.seen),
                     _ => None,
                 };
                 // The working directory is recorded once, so it is never guessed.
-                let place = cwd.map(project::resolve_in_time);
+                let place = seen.and_then(|seen| {
+                    let place = project::resolve_in_time(seen.cwd.as_deref()?);
+                    Some(place.map(|place| clones.record(&table.now(), place, seen.remote.as_deref())))
+                });
                 let pass = match place {
                     Some(None) => Pass::Unreadable { reason: NO_PLACE.to_owned(), lasting: false },
                     _ => pass,

@@ -33,7 +33,7 @@ impl World {
     /// Records that a session works in a project.
     fn locate(&self, project: &Path) {
         let project = fs::canonicalize(project).unwrap().to_str().unwrap().to_owned();
-        let place = Place { cwd: project.clone(), project };
+        let place = Place::new(project.clone(), project);
         let id = SessionId::new(&place.project.len().to_string()).unwrap();
         self.table.send_modify(|table| table.apply(Position(1), &id, SequenceNumber(1), &Event::Located { place }));
     }

@@ -10,22 +10,28 @@
 //! - A name that another session's note has as well means its own in the project's folder alone; in notes of all
 //!   projects only where the register knows the other session, which puts back what is its own (`Entry::lacks`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::Day;
+use baton_protocol::Zone;
 
 use super::scan::Scan;
 use crate::index::stem;
 use crate::open_vault::OpenVault;
 use crate::register::Entry;
 
-/// Returns the days on which sessions began, for sessions that may have notes.
-pub(super) fn start_days(table: &SessionTable, sessions: &[SessionId]) -> BTreeMap<SessionId, Day> {
+/// Returns the days on which sessions began, in UTC and in the daemon's time zone, for sessions that may have notes.
+pub(super) fn start_days(
+    table: &SessionTable,
+    sessions: &[SessionId],
+    zone: Zone,
+) -> BTreeMap<SessionId, BTreeSet<Day>> {
     let of = |id: &SessionId| {
         let state = &table.get(id).filter(|row| !row.state.is_subagent())?.state;
-        Some((id.clone(), Day::from_timestamp(state.first_at.unwrap_or(state.discovered_at))))
+        let began = state.first_at.unwrap_or(state.discovered_at);
+        Some((id.clone(), [Zone::UTC, zone].map(|zone| Day::from_timestamp(began, zone)).into()))
     };
     sessions.iter().filter_map(of).collect()
 }

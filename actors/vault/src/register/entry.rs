@@ -55,6 +55,9 @@ pub(crate) struct Entry {
     /// session has the entity.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) without_note: BTreeMap<Uuid, String>,
+    /// The rule of the time zone of its dates, chosen with its name; absent for UTC, as earlier versions wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) zone: Option<String>,
 }
 
 impl Entry {

@@ -74,9 +74,9 @@ fn a_begun_note_survives_a_kill_and_unsaved_lines_do_not() {
     let settings = settings::Vault::default();
     let open = || Register::open(home.path(), &settings).unwrap();
     let mut register = open();
-    register.begin_note(&id("a"), "one.md").unwrap();
+    register.begin_note(&id("a"), "one.md", None).unwrap();
     register.put(&id("a"), entry("one.md", "1"));
-    register.begin_note(&id("b"), "two.md").unwrap();
+    register.begin_note(&id("b"), "two.md", None).unwrap();
     let killed = open();
     let known = |id: &SessionId| killed.get(id).map(|entry| (entry.note.clone(), entry.linked_note(), &*entry.stamp));
     assert_eq!(known(&id("a")), Some((None, Some("one.md"), "")));
@@ -89,8 +89,8 @@ fn a_begun_note_survives_a_kill_and_unsaved_lines_do_not() {
     let torn = fs::read_to_string(&register.file).unwrap() + "{\"session\":";
     fs::write(&register.file, torn).unwrap();
     let mut register = open();
-    register.begin_note(&id("a"), "one.md").unwrap();
-    register.begin_note(&id("c"), "three.md").unwrap();
+    register.begin_note(&id("a"), "one.md", None).unwrap();
+    register.begin_note(&id("c"), "three.md", None).unwrap();
     let after = open();
     assert_eq!(after.get(&id("a")), Some(&entry("one.md", "1")));
     assert_eq!(after.get(&id("c")).and_then(Entry::linked_note), Some("three.md"));

@@ -88,7 +88,7 @@ fn compact_one(
     is_named: bool,
     dry_run: bool,
 ) -> Result<Outcome, Refused> {
-    let (table, settings, today) = (options.table.now(), options.settings.now(), day(options.clock.now()));
+    let (table, settings, today) = (options.table.now(), options.settings.now(), day(&*options.clock));
     let (open, _) = vaults.open(&settings.vault)?;
     open.index()?;
     let unfit = |why: &str| Ok(Outcome::Unfit(format!("session {id} is not compacted: {why}")));

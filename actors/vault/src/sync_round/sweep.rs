@@ -120,7 +120,7 @@ impl NoteWriter {
 /// Checks the notes of some sessions.
 pub(crate) fn check_notes(vaults: &mut Vaults, options: &Options, group: &[SessionId]) -> Result<Checked, Refused> {
     let mut checked = Checked::default();
-    let (table, settings, today) = (options.table.now(), options.settings.now(), day(options.clock.now()));
+    let (table, settings, today) = (options.table.now(), options.settings.now(), day(&*options.clock));
     let (open, _) = vaults.open(&settings.vault)?;
     open.index()?;
     let _lock = open.vault_fs.lock()?;

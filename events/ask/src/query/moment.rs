@@ -1,6 +1,7 @@
 //! Parses points in time as people write them.
 
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -31,34 +32,53 @@ const UNITS: [(&[&str], i64); 5] = [
 /// Maximum length of a text that is parsed.
 const MAX_BYTES: usize = 40;
 
-/// Parses a point in time: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`), in UTC like all
-/// times shown; RFC 3339, also without seconds, with a space for its `T`, and without a zone, which means UTC; `today`
-/// and `yesterday`: the beginning of that day; `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before `now`. `None`
-/// for everything else.
-pub fn parse_moment(text: &str, now: Timestamp) -> Option<Timestamp> {
+/// When a question is asked, and the time zone in which its days are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AskedAt {
+    /// The reference for `7d` and `yesterday`.
+    pub now: Timestamp,
+    /// The asker's time zone.
+    pub zone: Zone,
+}
+
+impl From<Timestamp> for AskedAt {
+    /// In UTC.
+    fn from(now: Timestamp) -> Self {
+        Self { now, zone: Zone::UTC }
+    }
+}
+
+/// Parses a point in time: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`); RFC 3339, also
+/// without seconds, with a space for its `T`, and without a zone; `today` and `yesterday`: the beginning of that day;
+/// `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before now. Days, and times without a zone, are in the asker's
+/// zone. `None` for everything else.
+pub fn parse_moment(text: &str, asked: impl Into<AskedAt>) -> Option<Timestamp> {
+    let AskedAt { now, zone } = asked.into();
     let text = text.trim();
     if text.is_empty() || text.len() > MAX_BYTES || !text.is_ascii() {
         return None;
     }
     let lower = text.to_ascii_lowercase();
-    let today = Timestamp(now.0 - now.0.rem_euclid(DAY_MS));
+    let utc = |wall: Timestamp| Timestamp(zone.first_utc(wall.0));
+    let wall = Timestamp(zone.wall(now.0));
+    let today = Timestamp(wall.0 - wall.0.rem_euclid(DAY_MS));
     match lower.as_str() {
         "now" => return Some(now),
-        "today" => return Some(today),
-        "yesterday" => return Some(today.plus_ms(-DAY_MS)),
+        "today" => return Some(utc(today)),
+        "yesterday" => return Some(utc(today.plus_ms(-DAY_MS))),
         _ => {}
     }
-    parse_date(&lower).or_else(|| parse_ago(&lower, now)).or_else(|| parse_time(text))
+    parse_date(&lower).map(utc).or_else(|| parse_ago(&lower, now)).or_else(|| parse_time(text, utc))
 }
 
-/// Parses RFC 3339, and what ISO 8601 also allows: a space for the `T`, no seconds, no zone, which means UTC.
-fn parse_time(text: &str) -> Option<Timestamp> {
+/// Parses RFC 3339, and what ISO 8601 also allows: a space for the `T`, no seconds, no zone, which means a wall time.
+fn parse_time(text: &str, utc: impl Fn(Timestamp) -> Timestamp) -> Option<Timestamp> {
     let (day, rest) = text.split_once(['T', 't', ' '])?;
     let digits = rest.find(|c: char| !matches!(c, '0'..='9' | ':' | '.')).unwrap_or(rest.len());
     let (clock, zone) = rest.split_at(digits);
     let seconds = if clock.len() == 5 { ":00" } else { "" };
-    let zone = if zone.is_empty() { "Z" } else { zone.trim_start() };
-    Timestamp::parse(&format!("{day}T{clock}{seconds}{}", zone.to_ascii_uppercase()))
+    let parse = |zone: &str| Timestamp::parse(&format!("{day}T{clock}{seconds}{}", zone.to_ascii_uppercase()));
+    if zone.is_empty() { parse("Z").map(utc) } else { parse(zone.trim_start()) }
 }
 
 /// Parses `2026`, `2026-03`, `2026-03-14`, also with slashes.

@@ -130,6 +130,20 @@ fn times_are_absolute_or_counted_from_now() {
     ] {
         assert_eq!(parse_moment(text, now()).map(|at| at.to_string()).as_deref(), Some(expected), "{text}");
     }
+    // 20:00 on 14 March in Los Angeles.
+    let evening = Timestamp::parse("2026-03-15T03:00:00Z").unwrap();
+    let asked = AskedAt { now: evening, zone: Zone::parse("PST8PDT,M3.2.0,M11.1.0").unwrap() };
+    for (text, expected) in [
+        ("today", "2026-03-14T07:00:00.000Z"),
+        ("yesterday", "2026-03-13T07:00:00.000Z"),
+        ("2026-03-08", "2026-03-08T08:00:00.000Z"),
+        ("2026-03-08 12:00", "2026-03-08T19:00:00.000Z"),
+        ("2026-03-08T12:00:00Z", "2026-03-08T12:00:00.000Z"),
+        ("2026", "2026-01-01T08:00:00.000Z"),
+        ("12h", "2026-03-14T15:00:00.000Z"),
+    ] {
+        assert_eq!(parse_moment(text, asked).map(|at| at.to_string()).as_deref(), Some(expected), "{text}");
+    }
     for text in
         ["", "soon", "2026-13", "2026-02-30", "26-03-14", "7", "d", "-7d", "7x", "99999999999999999999d", "7 d x"]
     {

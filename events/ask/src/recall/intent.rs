@@ -13,6 +13,7 @@ use self::phrasing::Phrasing;
 use self::plain::is_plain;
 use self::signs::KINDS;
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// A kind of question that is recognised by plain words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,6 +95,8 @@ pub struct Context<'a> {
     pub projects: &'a [String],
     /// Reference time for `yesterday`.
     pub now: Timestamp,
+    /// The asker's time zone.
+    pub zone: Zone,
 }
 
 /// Maximum number of words of a question that are read.
@@ -107,7 +110,7 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     let mut phrasing = whole.clone();
     let named = naming::take_projects(&mut phrasing, around.projects);
     let mut timeless = phrasing.clone();
-    let span = span::take_span(&mut timeless, around.now).filter(|_| phrasing.asks_when());
+    let span = span::take_span(&mut timeless, around.now, around.zone).filter(|_| phrasing.asks_when());
     let bare = if span.is_some() { &timeless } else { &phrasing };
     let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown_project);
     let kinds = match span {

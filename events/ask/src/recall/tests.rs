@@ -11,7 +11,10 @@ fn id(text: &str) -> SessionId {
 
 /// Reads a question asked on 2026-11-20, without known projects.
 fn read(question: &str) -> Intent {
-    super::read(question, &Context { projects: &[], now: Timestamp(1_795_168_800_000) })
+    super::read(
+        question,
+        &Context { projects: &[], now: Timestamp(1_795_168_800_000), zone: baton_protocol::Zone::UTC },
+    )
 }
 
 fn place(session: &SessionId, rank: usize) -> Place<'_> {

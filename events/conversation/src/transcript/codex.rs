@@ -123,6 +123,8 @@ fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
 fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
     let [cwd, git, forked_from, parent, source, thread_source] =
         pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
+    let remote = git.and_then(|git| text(git.get(b"repository_url")));
+    remote.filter(|_| writer.seen.cwd.is_none()).into_iter().for_each(|remote| writer.remote(&remote));
     text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
     git.and_then(|git| text(git.get(b"branch"))).into_iter().for_each(|branch| writer.branch(stamp, branch));
     if writer.cursor.line != 1 {

@@ -173,6 +173,14 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
         }
     }
 
+    /// The address of the repository in which the session begins.
+    pub(crate) fn remote(&mut self, remote: &Text<'_>) {
+        let remote = remote.decode();
+        if !remote.is_empty() && remote.len() <= MAX_FACT_BYTES {
+            self.seen.remote = Some(remote.into_owned());
+        }
+    }
+
     /// The git branch of the record.
     pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
         if self.last_branch == branch.raw() || self.aside(stamp) {

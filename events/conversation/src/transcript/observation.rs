@@ -49,6 +49,9 @@ pub struct Observation {
     pub last_conversation_at: Option<Timestamp>,
     /// The first working directory named, as written: a path, not redacted.
     pub cwd: Option<String>,
+    /// The address of the repository that the first record with a working directory names, as written: it may hold a
+    /// password.
+    pub remote: Option<String>,
     /// The first session id that a record names; in a subagent's file it is the parent's.
     pub agent_session: Option<String>,
 }
@@ -71,6 +74,7 @@ impl Observation {
         self.last_conversation_at = self.last_conversation_at.max(later.last_conversation_at);
         if self.cwd.is_none() {
             self.cwd.clone_from(&later.cwd);
+            self.remote.clone_from(&later.remote);
         }
         if self.agent_session.is_none() {
             self.agent_session.clone_from(&later.agent_session);

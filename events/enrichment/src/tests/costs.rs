@@ -31,7 +31,7 @@ fn session(project: Option<&str>, rows: &[(i64, &str, u64, u64, u64, u64)], runn
         at: Timestamp(day * DAY_MS + 7),
     });
     let known = Enrichment { costs: rows.iter().map(cost).collect(), call, ..Enrichment::default() };
-    let place = project.map(|project| Place { cwd: project.to_owned(), project: project.to_owned() });
+    let place = project.map(|project| Place::new(project, project));
     State { place, enrichment: Some(Box::new(known)), ..State::default() }
 }
 

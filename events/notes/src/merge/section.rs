@@ -7,6 +7,7 @@ use crate::block::{Block, Blocks, content, without_line_end};
 use crate::note::{Body, Line, Section};
 use crate::trace::Traces;
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 /// Recorded for a section of which only the heading was written.
 const HEADING_ONLY: &str = "-";
@@ -92,7 +93,7 @@ impl BodyText {
             Body::Whole(entries) | Body::Sole(entries) => current.replace_entries(entries),
             Body::Added(new) => current.add_lines(new),
             Body::Log(entries) => current.merge_log(entries, &[]),
-            Body::LogEnd(entries) => current.merge_log(entries, &entries_beside(mine, entries)),
+            Body::LogEnd(entries, zone) => current.merge_log(entries, &entries_beside(mine, entries, *zone)),
         };
         let was_there = known.as_deref().is_some_and(|known| known != HEADING_ONLY);
         if let Some(own) = own {
@@ -306,10 +307,11 @@ impl CurrentSection<'_> {
 }
 
 /// Returns the lines of a log that are not in `entries`, with their times: `- 2026-03-14 09:26 words`.
-fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)]) -> Vec<(Timestamp, String)> {
+fn entries_beside(lines: &[&str], entries: &[(Timestamp, String)], zone: Zone) -> Vec<(Timestamp, String)> {
     let time = |line: &str| {
         let minute = line.strip_prefix("- ")?.get(..16)?;
-        Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))
+        let wall = Timestamp::parse(&format!("{}:00Z", minute.replacen(' ', "T", 1)))?;
+        Some(Timestamp(zone.first_utc(wall.0)))
     };
     let known: BTreeSet<&str> = entries.iter().map(|(_, entry)| first_line(entry)).collect();
     if !entries.iter().any(|(_, entry)| time(entry).is_some()) {

@@ -6,6 +6,7 @@ use crate::facts::{About, Entity, File, Statement, Topic};
 use crate::{Day, Layout, SessionFacts, Wanted, session};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::Label;
+use baton_protocol::Zone;
 
 pub(super) fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
@@ -50,6 +51,7 @@ pub(super) fn facts() -> SessionFacts {
             note: "2026-03-14-refresh-tokens".to_owned(),
             started: at("2026-03-14T09:26:53Z"),
             ended: Some(at("2026-03-14T10:05:00.250Z")),
+            zone: Zone::UTC,
         },
         title: "Refresh tokens expire too early".to_owned(),
         goal: "Find out why refresh tokens expire too early".to_owned(),

@@ -3,6 +3,8 @@
 use super::sample::{at, facts, said, wanted};
 use crate::note::Line;
 use crate::verify::{VaultIndex, links};
+use baton_protocol::Zone;
+
 use crate::{Day, Field, Note, Value, When, header, markdown, merge, session};
 
 #[test]
@@ -69,8 +71,11 @@ fn hostile_words_break_no_note() {
         assert_eq!((identity.status, identity.project.as_str()), (session::Status::Active, "shop"));
         let headings = note.text.lines().filter(|line| line.starts_with("## ")).count();
         assert_eq!(headings, session::SECTIONS.len(), "{text:?}\n{}", note.text);
-        let plan =
-            crate::compaction::plan(&facts, &super::sample::layout(), Day::from_timestamp(at("2026-03-14T00:00:00Z")));
+        let plan = crate::compaction::plan(
+            &facts,
+            &super::sample::layout(),
+            Day::from_timestamp(at("2026-03-14T00:00:00Z"), Zone::UTC),
+        );
         for wanted in plan.updates.iter().chain(&plan.backlinks) {
             let text = merge(None, &wanted.note).text;
             let others = text.lines().flat_map(links).filter(|link| link.starts_with("2026-01-01"));
@@ -143,6 +148,12 @@ fn days_are_read_and_counted() {
     let day = |text: &str| Day::parse(text).unwrap();
     assert_eq!(day("2026-03-01").since(day("2026-02-27")), 2);
     assert_eq!(day("2024-03-01T10:00:00Z").since(day("2024-02-27")), 3);
-    assert_eq!(Day::from_timestamp(at("2026-03-14T23:59:59Z")).to_string(), "2026-03-14");
-    assert_eq!(Day::from_timestamp(baton_conversation::record::Timestamp(i64::MAX)).to_string(), "9999-12-31");
+    assert_eq!(Day::from_timestamp(at("2026-03-14T23:59:59Z"), Zone::UTC).to_string(), "2026-03-14");
+    let pacific = Zone::parse("PST8PDT,M3.2.0,M11.1.0").unwrap();
+    assert_eq!(Day::from_timestamp(at("2026-03-14T06:59:59Z"), pacific).to_string(), "2026-03-13");
+    assert_eq!(Day::from_timestamp(at("2026-03-14T07:00:00Z"), pacific).to_string(), "2026-03-14");
+    assert_eq!(
+        Day::from_timestamp(baton_conversation::record::Timestamp(i64::MAX), Zone::UTC).to_string(),
+        "9999-12-31"
+    );
 }

@@ -65,13 +65,13 @@ pub struct RecallEntry {
     /// Its transcript line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Its day, UTC.
+    /// Its day, in the asker's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
     /// The uuid of a fact or a note, or of the fact that says the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
-    /// For a fact or a decision that no longer holds: the day it ended, UTC.
+    /// For a fact or a decision that no longer holds: the day it ended, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
     /// `model` if only a model says it.
@@ -96,7 +96,7 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Day {
-    /// `2026-03-14`, UTC.
+    /// `2026-03-14`, in the asker's time zone.
     pub day: String,
     /// Latest first.
     pub sessions: Vec<TimelineSession>,

@@ -83,7 +83,7 @@ fn indexed(hash: u8, filter_version: u32, to: u64) -> Event {
 }
 
 fn located(project: &str) -> Event {
-    Event::Located { place: Place { cwd: project.to_owned(), project: project.to_owned() } }
+    Event::Located { place: Place::new(project, project) }
 }
 
 /// A session's events; after each, whether its episode is shown.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::schema::is_zero;
-use crate::schema::version::first_version;
+use crate::schema::version::{Shape, first_version};
 use crate::session::{EffectId, EpisodeRef, FileIdentity};
 
 first_version! {
@@ -67,6 +67,26 @@ pub(super) struct MovedV1 {
 pub(super) struct LocatedV1 {
     pub(super) cwd: String,
     pub(super) project: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct LocatedV2 {
+    pub(super) cwd: String,
+    pub(super) project: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) remote: Option<String>,
+}
+
+impl Shape for LocatedV2 {
+    const KIND: &'static str = LocatedV1::KIND;
+    const V: u32 = 2;
+    type Older = LocatedV1;
+}
+
+impl From<LocatedV1> for LocatedV2 {
+    fn from(old: LocatedV1) -> Self {
+        Self { cwd: old.cwd, project: old.project, remote: None }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

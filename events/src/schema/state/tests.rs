@@ -11,7 +11,7 @@ fn full() -> State {
             identity: crate::session::FileIdentity { device: 1, inode: 2 },
             kind: Kind::Subagent { parent: SessionId::new("p") },
         }),
-        place: Some(Place { cwd: "/w/x".to_owned(), project: "/w".to_owned() }),
+        place: Some(Place::new("/w/x", "/w")),
         group: Some("team".to_owned()),
         forced: true,
         generation: 3,

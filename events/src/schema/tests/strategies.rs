@@ -46,7 +46,8 @@ pub(super) fn kind() -> impl Strategy<Value = Kind> {
 }
 
 pub(super) fn place() -> impl Strategy<Value = Place> {
-    any::<(String, String)>().prop_map(|(cwd, project)| Place { cwd, project })
+    any::<(String, String, Option<String>)>()
+        .prop_map(|(cwd, project, remote)| Place::new(cwd, project).with_remote(remote))
 }
 
 pub(super) fn one_of<T: Copy + Debug + 'static>(all: &'static [T]) -> impl Strategy<Value = T> {
@@ -416,6 +417,6 @@ pub(super) fn almost(valid: impl Strategy<Value = String>) -> impl Strategy<Valu
 }
 
 pub(super) fn caller() -> impl Strategy<Value = protocol::Caller> {
-    any::<(Option<String>, Option<String>, Option<i64>)>()
-        .prop_map(|(agent_session, directory, since)| protocol::Caller { agent_session, directory, since })
+    any::<(Option<String>, Option<String>, Option<i64>, Option<String>)>()
+        .prop_map(|(agent_session, directory, since, zone)| protocol::Caller { agent_session, directory, since, zone })
 }

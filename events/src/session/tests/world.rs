@@ -107,7 +107,7 @@ impl World {
                     first_at: None,
                     last_at: None,
                     last_conversation_at: number("at=").map(|s| Timestamp(s * 1000)).or(Some(now)),
-                    place: Some(Place { cwd: "/p/sub".to_owned(), project: "/p".to_owned() }),
+                    place: Some(Place::new("/p/sub", "/p")),
                     parent: None,
                 }))
             }

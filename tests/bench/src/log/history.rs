@@ -136,7 +136,7 @@ fn events(number: u64, stored: &Stored) -> Vec<NewRecord> {
     };
     let identity = FileIdentity { device: 2049, inode: 1_000_000 + number };
     record(&Event::Discovered { agent: Agent::ClaudeCode, path, identity, kind: Kind::Main, at: Timestamp(now) }, now);
-    record(&Event::Located { place: Place { cwd: project.clone(), project } }, now);
+    record(&Event::Located { place: Place::new(project.clone(), project) }, now);
     for round in 0..ROUNDS {
         now += 10 * MINUTE;
         let (from, to) = (round * 4_000, (round + 1) * 4_000);

@@ -1,6 +1,6 @@
 //! Selects the sessions to forget or to restore.
 
-use baton_views::visibility;
+use baton_views::{clones, visibility};
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -140,9 +140,7 @@ impl Selector<'_> {
         let known = |name: &Result<String, Failure>| name.as_ref().ok().cloned();
         // The first session of a project may not be known yet.
         let place = project.as_ref().map(|project| {
-            known(project).unwrap_or_else(|| {
-                baton_base::project::resolve_or_as_written(asked.project.as_deref().unwrap_or_default()).project
-            })
+            known(project).unwrap_or_else(|| clones::project_of(&table, asked.project.as_deref().unwrap_or_default()))
         });
         // An unknown project must match as a whole: directories below it are not included.
         let is_known = project.as_ref().is_none_or(Result::is_ok);
@@ -167,7 +165,8 @@ impl Selector<'_> {
                 unread.filter_map(|file| Some((read_as_needed(&file, before)?, file))).collect::<Vec<_>>()
             });
             for (seen, file) in heads.await? {
-                let state = transcript_peek::as_state(&seen);
+                let mut state = transcript_peek::as_state(&seen);
+                state.place = state.place.map(|place| clones::joined(&table, place));
                 // Without a time in its records, the file's time counts.
                 let last_at = seen.last_at.unwrap_or_else(|| file.stat.modified());
                 if is_in(&state) && is_before(asked, last_at) && !found.iter().any(|target| target.id == file.session) {

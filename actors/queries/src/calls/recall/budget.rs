@@ -1,11 +1,11 @@
 //! Fits an answer into its budget.
 
 use baton_ask::recall::{Entry, Intent, chosen};
-use baton_conversation::record::Timestamp;
 use baton_conversation::tokens;
-use baton_protocol::answer;
+use baton_protocol::{Zone, answer};
 use baton_redaction::redact;
 
+use super::super::zone_day;
 use super::{Answer, Recall};
 
 /// Tokens for the notice in every answer.
@@ -24,10 +24,11 @@ impl Recall {
             freshness: self.freshness.clone(),
             ..answer::Recall::default()
         };
+        let zone = self.question.zone;
         let around = tokens_of(&answer) + AROUND_TOKENS;
         let (entries, left_out) =
-            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry)) + 1);
-        answer.entries = entries.iter().map(to_answer).collect();
+            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry, zone)) + 1);
+        answer.entries = entries.iter().map(|entry| to_answer(entry, zone)).collect();
         answer.left_out = left_out as u64;
         if left_out > 0 {
             // The digits of the numbers above were reserved, but not this note.
@@ -42,7 +43,8 @@ impl Recall {
     }
 }
 
-fn to_answer(entry: &Entry) -> answer::RecallEntry {
+fn to_answer(entry: &Entry, zone: Zone) -> answer::RecallEntry {
+    let day = |at| zone_day(at, zone);
     answer::RecallEntry {
         kind: entry.sort.as_str().to_owned(),
         text: redact(&entry.text).into_owned(),
@@ -53,11 +55,6 @@ fn to_answer(entry: &Entry) -> answer::RecallEntry {
         ended: entry.ended.map(day),
         said_by: entry.by_model.then(|| "model".to_owned()),
     }
-}
-
-/// The UTC day of a time.
-fn day(at: Timestamp) -> String {
-    at.to_string().chars().take(10).collect()
 }
 
 fn tokens_of(value: &impl serde::Serialize) -> u64 {

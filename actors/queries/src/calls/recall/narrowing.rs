@@ -5,8 +5,10 @@ use baton_ask::recall;
 use baton_ask::recall::{Context, Intent, Named, Span};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::Row;
-use baton_views::visibility;
+use baton_protocol::Zone;
+use baton_views::{clones, visibility};
 
+use super::super::zone_day;
 use super::{Answer, Recall};
 use crate::resolve;
 
@@ -101,7 +103,7 @@ impl Recall {
     }
 
     fn read(&self, projects: &[String]) -> Intent {
-        recall::read(&self.question.words, &Context { projects, now: self.now })
+        recall::read(&self.question.words, &Context { projects, now: self.now, zone: self.question.zone })
     }
 
     /// Applies the time that the question names.
@@ -117,7 +119,7 @@ impl Recall {
     /// The project of the caller's directory, if one of its sessions may be shown.
     fn own_project(&self) -> Option<String> {
         let directory = self.directory.as_deref()?;
-        let own = baton_base::project::resolve_or_as_written(directory).project;
+        let own = clones::project_of(&self.table, directory);
         let is_shown = |id: &SessionId, row: &Row| {
             row.state.episode.is_some() && !self.is_hidden(id.as_str()) && visibility::is_in(&row.state, &own)
         };
@@ -126,8 +128,8 @@ impl Recall {
 }
 
 /// The note that a question was limited to a time.
-pub(super) fn time(span: Span) -> String {
-    let day = |at: Timestamp| at.to_string().chars().take(10).collect::<String>();
+pub(super) fn time(span: Span, zone: Zone) -> String {
+    let day = |at: Timestamp| zone_day(at, zone);
     // The end is exclusive, so the last day is the one before it.
     let last = |before: Timestamp| day(before.plus_ms(-1));
     let when = match (span.after, span.before) {
@@ -137,5 +139,6 @@ pub(super) fn time(span: Span) -> String {
         (None, Some(before)) => format!("what was before {}", day(before)),
         (None, None) => return "of any time".to_owned(),
     };
-    format!("only of {when} (UTC), as named in the question")
+    let utc = if zone == Zone::UTC { " (UTC)" } else { "" };
+    format!("only of {when}{utc}, as named in the question")
 }

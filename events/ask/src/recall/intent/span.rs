@@ -1,11 +1,13 @@
 //! Which time a question names: `yesterday`, `last week`, `on Monday`, `since 2026-03-14`, `on 18 November`, `from
-//! October 1 to October 15`, both days included. All times are UTC, like all times shown.
+//! October 1 to October 15`, both days included. Days are those of the asker: spans are
+//! counted in wall times, and only the result is converted.
 
 use std::ops::Range;
 
 use super::phrasing::Phrasing;
 use crate::query::{MONTHS, parse_moment};
 use baton_conversation::record::Timestamp;
+use baton_protocol::Zone;
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -26,7 +28,13 @@ pub struct Span {
 }
 
 /// Returns the time that is named and removes its words.
-pub(super) fn take_span(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
+pub(super) fn take_span(phrasing: &mut Phrasing, now: Timestamp, zone: Zone) -> Option<Span> {
+    let wall = take_wall_span(phrasing, Timestamp(zone.wall(now.0)))?;
+    let after = wall.after.map(|at| Timestamp(zone.first_utc(at.0)));
+    Some(Span { after, before: wall.before.map(|at| Timestamp(zone.last_utc(at.0))) })
+}
+
+fn take_wall_span(phrasing: &mut Phrasing, now: Timestamp) -> Option<Span> {
     let today = now.0 - now.0.rem_euclid(DAY_MS);
     let (mut range, span) = (0..phrasing.len()).find_map(|at| span_at(phrasing, at, now, today))?;
     if let Some((whole, span)) = span_between(phrasing, &range, &span, now, today) {

@@ -8,7 +8,7 @@ fn projects() -> Vec<String> {
 }
 
 fn asked(text: &str) -> Intent {
-    read(text, &Context { projects: &projects(), now: NOW })
+    read(text, &Context { projects: &projects(), now: NOW, zone: Zone::UTC })
 }
 
 #[test]
@@ -164,4 +164,20 @@ fn words_that_only_ask_are_plain() {
     for (word, plain) in [("which", true), ("please", true), ("yourselves", true), ("refresh", false), ("", false)] {
         assert_eq!(is_plain(word), plain, "{word}");
     }
+}
+
+#[test]
+fn days_are_those_of_the_asker() {
+    // 20:00 on 19 November in Los Angeles.
+    let now = Timestamp::parse("2026-11-20T04:00:00Z").unwrap();
+    let zone = Zone::parse("PST8PDT,M3.2.0,M11.1.0").unwrap();
+    let check = |text: &str, after: &str, before: &str| {
+        let span = read(text, &Context { projects: &[], now, zone }).span.unwrap();
+        let written = |at: Option<Timestamp>| at.unwrap().to_string();
+        let expected = (format!("{after}:00:00.000Z"), format!("{before}:00:00.000Z"));
+        assert_eq!((written(span.after), written(span.before)), expected, "{text}");
+    };
+    check("what did we work on today", "2026-11-19T08", "2026-11-20T08");
+    check("what did we work on yesterday", "2026-11-18T08", "2026-11-19T08");
+    check("what did we work on this month", "2026-11-01T07", "2026-12-01T08");
 }
