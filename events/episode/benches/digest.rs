@@ -35,7 +35,13 @@ fn conversation(rounds: u64) -> Vec<Item> {
             let id: Box<str> = format!("toolu_{round}_{step}").into();
             let edit = (name == "Edit").then(|| Edit { path: value.clone(), added: 3, removed: 1 });
             let input = BTreeMap::from([(key.to_owned(), json!(value))]);
-            add(Body::Call(Call { act: Act::of_tool(name), id: id.clone(), name: name.into(), input, edit }));
+            add(Body::Call(Call {
+                act: baton_conversation::item::Act::of_tool(name),
+                id: id.clone(),
+                name: name.into(),
+                input,
+                edit,
+            }));
             let error = (outcome == Outcome::Failed).then(|| format!("assertion {round} failed"));
             let text = format!("{name} {value}: 20 lines");
             add(Body::Result(ToolResult {

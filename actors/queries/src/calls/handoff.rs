@@ -40,7 +40,7 @@ pub(crate) async fn handoff(
             return Err(failure(code::INVALID_PARAMS, message).into());
         }
         (None, Some(directory)) => {
-            let table = services.table.now();
+            let table = catalog.table.now();
             let project = tokio::task::spawn_blocking(move || baton_views::clones::project_of(&table, &directory));
             Some(project.await.map_err(|error| super::internal("resolving the directory broke", error))?)
         }

@@ -50,7 +50,11 @@ pub(crate) async fn add(
         }
     };
     let now = clock.now();
-    let reference_time = asked.reference_time.as_deref().map(|text| parse_time(text, AskedAt { now, zone: asked.caller.zone() })).transpose()?;
+    let reference_time = asked
+        .reference_time
+        .as_deref()
+        .map(|text| parse_time(text, AskedAt { now, zone: asked.caller.zone() }))
+        .transpose()?;
     let uuid = asked.uuid.as_deref().map(parse_uuid).transpose()?;
     if let Some(session) = uuid.and_then(|uuid| session_of(&catalog.table.now(), uuid)) {
         let message = format!("that uuid is the episode of session {session}; give another one, or none");
