@@ -239,7 +239,7 @@ fn the_questions_work_on_the_example_sessions() {
         told
     };
     check("what were we working on last time", "session done open next", &[]);
-    check("why did we choose this", "decision fact", &[]);
+    check("why did we choose this", "decision fact answer", &[]);
     check("how did we solve this error before", "fixed fact", &[]);
     check("which approach failed", "failed", &[]);
     check("what does the user prefer", "fact", &[]);
@@ -257,7 +257,7 @@ fn the_questions_work_on_the_example_sessions() {
     );
     let why = check(
         "why did we decide for Web Locks instead of localStorage in harbor-ui",
-        "decision fact passage",
+        "decision fact passage answer",
         &["Web Locks"],
     );
     let locks = why.iter().filter(|told| !told.starts_with("passage ") && told.contains("Web Locks"));
@@ -266,9 +266,9 @@ fn the_questions_work_on_the_example_sessions() {
     said.sort_unstable();
     said.dedup();
     assert_eq!(said.len(), all, "each is told once: {why:#?}");
-    check("why did we choose keyset pagination in ledger-api", "decision fact passage", &["keyset"]);
-    check("how did we solve E0596 in the ledger-api repo", "fixed fact passage", &["E0596"]);
-    let failed = check("which approach failed for the refresh in ledger-api", "failed passage", &[]);
+    check("why did we choose keyset pagination in ledger-api", "decision fact passage answer", &["keyset"]);
+    check("how did we solve E0596 in the ledger-api repo", "fixed fact passage answer", &["E0596"]);
+    let failed = check("which approach failed for the refresh in ledger-api", "failed passage answer", &[]);
     for says in ["Dead end, I take the mutex out again", "Did not work: a mutex per token"] {
         assert!(failed.iter().any(|told| told.starts_with("failed ") && told.contains(says)), "{says}: {failed:#?}");
     }

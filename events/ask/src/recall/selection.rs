@@ -121,7 +121,7 @@ fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
 fn is_of(entry: &Entry, kind: Kind) -> bool {
     match kind {
         _ if entry.sort == Sort::Note => entry.answers,
-        Kind::Decisions | Kind::Failed | Kind::Solved if entry.sort == Sort::Answer => entry.answers,
+        Kind::Decisions | Kind::Solved if entry.sort == Sort::Answer => entry.answers,
         Kind::Latest => matches!(entry.sort, Sort::Session | Sort::Done | Sort::Open | Sort::Next),
         Kind::Open => matches!(entry.sort, Sort::Open | Sort::Next),
         Kind::Preferences => entry.sort == Sort::Fact,
