@@ -40,7 +40,6 @@ fn names(world: &World) -> Vec<(&'static str, String)> {
         recalled.into_iter().find(|entry| entry["kind"] == "session" && entry["session_id"] == id(1).as_str());
     vec![
         ("show", of(&shown, "title")),
-        ("objective", of(&shown, "objective")),
         ("content", of(&shown, "content")),
         ("search", of(&hit.unwrap(), "title")),
         ("timeline", of(&past.unwrap(), "title")),
@@ -54,7 +53,7 @@ fn check(world: &World, is_called: bool) {
         assert!(!name.contains("Somebody else's"), "{what}: {name}");
     }
     let other = world.show(&id(2))["episode"]["title"].clone();
-    assert_eq!(other, "paint the giraffe", "whoever gives a title has another");
+    assert_eq!(other, "Paint the giraffe", "whoever gives a title has another");
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Facts {
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
-            objective: marked(0, &episode.objective, PURPOSE_CHARS),
+            objective: purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)),
             said: said.map(|said| quoted(&said.text, PURPOSE_CHARS)).filter(|said| !said.is_empty()),
             decisions: entries(&episode.decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
@@ -102,6 +102,18 @@ impl Facts {
             check: episode.state.check.as_deref().map(|check| quoted(check, ENTRY_CHARS)).unwrap_or_default(),
             cwd: episode.cwd.clone(),
         }
+    }
+}
+
+/// Puts the title before the objective, unless it is made of the objective.
+fn purpose(episode: &Episode, objective: String) -> String {
+    let title = quoted(&episode.title, PURPOSE_CHARS);
+    match (episode.is_titled && !title.is_empty(), objective.is_empty()) {
+        (true, true) => title,
+        (true, false) if !objective.to_lowercase().starts_with(&title.to_lowercase()) => {
+            format!("{title}: {objective}")
+        }
+        _ => objective,
     }
 }
 
