@@ -358,7 +358,7 @@ fn sessions_know_where_they_come_from() {
     let graph = of_with(&script, Some("1acd37a8"), Some("2acd37a8"));
     let said = facts(&graph);
     for fact in [
-        "SPAWNED_AGENT session 1acd37a8 spawned session 5acd37a8: go on",
+        "SPAWNED_AGENT session 1acd37a8 spawned session 5acd37a8: Go on",
         "PRECEDED_BY session 5acd37a8 began in the place of session 2acd37a8",
         "CONTINUED_BY session 0acd37a8 goes on in session 5acd37a8",
         "CONTINUED_BY session 5acd37a8 goes on in session 9acd37a8",
