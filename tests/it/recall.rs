@@ -274,7 +274,8 @@ fn the_questions_work_on_the_example_sessions() {
     }
     let prefers = check("what does the user prefer in harbor-ui", "fact", &[]);
     assert!(prefers.iter().any(|told| told.contains("pnpm")), "{prefers:#?}");
-    let files = check("which files belong to the webhooks work in ledger-api", "file session", &["Sign webhooks with HMAC"]);
+    let files =
+        check("which files belong to the webhooks work in ledger-api", "file session", &["Sign webhooks with HMAC"]);
     let paths: Vec<&String> = files.iter().filter(|told| told.starts_with("file ")).collect();
     assert_eq!(paths.len(), 6, "{files:#?}");
     let open = |arguments: &[&str]| {
