@@ -153,13 +153,14 @@ fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry
         let from = begins(exchange).unwrap_or(said.line);
         let until = episode.exchanges.get(at + 1).and_then(begins).unwrap_or(u64::MAX);
         let is_found = place.found.iter().any(|line| (from..until).contains(line));
+        let counts = own >= ANSWER_FIT || place.rank == 1 && is_found;
         let fits = |sentence: &str| asked.fit(sentence);
-        let concluded = carrying_sentences(&said.text, ANSWER_CHARS, fits);
+        let concluded =
+            counts.then(|| carrying_sentences(&said.text, ANSWER_CHARS, fits)).filter(|text| !text.is_empty())?;
         let request = carrying_sentences(prompt, REQUEST_CHARS, fits);
         let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
-        let counts = own >= ANSWER_FIT || place.rank == 1 && is_found;
         let fit = own + if is_found { (1.0 - own) * OF_A_PASSAGE } else { 0.0 };
-        (counts && !text.is_empty()).then_some((Pointed { text, line: said.line, at: said.at }, fit, own))
+        Some((Pointed { text, line: said.line, at: said.at }, fit, own))
     };
     let mut found: Vec<_> = episode.exchanges.iter().enumerate().filter_map(told).collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));

@@ -332,22 +332,21 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
         }
         let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
         let objection = words(prompt.text);
-        for (at, earlier) in found.iter().enumerate() {
-            let is_last = !earlier.by_person && (begins..prompt.place).contains(&earlier.place);
-            if is_last && matter[at].intersection(&objection).count() >= 2 {
-                ended.insert(at);
-            }
-        }
+        let from = found.partition_point(|earlier| earlier.place < begins);
+        let until = found.partition_point(|earlier| earlier.place < prompt.place);
+        let is_overruled = |at: &usize| !found[*at].by_person && matter[*at].intersection(&objection).count() >= 2;
+        ended.extend((from..until).filter(is_overruled));
     }
     for (at, later) in found.iter().enumerate() {
         let Some(rejected) = rejected(&later.said.text) else { continue };
-        for (before, _) in found.iter().enumerate().take(at) {
-            let shared = matter[before].intersection(&rejected).count();
-            let of_same = matter[before].intersection(&matter[at]).count() >= SAME_MATTER_WORDS;
-            if of_same && shared > 0 && shared * 2 >= rejected.len() && found[before].place < later.place {
-                ended.insert(before);
-            }
-        }
+        // Only so many are kept in the end.
+        let from = at.saturating_sub(MAX_ENTRIES);
+        let is_rejected = |before: &usize| {
+            let shared = matter[*before].intersection(&rejected).count();
+            let of_same = matter[*before].intersection(&matter[at]).count() >= SAME_MATTER_WORDS;
+            of_same && shared > 0 && shared * 2 >= rejected.len() && found[*before].place < later.place
+        };
+        ended.extend((from..at).filter(is_rejected));
     }
     ended
 }

@@ -13,7 +13,7 @@
 mod mend;
 mod report;
 
-use self::mend::{Change, Made};
+use self::mend::{Change, Made, between};
 use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
@@ -154,6 +154,7 @@ struct Walk<'a, 't> {
     show: &'t Show,
     errors: Vec<Option<Failure>>,
     open: Vec<Open<'a>>,
+    /// In the order of their calls.
     changes: Vec<Change<'a>>,
 }
 
@@ -174,7 +175,9 @@ impl<'a> Walk<'a, '_> {
             }
             Some(Outcome::Ok) => {
                 self.succeed(deed, command.as_ref());
-                self.changes.extend(Change::all(self.timeline, deed, command.as_ref()));
+                // Calls at the same time may finish in another order.
+                let at = self.changes.partition_point(|change| change.place <= deed.began);
+                self.changes.splice(at..at, Change::all(self.timeline, deed, command.as_ref()));
             }
             _ => {}
         }
@@ -284,7 +287,7 @@ impl<'a> Walk<'a, '_> {
                 && directory.contains(open.directory);
             let covers = !before.is_empty()
                 && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
-            let is_changed = self.changes.iter().any(|change| change.place > open.ended && change.place < deed.began);
+            let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
             if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
                 open.ended = deed.ended;
                 again = true;
@@ -388,11 +391,8 @@ impl<'a> Walk<'a, '_> {
             };
             let families: Vec<Family> = steps.iter().map(Step::family).collect();
             // A command that mends what a check finds has done so unless the check failed again.
-            let fixed = |change: &Change<'_>| {
-                change.place > open.ended
-                    && matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family))
-            };
-            if !open.fails_otherwise && self.changes.iter().any(fixed) {
+            let fixed = |change: &Change<'_>| matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family));
+            if !open.fails_otherwise && between(&self.changes, open.ended, usize::MAX).iter().any(fixed) {
                 let (resolution, mending) = self.mend(&open, None, None, false);
                 self.resolve(&open, resolution, mending);
                 continue;

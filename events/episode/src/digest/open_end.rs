@@ -1,5 +1,7 @@
 //! What is open at the end, and the next steps: only what the latest evidence shows.
 
+use std::collections::BTreeSet;
+
 use super::choice;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
@@ -200,15 +202,11 @@ fn uncommitted(timeline: &Timeline<'_>) -> Vec<String> {
         return Vec::new();
     };
     let edits = timeline.deeds.iter().filter(|deed| deed.began > commit.began && deed.succeeded());
-    let mut files: Vec<String> = Vec::new();
-    for (path, ..) in edits.filter_map(Deed::edit) {
-        let path = timeline.relative_path(path);
-        let own = !path.starts_with(['/', '~']) && !path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
-        if own && !files.iter().any(|known| known == path) {
-            files.push(path.to_owned());
-        }
-    }
-    files
+    let mut known = BTreeSet::new();
+    let paths = edits.filter_map(Deed::edit).map(|(path, ..)| timeline.relative_path(path));
+    let own =
+        |path: &&str| !path.starts_with(['/', '~']) && !path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
+    paths.filter(own).filter(|path| known.insert(*path)).map(str::to_owned).collect()
 }
 
 /// Returns what was not committed, and commits that were not pushed, where the session did both before.

@@ -20,6 +20,9 @@ const MAX_PROMPTS_BETWEEN: usize = 1;
 const MAX_QUOTED_CHARS: usize = 240;
 /// Minimum length of a word that a sentence shares with what it explains, in bytes.
 const TELLING_BYTES: usize = 4;
+/// Number of last replies in which an explanation is looked for.
+const MAX_REPLIES_READ: usize = 40;
+
 /// Something that was changed.
 pub(super) struct Change<'a> {
     /// Position, line and time of the call.
@@ -65,6 +68,13 @@ impl<'a> Change<'a> {
     }
 }
 
+/// Returns the changes between two positions; `changes` are in the order of their positions.
+pub(super) fn between<'c, 'a>(changes: &'c [Change<'a>], after: usize, before: usize) -> &'c [Change<'a>] {
+    let from = changes.partition_point(|change| change.place <= after);
+    let until = changes.partition_point(|change| change.place < before);
+    changes.get(from..until).unwrap_or_default()
+}
+
 impl<'a> Walk<'a, '_> {
     /// Returns what mended a failure: `by` is the step of `deed` that showed that it is over.
     pub(super) fn mend(
@@ -87,8 +97,7 @@ impl<'a> Walk<'a, '_> {
         is_success: bool,
     ) -> (Pointed, Vec<Mend>) {
         let end = deed.map_or(usize::MAX, |deed| deed.began);
-        let since: Vec<&Change<'a>> =
-            self.changes.iter().filter(|change| change.place > open.ended && change.place < end).collect();
+        let since: Vec<&Change<'a>> = between(&self.changes, open.ended, end).iter().collect();
         let last = self.timeline.deeds.iter().rfind(|deed| deed.result.is_some());
         let (line, at) = deed.or(last).map_or((0, None), |deed| (deed.line, deed.at));
         let told =
@@ -223,7 +232,8 @@ fn shown(text: &str) -> String {
 /// Returns the sentence between two positions in which the agent says why something failed or what it changes.
 fn explanation(timeline: &Timeline<'_>, from: usize, to: usize, about: &str) -> Option<Pointed> {
     let replies = timeline.rounds.iter().flat_map(|round| &round.replies);
-    let between: Vec<&Message<'_>> = replies.filter(|reply| reply.place > from && reply.place < to).collect();
+    let mut between: Vec<&Message<'_>> = replies.filter(|reply| reply.place > from && reply.place < to).collect();
+    between.drain(..between.len().saturating_sub(MAX_REPLIES_READ));
     best_sentence(&between, about, false)
 }
 
