@@ -57,14 +57,14 @@ struct Found {
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
     let mut before: Option<&Round<'_>> = None;
-    for round in &timeline.rounds {
+    for (index, round) in timeline.rounds.iter().enumerate() {
         if let Some(prompt) = &round.prompt {
             found.extend(of_prompt(timeline, round, prompt, before));
         }
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        found.extend(of_agent(timeline, round));
+        found.extend(of_agent(timeline, round, timeline.rounds.get(index + 1)));
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(timeline.deeds.iter().flat_map(approved_plan));
@@ -103,7 +103,7 @@ fn of_prompt(
     if let Some(chosen) = chosen(prompt, before) {
         return vec![found(chosen)];
     }
-    let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+    let worked = has_changed(timeline, round);
     let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
     let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, worked)).collect();
     if steering.is_empty()
@@ -169,9 +169,16 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     Some(format!("{} User: {}", one_line(&question, QUESTION_CHARS), prompt.text))
 }
 
-/// Returns the agent's choices in a round: in any reply if it states one outright, and the choices of its conclusion if it
+/// Returns the agent's choices in a round: in any reply if it states one outright, or proposes one that the next round
+/// carries out, and the choices of its conclusion if it
 /// changed something.
-fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Found> {
+fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
+    let is_carried_out = next.is_some_and(|next| {
+        let objects = |said: &Message<'_>| {
+            choice::clauses(said.text).next().is_some_and(|first| Signs::read(first).begins(Sign::Object))
+        };
+        has_changed(timeline, next) && !next.prompt.as_ref().is_some_and(objects)
+    });
     let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
     let worked = timeline.deeds[round.deeds.clone()]
         .iter()
@@ -185,7 +192,11 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Found> {
             if sentence.quoted {
                 continue;
             }
-            let outright = choice::agent_choice(sentence.text) == Some(Choice::Made);
+            let outright = match choice::agent_choice(sentence.text) {
+                Some(Choice::Made) => true,
+                Some(Choice::Proposed) => is_carried_out,
+                None => false,
+            };
             let concluded = concludes && of_conclusion < MAX_OF_CONCLUSION && concludes_choice(sentence.text);
             if !outright && !concluded {
                 continue;
@@ -204,6 +215,11 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Found> {
     found
 }
 
+/// Returns true if files were changed in a round.
+fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
+}
+
 /// Returns true if a sentence of a conclusion states a choice with what it was made against, or what was kept.
 fn concludes_choice(sentence: &str) -> bool {
     let own = own_words(sentence);
@@ -216,6 +232,7 @@ fn concludes_choice(sentence: &str) -> bool {
         || signs.has(Sign::Hedge);
     telling
         && !is_heading(&own)
+        && !is_measurement(&own)
         && !idle
         && !signs.has_any(&[Sign::Trouble, Sign::Later, Sign::Remaining, Sign::Next])
         && (signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Keep]))
@@ -351,12 +368,22 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
     ended
 }
 
+/// Returns true for `59 fps instead of 9`.
+fn is_measurement(text: &str) -> bool {
+    alternative(&text.to_lowercase()).is_some_and(|after| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+}
+
+/// Returns what follows the words for a rejected alternative, in a text in lower case.
+fn alternative(lower: &str) -> Option<&str> {
+    let marks =
+        ["instead of ", "rather than ", "no longer ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
+    marks.iter().find_map(|mark| lower.split_once(mark)).map(|(_, after)| after)
+}
+
 /// Returns the content words of what a choice was made against: `X instead of these`.
 fn rejected(text: &str) -> Option<BTreeSet<String>> {
     let lower = text.to_lowercase();
-    let marks =
-        ["instead of ", "rather than ", "no longer ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
-    let after = marks.iter().find_map(|mark| lower.split_once(mark)).map(|(_, after)| after)?;
+    let after = alternative(&lower)?;
     let clause = after.split(['.', ';', ',', ':', '(', '。', '，']).next().unwrap_or_default();
     Some(words(clause)).filter(|words| !words.is_empty())
 }
