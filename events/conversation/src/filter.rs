@@ -27,7 +27,7 @@ mod verdict;
 
 pub use manifest::Manifest;
 pub use recall::without_recall;
-pub use telling::{pasted_line, telling_line};
+pub use telling::{is_echo, pasted_line, telling_line};
 
 /// Version of all rules that determine items: this module, redaction, and the readers. Content hashes of different
 /// versions are not comparable.

@@ -56,6 +56,12 @@ pub(super) fn reason_line(text: &str) -> Option<String> {
     best_reason(text).map(|(_, line)| line)
 }
 
+/// Returns true if a line only repeats that something failed, as a runner does after its program: `error: script "lint"
+/// exited with code 1`.
+pub fn is_echo(line: &str) -> bool {
+    rank(bare(line)) == Rank::Echo
+}
+
 /// As [`reason_line`], but only a line that names a cause: for output that may be no failure at all.
 pub(super) fn cause_line(text: &str) -> Option<String> {
     best_reason(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
