@@ -161,6 +161,9 @@ pub struct WorkState {
     pub check: Option<String>,
 }
 
+/// Resolution of a failure that went away without a known reason: it claims nothing.
+pub const PASSED_LATER: &str = "passed later";
+
 /// Follows a text that only a model says.
 pub const MODEL_MARK: &str = " · model";
 

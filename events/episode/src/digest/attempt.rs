@@ -1,6 +1,5 @@
 //! Every tool call in order, with its result. A result that cannot be known is unknown.
 
-use super::LINE_CHARS;
 use super::command::{Command, Ran};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::{HARNESS, complaint};
@@ -9,6 +8,9 @@ use super::{SHORT_CHARS, Show};
 use baton_conversation::item::{Call, Item, Outcome};
 use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::Ended;
+
+/// Maximum length of a command line, in characters: more than in the lists of an episode, since it may be run again.
+const COMMAND_CHARS: usize = 600;
 
 /// A tool call and its result.
 pub struct Attempt<'a> {
@@ -87,7 +89,7 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
                 Ended::Failed => Some(false),
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
-            let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
+            let text = one_line(&without_filter_mark(&command.shown()), COMMAND_CHARS);
             Action::Command { text, ran: command.ran(succeeded, &error) }
         }
         (None, Some((path, ..)), _) => Action::Edit(path),

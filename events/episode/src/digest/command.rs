@@ -48,7 +48,7 @@ pub(super) struct Step<'a> {
     arguments: Vec<Cow<'a, str>>,
     /// All its words.
     text: String,
-    /// Only asks for help, a version or a list.
+    /// Only asks for help, a version or a list, or prints a part of a file.
     asks: bool,
     /// Runs a script that is part of the command line.
     inline: bool,
@@ -268,7 +268,9 @@ impl<'a> Step<'a> {
         if SETUP.contains(&&*program) {
             return None;
         }
-        let asks = words.iter().any(|word| ASKING.contains(&&**word));
+        let in_place = |word: &Cow<'_, str>| word.starts_with("-i") || word.starts_with("--in-place");
+        let prints = program == "sed" && !words.iter().any(in_place);
+        let asks = prints || words.iter().any(|word| ASKING.contains(&&**word));
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
         let mut step =

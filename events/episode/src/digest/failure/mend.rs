@@ -5,7 +5,7 @@ use super::super::command::{Command, Family, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Deed, Message, Timeline};
-use super::super::{ERROR_CHARS, Mend, Mending, Pointed, SHORT_CHARS};
+use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::{Open, Subject, Walk};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::record::Timestamp;
@@ -102,7 +102,7 @@ impl<'a> Walk<'a, '_> {
         let (line, at) = deed.or(last).map_or((0, None), |deed| (deed.line, deed.at));
         let told =
             |text: &str, line: u64, at: Option<Timestamp>| Pointed { text: one_line(text, ERROR_CHARS), line, at };
-        let unknown = (told("passed later", deed.map_or(line, |deed| deed.result_line), at), Vec::new());
+        let unknown = (told(PASSED_LATER, deed.map_or(line, |deed| deed.result_line), at), Vec::new());
         let Subject::Command { all, .. } = &open.subject else { return unknown };
         let by_name = || by.map(|step| Mend::Command(step.name())).into_iter().collect::<Vec<_>>();
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
