@@ -2,16 +2,19 @@
 
 use std::process::ExitCode;
 
-use baton_protocol::answer::How;
+use baton_protocol::answer::{How, Runs};
 use baton_protocol::{HowParams, method};
 
 use super::question::{heading, place, rate, row};
 use super::{Error, question};
 use crate::environment::{self, Environment};
-use crate::print::{Output, Style};
+use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Shows the lines by which a command is run, most used first, how often each succeeds, and the last failure. Outcomes \
+Shows the lines by which a command is run, as they were typed, how often each succeeds, and the last failure. Lines \
+that worked come first, those that worked in most sessions before others, then the latest; lines that never worked come \
+last. Words will do as well (run tests, deploy): they are looked for in the names of commands, in their lines and in \
+what the agent ran them for. Outcomes \
 come from the results of the tool; a command that went to the background, was refused or has no result is not a \
 failure. No rate is shown for fewer than three known outcomes. If a pipe or a longer line hides the program's exit \
 code, the outcome is unknown, unless the output says that its tests passed or failed. Commands that only look (ls, \
@@ -20,20 +23,21 @@ there, otherwise all projects.
 
 JSON: \
 {\"message\",\"command\",\"project\",\"count\",\"ok\",\"failed\",\"unknown\",\"denied\",\"interrupted\",\"success_rate\", \
-\"rate_of\",\"shared\",\"sessions\",\"more_sessions\",\"elsewhere\",\"last_seen\",\"lines\":[{\"text\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_seen\", \
+\"rate_of\",\"shared\",\"sessions\",\"more_sessions\",\"elsewhere\",\"last_seen\",\"lines\":[{\"text\",\"purpose\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_seen\", \
 \"last_outcome\",\"session_id\",\"line\"}],\"more_lines\",\"last_failure\":{\"text\",\"session_id\",\"line\",\"at\"},\"subcommands\":[…], \
 \"freshness\"}; rates are from 0 to 1, zeros may be left out
 
 Examples:
   baton how cargo test                 its lines, and how often they succeed
   baton how docker                     all its subcommands
+  baton how run tests                  whatever runs the tests
   baton how npm test --watch           only lines with this flag
   baton how \"cargo test\" -p ledger    in another project: after a quoted line -p is Baton's option";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
-    /// A program, with or without a subcommand, or a whole line; flags after it belong to it
+    /// A program, with or without a subcommand, a whole line, or words for it; flags after it belong to it
     #[arg(required = true)]
     command: Vec<String>,
     /// Only this project: a directory, or a name that fits one project
@@ -78,9 +82,17 @@ fn show(output: &Output, how: &How) {
             line.last_outcome,
             place(output, &line.session_id, line.line, line.last_seen.as_deref())
         );
+        let never = match line.runs {
+            Runs { ok: 0, unknown: 0, failed: 1.., .. } => "never worked: ",
+            Runs { ok: 0, failed: 3.., .. } => "never seen to work: ",
+            _ => "",
+        };
+        let purpose =
+            if line.purpose.is_empty() { String::new() } else { format!("{}; ", print::plain(&line.purpose)) };
         output.line("");
-        row(output, 2, &line.text, "");
-        output.line(&output.styled(Style::Faint, &format!("      {last}")));
+        // A line that is cut cannot be run.
+        output.line(&format!("  {}", print::plain(&line.text)));
+        output.line(&output.styled(Style::Faint, &format!("      {never}{purpose}{last}")));
     }
     if how.more_lines > 0 {
         output.line(&format!("\n  and {} other lines; --limit shows more", how.more_lines));

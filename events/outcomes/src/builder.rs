@@ -10,7 +10,7 @@ use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item};
 use baton_episode::digest::{Action, Attempt, Episode, attempts};
 use baton_events::schema::outcomes::{
-    Calls, Command, Decided, Ended, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Trouble, millis,
+    Calls, Command, Decided, Ended, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Touch, Trouble, millis,
 };
 use baton_graph::Surroundings;
 
@@ -39,6 +39,7 @@ struct NotedCall {
     line: u64,
     round: usize,
     step: Option<(String, Ended)>,
+    touch: Option<Touch>,
     /// Name and kind of each program that counts.
     counts: Vec<(String, Kind)>,
     text: String,
@@ -134,6 +135,11 @@ fn noted_call(attempt: &Attempt<'_>, round: usize) -> NotedCall {
         line: attempt.result_line,
         round,
         step: sequence::step(attempt),
+        touch: match attempt.what {
+            Action::Edit(_) => Some(Touch::Change),
+            Action::Read(_) => Some(Touch::Read),
+            Action::Command { .. } | Action::Other(_) => None,
+        },
         counts,
         text: line,
     }
@@ -176,6 +182,7 @@ fn stored_calls(noted: Vec<NotedCall>, commands: &[Command]) -> Calls {
             round: u32::try_from(call.round).unwrap_or(u32::MAX),
             step,
             ended,
+            touch: call.touch,
             counts: call.counts.iter().filter_map(place).collect(),
         });
     }

@@ -10,11 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
 use super::sequence::Sequences;
-use baton_events::schema::outcomes::{Calls, Ended, Excerpt, Outcomes, Row, Trouble, decode_calls};
-
-/// Tools that change files, and tools that read them.
-const CHANGING: [&str; 5] = ["Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"];
-const READING: [&str; 2] = ["Read", "NotebookRead"];
+use baton_events::schema::outcomes::{Calls, Ended, Excerpt, Outcomes, Row, Touch, Trouble, decode_calls};
 
 /// Removes from each witness what it has copied from an older one. `elder` orders two session ids, the older first.
 /// Each call counts once per family. A failure in the copied part counts where it first occurred; a fork that repaired
@@ -87,11 +83,9 @@ fn drop_copied_files(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u
     let Some(end) = copied.last().copied() else { return };
     outcomes.moves.retain(|moved| moved.line > end);
     outcomes.decisions.retain(|decided| decided.excerpt.line > end);
-    let own = calls.rows.iter().filter(|row| !copied.contains(&row.line));
-    let own: BTreeSet<&str> =
-        own.filter_map(|row| calls.names.get(usize::try_from(row.step?).ok()?)).map(String::as_str).collect();
-    let does = |tools: &[&str]| tools.iter().any(|tool| own.contains(tool));
-    let (changes, reads) = (does(&CHANGING), does(&READING));
+    let own = || calls.rows.iter().filter(|row| !copied.contains(&row.line));
+    let does = |touch: Touch| own().any(|row| row.touch == Some(touch));
+    let (changes, reads) = (does(Touch::Change), does(Touch::Read));
     outcomes.files.retain(|file| file.line > end || if file.changed { changes } else { reads });
 }
 

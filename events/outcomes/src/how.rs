@@ -1,16 +1,30 @@
-//! How a command is actually run: its lines with counts and results, and the last failure.
+//! How a command is actually run, or what does what some words say: lines as typed, with counts and results, and the
+//! last failure.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
-use baton_events::schema::outcomes::{Command, Excerpt, Line, Tally};
+use baton_events::schema::outcomes::{Command, Ended, Excerpt, Line, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
 
 /// Maximum number of subcommands listed per program.
 const MAX_SUBCOMMANDS: usize = 12;
+/// Maximum number of lines that only failed, beside others.
+const MAX_FAILING: usize = 2;
+/// Maximum number of words of a wrapper before a command: `rtk proxy gh api`.
+const MAX_WRAPPERS: usize = 2;
+/// Words of at most this many letters have no plural and are no part of a name.
+const SHORT_WORD: usize = 3;
+/// Programs that only show the end or a part of another's output.
+const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
+/// Words of a request that do not say what is to be done.
+const FILLING: [&str; 24] = [
+    "a", "an", "all", "are", "by", "can", "do", "doe", "does", "execute", "for", "how", "i", "in", "is", "my", "of",
+    "our", "run", "start", "the", "this", "to", "we",
+];
 
 /// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
@@ -26,13 +40,28 @@ fn program(name: &str) -> &str {
     name.split(' ').next().unwrap_or(name)
 }
 
-/// Returns the keys of sessions that ran a command; a session with any of them qualifies.
-pub fn how_keys(asked: &str) -> Vec<String> {
-    let query = CommandQuery::read(asked);
-    vec![if query.is_whole_program() { program_key(&query.name) } else { command_key(&query.name) }]
+/// Returns the keys of the words of a command line and of its purpose.
+pub(super) fn word_keys(line: &Line) -> impl Iterator<Item = String> {
+    words(&line.text).chain(words(&line.purpose)).map(|word| format!("w:{word}"))
 }
 
-/// The command asked about.
+/// Returns the keys of sessions that may answer; a session with any of them qualifies.
+pub fn how_keys(asked: &str) -> Vec<String> {
+    let query = CommandQuery::read(asked);
+    let of_program = if query.is_whole_program() { program_key(&query.name) } else { command_key(&query.name) };
+    std::iter::once(of_program).chain(query.words.iter().map(|word| format!("w:{word}"))).collect()
+}
+
+/// Returns the words of a text in a form in which singular and plural are equal.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic));
+    words.map(|word| {
+        let word = word.to_lowercase();
+        if word.len() > SHORT_WORD { word.trim_end_matches('s').to_owned() } else { word }
+    })
+}
+
+/// What is asked about: a command as it is typed, or words for it.
 struct CommandQuery {
     /// Program and subcommand.
     name: String,
@@ -40,18 +69,40 @@ struct CommandQuery {
     more: Vec<String>,
     /// True if it only looks: such runs are not counted.
     looks: bool,
+    /// The command as typed.
+    typed: Vec<String>,
+    /// The words that say what is meant.
+    words: Vec<String>,
+}
+
+/// How well a line answers; later ones are better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// It, or its purpose, has the words.
+    Words,
+    /// Its program and subcommand have all words.
+    Named,
+    /// It runs the same command in another form.
+    Command,
+    /// It also has the further words.
+    Line,
+    /// It has the command as typed.
+    Typed,
 }
 
 impl CommandQuery {
     fn read(asked: &str) -> Self {
         let asked = asked.trim();
-        let Some(last) = programs(asked).pop() else {
-            return Self {
-                name: asked.split_whitespace().collect::<Vec<_>>().join(" "),
-                more: Vec::new(),
-                looks: false,
-            };
+        let typed = simple_commands(asked).pop().unwrap_or_default();
+        let said = words(asked).filter(|word| !FILLING.contains(&word.as_str()));
+        let query = Self {
+            name: typed.join(" "),
+            more: Vec::new(),
+            looks: false,
+            typed: typed.into_iter().map(str::to_owned).collect(),
+            words: said.collect(),
         };
+        let Some(last) = programs(asked).pop() else { return query };
         let mut of_name: Vec<&str> = last.name.split(' ').collect();
         let mut more = Vec::new();
         for word in &last.words {
@@ -68,7 +119,7 @@ impl CommandQuery {
         // `run` before a package script may be omitted, and `sudo` does not matter.
         let manages = ["npm", "pnpm", "yarn", "bun"].contains(&program(&last.name));
         more.retain(|word| word != "sudo" && !(manages && word == "run"));
-        Self { name: last.name, more, looks: last.looks }
+        Self { name: last.name, more, looks: last.looks, ..query }
     }
 
     fn is_whole_program(&self) -> bool {
@@ -79,8 +130,44 @@ impl CommandQuery {
         if self.is_whole_program() { program(&command.name) == self.name } else { command.name == self.name }
     }
 
+    fn fit(&self, command: &Command, line: &Line) -> Option<Fit> {
+        let fits = self.fits(command);
+        if self.is_typed_in(&line.text) {
+            return Some(Fit::Typed);
+        }
+        if fits {
+            return Some(if self.has_more(&line.text) { Fit::Line } else { Fit::Command });
+        }
+        if self.words.is_empty() {
+            return None;
+        }
+        let named: Vec<String> = words(&command.name).collect();
+        let is_named = |word: &String| named.iter().any(|name| name == word || ends_as(name, word));
+        if self.words.iter().all(is_named) {
+            return Some(Fit::Named);
+        }
+        let mut known: Vec<String> = words(&line.purpose).collect();
+        // Words of arguments alone, such as the path of a file, do not say what a line does.
+        if self.words.iter().any(is_named) {
+            known.extend(words(&line.text));
+        }
+        self.words.iter().all(|word| known.contains(word)).then_some(Fit::Words)
+    }
+
+    /// Returns true if one of the line's commands is the one asked about, alone or behind a wrapper: `rtk proxy gh api`
+    /// for `gh api`.
+    fn is_typed_in(&self, line: &str) -> bool {
+        let wrapped = if self.typed.len() > 1 { MAX_WRAPPERS } else { MAX_WRAPPERS - 1 };
+        let is_at = |command: &[&str], at: usize| {
+            command.get(at..at + self.typed.len()).is_some_and(|part| part.iter().zip(&self.typed).all(|(a, b)| a == b))
+        };
+        let has = |command: &Vec<&str>| (0..=wrapped).any(|at| is_at(command, at));
+        let may_be = !self.typed.is_empty() && self.typed.iter().all(|word| line.contains(word.as_str()));
+        may_be && simple_commands(line).iter().any(has)
+    }
+
     /// Returns true if a line has all further words that were asked for.
-    fn fits_line(&self, line: &str) -> bool {
+    fn has_more(&self, line: &str) -> bool {
         let has = |asked: &String| {
             let asked = asked.as_str();
             if asked.contains(char::is_whitespace) {
@@ -96,93 +183,164 @@ impl CommandQuery {
     }
 }
 
-/// One line over several sessions.
+/// Returns true for `typecheck` and `check`: the end of a name is a word of its own.
+fn ends_as(name: &str, word: &str) -> bool {
+    word.len() >= SHORT_WORD && name.ends_with(word)
+}
+
+/// Splits a line into its commands and these into words as typed.
+fn simple_commands(line: &str) -> Vec<Vec<&str>> {
+    let mut commands = vec![Vec::new()];
+    for word in line.split_whitespace() {
+        let (bare, ends) = word.strip_suffix(';').map_or((word, false), |bare| (bare, true));
+        let is_joint = matches!(bare, "&&" | "||" | "|" | "");
+        if let Some(last) = commands.last_mut().filter(|_| !is_joint) {
+            last.push(bare.trim_start_matches(['(', '{']).trim_end_matches([')', '}']));
+        }
+        if is_joint || ends {
+            commands.push(Vec::new());
+        }
+    }
+    commands.retain(|command| !command.is_empty());
+    commands
+}
+
+/// Returns a line without what only cuts its output: `cargo test` for `cargo test 2>&1 | tail -5`.
+fn without_view(line: &str) -> &str {
+    let mut rest = line;
+    while let Some((before, last)) = rest.rsplit_once(" | ") {
+        if !VIEWERS.contains(&last.split_whitespace().next().unwrap_or_default()) {
+            break;
+        }
+        rest = before;
+    }
+    rest.trim_end().trim_end_matches("2>&1").trim_end()
+}
+
+/// One line over several sessions, with what only cuts its output in any form.
 #[derive(Default)]
 struct LineRuns<'a> {
     runs: Tally,
+    /// The last run.
     last: Option<(&'a Line, &'a str)>,
+    /// The last run that succeeded, or of which no failure is known.
+    good: Option<&'a Line>,
+    /// Sessions in which it succeeded.
+    worked_in: u32,
 }
 
-/// Returns how a command is run, with at most `limit` lines. The newest witness must come first. `project` is reported
-/// as the scope of the answer.
+/// Returns how a command is run, or what does what the words say, with at most `limit` lines that may have worked, the
+/// most useful first, and after them some that only failed. The newest witness must come first. `project` is reported as
+/// the scope of the answer.
 pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
-    let query = CommandQuery::read(asked);
-    let mut ran: Vec<(&Witness, &Command)> = Vec::new();
-    for witness in witnesses {
-        ran.extend(witness.outcomes.commands.iter().filter(|command| query.fits(command)).map(|one| (witness, one)));
+    let how = lookup(asked, witnesses, project, limit);
+    if Standing::of(&how.runs) != Standing::Failed {
+        return how;
     }
-    // If no line has the further words, the whole command is reported.
-    let some = |(_, command): &(&Witness, &Command)| command.lines.iter().any(|line| query.fits_line(&line.text));
-    let in_lines = !query.more.is_empty() && ran.iter().any(some);
-    let mut all = Tally::default();
+    // What never worked behind a wrapper may work without it.
+    let words: Vec<&str> = asked.split_whitespace().collect();
+    let shorter = (1..=MAX_WRAPPERS.min(words.len())).map(|at| words[at..].join(" ")).filter(|rest| !rest.is_empty());
+    let mut worked = shorter.filter_map(|rest| {
+        let other = lookup(&rest, witnesses, project, 1);
+        let line = other.lines.into_iter().find(|line| Standing::of(&line.runs) == Standing::Worked);
+        line.filter(|line| without_view(&line.text) == rest)
+    });
+    let Some(line) = worked.next() else { return how };
+    let message = format!("{}; `{}` works", how.message, without_view(&line.text));
+    How { message, lines: std::iter::once(line).chain(how.lines).collect(), ..how }
+}
+
+fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
+    let query = CommandQuery::read(asked);
+    let all = || {
+        let of_witness = |witness| {
+            let witness: &Witness = witness;
+            let commands = witness.outcomes.commands.iter();
+            commands.flat_map(move |command| command.lines.iter().map(move |line| (witness, command, line)))
+        };
+        witnesses.iter().flat_map(of_witness)
+    };
+    let fits = all().filter_map(|one| Some((query.fit(one.1, one.2)?, one)));
+    let fits: Vec<(Fit, (&Witness, &Command, &Line))> = fits.collect();
+    let best = fits.iter().map(|(fit, _)| *fit).max();
+    // A program alone is asked about with everything that runs it.
+    let least = match best {
+        Some(Fit::Typed) if query.typed.len() == 1 => Some(Fit::Command),
+        other => other,
+    };
+    let has_more = !query.more.is_empty();
+    let mut tally = Tally::default();
     let mut lines: BTreeMap<&str, LineRuns<'_>> = BTreeMap::new();
     let mut names: BTreeMap<&str, Tally> = BTreeMap::new();
     let mut sessions: Vec<&str> = Vec::new();
     let mut last_failure: Option<Quote> = None;
-    for (witness, command) in ran {
-        let mut counted_in = Tally::default();
-        let mut failure: Option<&Excerpt> = None;
-        for line in command.lines.iter().filter(|line| !in_lines || query.fits_line(&line.text)) {
-            let known = lines.entry(&line.text).or_default();
-            known.runs = known.runs.plus(&line.runs);
-            if known.last.is_none_or(|(last, _)| last.at < line.at) {
-                known.last = Some((line, &witness.session));
-            }
-            if in_lines {
-                counted_in = counted_in.plus(&line.runs);
-                failure = later(failure, failure_of(line, command));
-            }
+    let mut counted_in: BTreeSet<(&str, &str)> = BTreeSet::new();
+    // A line that runs several programs counts as the one that fits best.
+    let mut told: Vec<&(Fit, (&Witness, &Command, &Line))> =
+        fits.iter().filter(|(fit, _)| Some(*fit) >= least).collect();
+    told.sort_by_key(|(fit, (_, command, _))| (Reverse(query.fits(command)), Reverse(*fit)));
+    for (_, (witness, command, line)) in told {
+        if !counted_in.insert((&witness.session, &line.text)) {
+            continue;
         }
-        if !in_lines {
-            (counted_in, failure) = (command.runs, command.last_failure.as_ref());
+        tally = tally.plus(&line.runs);
+        let name = names.entry(&command.name).or_default();
+        *name = name.plus(&line.runs);
+        if !sessions.contains(&witness.session.as_str()) {
+            sessions.push(&witness.session);
         }
-        if counted_in.all() > 0 {
-            all = all.plus(&counted_in);
-            let name = names.entry(&command.name).or_default();
-            *name = name.plus(&counted_in);
-            if sessions.last() != Some(&witness.session.as_str()) {
-                sessions.push(&witness.session);
-            }
-            let failure = failure.map(|excerpt| Quote {
-                text: excerpt.text.clone(),
-                session_id: witness.session.clone(),
-                line: excerpt.line,
-                at: time(excerpt.at),
-            });
-            last_failure = newer(last_failure, failure);
-        }
+        let known = lines.entry(without_view(&line.text)).or_default();
+        known.add(line, &witness.session);
+        let failure = failure_of(line, command).map(|said| Quote {
+            text: said.text.clone(),
+            session_id: witness.session.clone(),
+            line: said.line,
+            at: time(said.at),
+        });
+        last_failure = newer(last_failure, failure);
     }
-    let runs_of_all = runs(&all);
-    let passes_on = passes_on(&all);
-    let mut listed: Vec<HowLine> =
-        lines.into_iter().filter_map(|(text, known)| line(text, &known, passes_on)).collect();
-    listed.sort_by(|a, b| {
-        (Reverse(a.runs.count), Reverse(&a.last_seen), &a.text).cmp(&(
-            Reverse(b.runs.count),
-            Reverse(&b.last_seen),
-            &b.text,
-        ))
+    let runs_of_all = runs(&tally);
+    let passes_on = passes_on(&tally);
+    let mut listed: Vec<(&LineRuns<'_>, HowLine)> =
+        lines.values().filter_map(|known| Some((known, known.tell(passes_on)?))).collect();
+    listed.sort_by(|(one, a), (other, b)| {
+        let order = |known: &LineRuns<'_>, line: &HowLine| {
+            (Reverse(Standing::of(&line.runs)), Reverse(known.worked_in), Reverse(line.last_seen.clone()))
+        };
+        order(one, a).cmp(&order(other, b)).then_with(|| a.text.cmp(&b.text))
     });
-    let last_seen = listed.iter().filter_map(|line| line.last_seen.clone()).max();
-    let more_lines = u32::try_from(listed.len().saturating_sub(limit)).unwrap_or(u32::MAX);
-    listed.truncate(limit);
-    let is_other = !in_lines && !query.more.is_empty() && all.all() > 0;
-    let shown = if is_other { runnable(&query.name) } else { asked.trim().to_owned() };
-    let sessions = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
+    let last_seen = listed.iter().filter_map(|(_, line)| line.last_seen.clone()).max();
+    let (failing, useful): (Vec<HowLine>, Vec<HowLine>) =
+        listed.into_iter().map(|(_, line)| line).partition(|line| Standing::of(&line.runs) == Standing::Failed);
+    let count = useful.len() + failing.len();
+    let of_failing = limit.saturating_sub(useful.len()).max(MAX_FAILING.min(limit));
+    let shown_lines: Vec<HowLine> =
+        useful.into_iter().take(limit).chain(failing.into_iter().take(of_failing)).collect();
+    let more_lines = u32::try_from(count - shown_lines.len()).unwrap_or(u32::MAX);
+    let by_words = best.is_some_and(|fit| fit <= Fit::Named);
+    let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !(best == Some(Fit::Line) && has_more);
+    let shown = if is_other && has_more { query.name.clone() } else { asked.trim().to_owned() };
+    let in_sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
+    let subject = match (by_words, is_other && !has_more) {
+        (true, _) => format!("lines for `{shown}`"),
+        (_, true) => "other forms of it".to_owned(),
+        _ => format!("`{shown}`"),
+    };
     let message = match runs_of_all.count {
         0 if query.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
         0 => format!("no known session ran `{shown}`"),
-        1..TOO_FEW => format!("`{shown}` was seen {}, too few to say how it usually ends", times(runs_of_all.count)),
-        count => {
-            format!("`{shown}` ran {} in {}: {}", times(count), counted(sessions, "session"), describe(&runs_of_all))
+        count @ 1..TOO_FEW if !by_words => {
+            format!("{subject} was seen {}, too few to say how it usually ends", times(count))
         }
+        count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),
     };
     let message = match is_other {
-        true => format!("no line with `{}` is known; {message}", query.more.join(" ")),
+        true if has_more => format!("no line with `{}` is known; {message}", query.more.join(" ")),
+        true => format!("no line with `{}` is known; {message}", asked.trim()),
         false => message,
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
-    if query.is_whole_program() && names.keys().any(|name| *name != query.name) {
+    if query.is_whole_program() && !by_words && names.keys().any(|name| *name != query.name) {
         let told =
             |(name, tally): (&&str, &Tally)| HowSubcommand { command: runnable(name), runs: part(tally, passes_on) };
         subcommands = names.iter().map(told).collect();
@@ -194,13 +352,63 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
         command: asked.trim().to_owned(),
         project: project.map(str::to_owned),
         runs: runs_of_all,
-        sessions,
+        sessions: u32::try_from(sessions.len()).unwrap_or(u32::MAX),
         last_seen,
-        lines: listed,
+        lines: shown_lines,
         more_lines,
         last_failure,
         subcommands,
         ..How::default()
+    }
+}
+
+/// What is known of a line; later ones are better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// It failed, and was never seen to succeed.
+    Failed,
+    /// Neither success nor failure is known.
+    Unknown,
+    /// It succeeded.
+    Worked,
+}
+
+impl Standing {
+    fn of(runs: &Runs) -> Self {
+        match (runs.ok, runs.failed) {
+            (0, 0) => Self::Unknown,
+            (0, failed) if runs.unknown == 0 || failed >= TOO_FEW => Self::Failed,
+            (0, _) => Self::Unknown,
+            _ => Self::Worked,
+        }
+    }
+}
+
+impl<'a> LineRuns<'a> {
+    fn add(&mut self, line: &'a Line, session: &'a str) {
+        self.runs = self.runs.plus(&line.runs);
+        if self.last.is_none_or(|(last, _)| last.at < line.at) {
+            self.last = Some((line, session));
+        }
+        let is_good = |line: &Line| matches!(line.ended, Ended::Ok | Ended::Unknown);
+        if self.good.is_none_or(|good| good.at < line.at) && is_good(line) {
+            self.good = Some(line);
+        }
+        self.worked_in += u32::from(line.runs.ok + line.runs.shared_ok > 0);
+    }
+
+    fn tell(&self, passes_on: bool) -> Option<HowLine> {
+        let (last, session) = self.last?;
+        let shown = self.good.unwrap_or(last);
+        Some(HowLine {
+            text: shown.text.clone(),
+            purpose: shown.purpose.clone(),
+            runs: part(&self.runs, passes_on),
+            last_seen: time(last.at),
+            last_outcome: last.ended.as_str().to_owned(),
+            session_id: session.to_owned(),
+            line: last.line,
+        })
     }
 }
 
@@ -224,27 +432,16 @@ pub fn of_newest(how: How, read: u32, more: u32) -> How {
     How { message, more_sessions: more, ..how }
 }
 
-fn line(text: &str, known: &LineRuns<'_>, passes_on: bool) -> Option<HowLine> {
-    let (last, session) = known.last?;
-    Some(HowLine {
-        text: text.to_owned(),
-        runs: part(&known.runs, passes_on),
-        last_seen: time(last.at),
-        last_outcome: last.ended.as_str().to_owned(),
-        session_id: session.to_owned(),
-        line: last.line,
-    })
-}
-
 /// Returns the last failure of a line; if it is also the last one of its program, only the program stores it.
 fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Excerpt> {
     let failed = line.runs.failed + line.runs.shared_failed + line.runs.piped_failed > 0;
     line.last_failure.as_ref().or(command.last_failure.as_ref().filter(|_| failed))
 }
 
-fn later<'a>(one: Option<&'a Excerpt>, other: Option<&'a Excerpt>) -> Option<&'a Excerpt> {
+/// Returns the later of two places.
+pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
     match (one, other) {
-        (Some(one), Some(other)) => Some(if (other.at, other.line) > (one.at, one.line) { other } else { one }),
+        (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),
         (one, other) => one.or(other),
     }
 }
@@ -281,13 +478,5 @@ pub(super) fn runnable(name: &str) -> String {
             format!("{program} run {script}")
         }
         _ => name.to_owned(),
-    }
-}
-
-/// Returns the later of two places.
-pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),
-        (one, other) => one.or(other),
     }
 }

@@ -99,13 +99,14 @@ pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Out
     builder.finish()
 }
 
-/// Returns the keys by which a session's outcomes are found: its programs; and the last components, the extensions and
+/// Returns the keys by which a session's outcomes are found: its programs, and the words of its lines; and the last components, the extensions and
 /// the directories of files that it read, changed, renamed or decided about.
 pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for command in &outcomes.commands {
         keys.insert(how::command_key(&command.name));
         keys.insert(how::program_key(&command.name));
+        keys.extend(command.lines.iter().flat_map(how::word_keys));
     }
     let touched = outcomes.files.iter().map(|file| file.path.as_str());
     let moved = outcomes.moves.iter().flat_map(|one| [one.from.as_str(), one.to.as_str()]);

@@ -4,12 +4,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MAX_COMMANDS, MAX_LINES, MAX_LINES_OF_ONE};
-use baton_episode::digest::{Action, Attempt, Part, Ran};
+use baton_episode::digest::{Action, Attempt, Part, Ran, one_line};
 use baton_events::schema::outcomes::{Command, Ended, Excerpt, Kind, Line, Tally, millis};
 use baton_graph::is_program;
 
 /// Maximum number of programs, and of lines over all programs, held at a time.
 const MAX_HELD: usize = 8_000;
+
+/// Maximum length of the purpose of a line, in characters.
+const PURPOSE_CHARS: usize = 80;
 
 /// Collects the programs of a session from its calls. Bounded: if there are too many lines, the least frequent are
 /// dropped and counted.
@@ -43,6 +46,9 @@ impl Programs {
                 line.last_failure = failure;
             }
             line.runs = line.runs.plus(&run);
+            if let Some(purpose) = attempt.call.and_then(|call| call.input.get("description")?.as_str()) {
+                line.purpose = one_line(purpose, PURPOSE_CHARS);
+            }
             (line.line, line.at) = (attempt.line, millis(attempt.at));
             (line.ended, line.exit_code) = (ended(attempt.ended, program), attempt.exit_code);
         }

@@ -4,12 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MAX_SEQUENCES, run};
+use baton_conversation::item::Act;
 use baton_episode::digest::{Action, Attempt, one_line};
 use baton_events::schema::outcomes::{Ended, Sequence};
 
-/// Tools for the agent's own bookkeeping, which are not steps of the work.
-const BOOKKEEPING: [&str; 8] =
-    ["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "ToolSearch", "update_plan", "KillShell"];
 /// Maximum length of a step's name, in characters.
 const NAME_CHARS: usize = 60;
 /// Maximum number of steps of a sequence.
@@ -143,7 +141,8 @@ pub(super) fn step(attempt: &Attempt<'_>) -> Option<(String, Ended)> {
             let program = ran.iter().rev().find(|program| run::counts(program)).or_else(|| ran.first())?;
             Some((one_line(&program.name, NAME_CHARS), run::ended(attempt.ended, program)))
         }
-        _ if attempt.tool.is_empty() || BOOKKEEPING.contains(&attempt.tool) => None,
+        // The agent's own list of tasks is no step of the work.
+        _ if attempt.tool.is_empty() || attempt.call.is_some_and(|call| call.act == Act::Todo) => None,
         _ => Some((one_line(attempt.tool, NAME_CHARS), attempt.ended)),
     }
 }

@@ -8,7 +8,7 @@ use super::Caller;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HowParams {
-    /// A program, with or without a subcommand, or a whole command line.
+    /// A program, with or without a subcommand, a whole command line, or words for what is to be run.
     pub command: String,
     /// Only this project. Absent for the caller's own if the command was run there, else all.
     #[serde(skip_serializing_if = "Option::is_none")]

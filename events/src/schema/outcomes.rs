@@ -6,7 +6,7 @@
 
 mod calls;
 
-pub use calls::{Calls, Kind, Row};
+pub use calls::{Calls, Kind, Row, Touch};
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use super::is_zero;
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape.
-pub const OUTCOMES_VERSION: u32 = 3;
+pub const OUTCOMES_VERSION: u32 = 4;
 
 /// What a session tried and how it went; see crate `baton-outcomes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,6 +140,9 @@ pub struct Command {
 pub struct Line {
     /// The line, without a leading `cd`, bounded.
     pub text: String,
+    /// The purpose that the agent gave for the last run.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub purpose: String,
     /// How the program ended in this line.
     pub runs: Tally,
     /// Transcript line of the last run.

@@ -30,7 +30,7 @@ pub struct How {
     /// RFC 3339 UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen: Option<String>,
-    /// The command lines it is run by, most used first.
+    /// The command lines it is run by, the most useful first; those that only failed come last.
     pub lines: Vec<HowLine>,
     /// Further distinct lines.
     #[serde(skip_serializing_if = "is_zero")]
@@ -79,8 +79,11 @@ pub struct Runs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HowLine {
-    /// The line, without a leading `cd`.
+    /// The line as typed, without a leading `cd`.
     pub text: String,
+    /// What the agent ran it for.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub purpose: String,
     /// Outcomes of its runs.
     #[serde(flatten)]
     pub runs: Runs,

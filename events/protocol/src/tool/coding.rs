@@ -25,7 +25,7 @@ pub(super) const TOOLS: &[Tool] = &[
         effect: Effect::Reads,
         listed: false,
         arguments: &[
-            argument("command", Kind::Needed, "A program: cargo test."),
+            argument("command", Kind::Needed, "A program: cargo test. Or words: run tests."),
             argument("project", Kind::Text, PROJECT),
         ],
     },

@@ -38,9 +38,23 @@ pub struct Row {
     /// How that step ended.
     #[serde(rename = "e")]
     pub ended: Ended,
+    /// What it did to a file, if anything.
+    #[serde(rename = "t", skip_serializing_if = "Option::is_none")]
+    pub touch: Option<Touch>,
     /// What it is counted in: index of the command, index of that command's line if it is kept, and how.
     #[serde(rename = "c", skip_serializing_if = "Vec::is_empty")]
     pub counts: Vec<(u32, Option<u32>, Kind)>,
+}
+
+/// What a call did to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Touch {
+    /// It changed the file.
+    #[serde(rename = "c")]
+    Change,
+    /// It read the file.
+    #[serde(rename = "r")]
+    Read,
 }
 
 /// How a run is counted: a field of [`Tally`].
