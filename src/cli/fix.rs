@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::process::ExitCode;
 
-use baton_protocol::answer::{Fix, FixMatch};
+use baton_protocol::answer::{Fix, FixAccount, FixMatch, Quote};
 use baton_protocol::{FixParams, method};
 
 use super::question::{heading, place, row};
@@ -16,14 +16,16 @@ const MAX_INPUT_BYTES: u64 = 64 * 1024;
 
 const HELP: &str = "\
 Finds earlier failures like this one, whatever their numbers, paths and line numbers, and shows what was changed \
-before the same command or test succeeded, and which changes did not help. Any text of the error will do: one line, a \
-code, or the whole output; - reads it from standard input. A failure that never went away is shown as such.
+before the same command or test succeeded, which changes did not help, and what the agent said about it, in its own \
+words. A failure that no command reported is looked for in prompts, replies and outputs. Any text of the error will do: \
+one line, a code, or the whole output; - reads it from standard input. A failure that never went away is shown as such.
 
 JSON: \
 {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
 \"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
-\"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"}}], \
-\"freshness\"}
+\"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"},\"account\"}], \
+\"accounts\":[{\"text\",\"role\",\"same\",\"times\",\"session_id\",\"project\",\"line\",\"at\",\"said\",\"files\",\"commands\",\"tried\", \
+\"concluded\"}],\"freshness\"}; an account quotes what was said and done after its line
 
 Examples:
   baton fix E0382                        by its code
@@ -91,6 +93,12 @@ fn show(output: &Output, fix: &Fix) {
         row(output, 0, &found.error, &about);
         rows(output, found);
     }
+    for found in &fix.accounts {
+        output.line("");
+        let place = place(output, &found.session_id, found.line, found.at.as_deref());
+        row(output, 0, &found.text, &place);
+        account(output, found);
+    }
     if fix.more_sessions > 0 {
         let more = print::counted(u64::from(fix.more_sessions), "more session");
         print::note(&format!("\nNot checked: {more} with some of its words."));
@@ -112,6 +120,28 @@ fn rows(output: &Output, found: &FixMatch) {
     if let Some(open) = &found.unresolved {
         let place = place(output, &open.session_id, open.line, open.at.as_deref());
         row(output, 2, "seen without going away", &place);
+    }
+    if let Some(account) = &found.account {
+        quoted(output, "the agent said", account.said.as_ref());
+        quoted(output, "the agent concluded", account.concluded.as_ref());
+    }
+}
+
+/// Prints what was said and done about a failure, as it was said.
+fn account(output: &Output, account: &FixAccount) {
+    quoted(output, "the agent said", account.said.as_ref());
+    changed(output, &account.files, &account.commands);
+    if !account.tried.is_empty() {
+        row(output, 2, &format!("before it came again: {}", account.tried.join("; ")), "");
+    }
+    quoted(output, "the agent concluded", account.concluded.as_ref());
+}
+
+fn quoted(output: &Output, who: &str, quote: Option<&Quote>) {
+    let Some(quote) = quote else { return };
+    row(output, 2, &format!("{who}, line {}:", quote.line), "");
+    for line in print::plain(&quote.text).lines() {
+        output.line(&format!("    {line}"));
     }
 }
 

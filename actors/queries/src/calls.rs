@@ -166,7 +166,7 @@ async fn dispatch(
         method::FACTS => result(&facts::facts(params(raw)?, parts.graph_search(client), &*parts.clock).await?),
         method::EPISODES => result(&episodes::episodes(params(raw)?, parts.memory(), parts.resolver(), client).await?),
         method::HOW => result(&how::how(params(raw)?, parts.memory(), client).await?),
-        method::FIX => result(&fix::fix(params(raw)?, parts.memory(), client).await?),
+        method::FIX => result(&fix::fix(params(raw)?, parts.memory(), &parts.conversations, client).await?),
         method::BLAME => result(&blame::blame(params(raw)?, parts.memory(), client).await?),
         method::PATTERNS => result(&patterns::patterns(params(raw)?, parts.memory(), client).await?),
         method::MEMORY_ADD => {

@@ -7,11 +7,11 @@ use super::Witness;
 use super::how::newer;
 use super::likeness::Likeness;
 use super::rate::{counted, time, times};
-use baton_conversation::filter::telling_line;
-use baton_episode::digest::one_line;
+use baton_conversation::filter::{is_echo, telling_line};
+use baton_episode::digest::{PASSED_LATER, one_line};
 use baton_events::schema::outcomes::Trouble;
 use baton_graph::error_name;
-use baton_protocol::answer::{Fix, FixMatch, FixRow, FixTried, Quote};
+use baton_protocol::answer::{Fix, FixAccount, FixMatch, FixRow, FixTried, Quote};
 
 /// Maximum number of input lines that are compared literally.
 const MAX_LINES: usize = 400;
@@ -32,6 +32,8 @@ pub struct FixQuery {
     /// The most informative line.
     pub line: String,
     telling: Likeness,
+    /// The longest part of the line that every encoding of strings leaves as it is, without numbers.
+    plain_part: Option<String>,
     /// The normalised names of all lines: any line of a whole output may be the one that was stored.
     lines: BTreeSet<String>,
 }
@@ -41,17 +43,70 @@ impl FixQuery {
     pub fn read(text: &str) -> Self {
         let line = telling_line(text).unwrap_or_else(|| one_line(text, MAX_CHARS));
         let lines = text.lines().take(MAX_LINES).map(str::trim).filter(|line| line.len() >= TELLING_BYTES);
+        let names = lines.filter(|line| !is_echo(line)).map(|line| Likeness::of(&one_line(line, MAX_CHARS)));
         Self {
-            telling: Likeness::of(&line),
-            lines: lines.map(|line| error_name(&one_line(line, MAX_CHARS))).collect(),
+            telling: if is_echo(&line) { Likeness::default() } else { Likeness::of(&line) },
+            plain_part: plain_part(&line),
+            lines: names.filter(|name| !name.is_general()).map(|known| known.name).collect(),
             line,
+        }
+    }
+
+    /// Returns true if nothing in it distinguishes it from other failures: `FAIL`, `exited with code 1`.
+    pub fn is_general(&self) -> bool {
+        self.telling.is_general() && self.lines.is_empty()
+    }
+
+    /// Returns the line of a text that has most of the failure's words, with their share: 1 for the failure's own line.
+    pub(super) fn best_line<'t>(&self, text: &'t str) -> Option<(f32, &'t str)> {
+        if self.is_general() {
+            return None;
+        }
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.rev().map(|line| (self.share_in(line), line)).max_by(|(one, _), (other, _)| one.total_cmp(other))
+    }
+
+    /// Returns the share of its words that a text has.
+    pub fn share_of(&self, text: &str) -> f32 {
+        self.telling.share_in(&Likeness::of(text))
+    }
+
+    /// Returns the share of its words that stand anywhere in a text, also inside of others.
+    pub fn fit(&self, text: &str) -> f32 {
+        let text = text.to_lowercase();
+        let (mut all, mut found) = (0u16, 0u16);
+        for word in self.telling.words() {
+            all += 1;
+            found += u16::from(text.contains(word));
+        }
+        f32::from(found) / f32::from(all.max(1))
+    }
+
+    /// Returns true if a text in any encoding of strings, such as a line of a transcript, has the failure's line.
+    pub fn is_in_encoded(&self, text: &str) -> bool {
+        let Some(part) = self.plain_part.as_ref().filter(|_| self.telling.is_telling()) else { return false };
+        text.contains(part) && {
+            let text = text.to_lowercase();
+            self.telling.words().all(|word| text.contains(word))
+        }
+    }
+
+    fn share_in(&self, line: &str) -> f32 {
+        let named = Likeness::of(line);
+        let has_line = !self.telling.is_general() && named.name.contains(&self.telling.name);
+        match (has_line && self.telling.is_telling()) || self.lines.contains(&named.name) {
+            true => 1.0,
+            false => self.telling.share_in(&named),
         }
     }
 
     fn likeness(&self, error: &str) -> Option<f32> {
         // A stored reason is prefixed with the name of its test.
         let bare = error.split_once(": ").map_or(error, |(_, reason)| reason);
-        if self.telling.name == error || self.lines.contains(error) {
+        if self.is_general() {
+            return None;
+        }
+        if (self.telling.name == error && !self.telling.is_general()) || self.lines.contains(error) {
             return Some(1.0);
         }
         let of_line = (bare.len() >= TELLING_BYTES && self.lines.contains(bare)).then_some(SAME);
@@ -64,6 +119,8 @@ impl FixQuery {
 struct FailureHistory<'a> {
     likeness: f32,
     last: Option<(&'a Trouble, &'a Witness)>,
+    /// The occurrence that is told: the last one that was resolved, else the last one.
+    told: Option<(&'a Trouble, &'a Witness)>,
     commands: BTreeMap<&'a str, u32>,
     seen: u32,
     sessions: BTreeSet<&'a str>,
@@ -104,19 +161,19 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
     let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
-        (0, _) if asked.telling.is_general() && asked.lines.len() < 2 => {
+        (0, _) if asked.is_general() => {
             "too general: say a line of the error, its code, or the name of the test".to_owned()
         }
-        (0, _) => {
-            "not seen as a failure in any session that is known; a search finds where its words were said".to_owned()
-        }
+        (0, _) => "not seen as a failure in any session that is known".to_owned(),
         (seen, 0) if unsure => {
             format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
         }
         (seen, 0) => format!("{like}seen {} in {sessions}, never resolved", times(seen)),
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}", times(seen), times(resolved)),
     };
-    let matches = ranked.into_iter().take(limit).map(FailureHistory::into_match).collect();
+    // Beside the failure itself, those that are only similar say nothing.
+    let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
+    let matches = told.take(limit).map(FailureHistory::into_match).collect();
     Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
 }
 
@@ -124,6 +181,10 @@ impl<'a> FailureHistory<'a> {
     fn add(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
         if self.last.is_none_or(|(known, _)| last_time(trouble) > last_time(known)) {
             self.last = Some((trouble, witness));
+        }
+        let worth = |trouble: &Trouble| (trouble.fix.is_some(), last_time(trouble));
+        if self.told.is_none_or(|(known, _)| worth(trouble) > worth(known)) {
+            self.told = Some((trouble, witness));
         }
         self.seen = self.seen.saturating_add(trouble.times);
         self.sessions.insert(&witness.session);
@@ -153,14 +214,17 @@ impl<'a> FailureHistory<'a> {
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
                 self.resolved += 1;
-                let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
+                // What was changed in between is told only if the episode claims that it helped.
+                let claims = fix.text != PASSED_LATER;
+                let (files, commands) = if claims { (&fix.files[..], &fix.commands[..]) } else { (&[][..], &[][..]) };
+                let entry = self.fixes.entry((sorted(files), sorted(commands))).or_default();
                 let newest = entry.count == 0 || time(fix.at) > entry.at;
                 entry.count += 1;
                 if newest {
                     *entry = FixRow {
                         text: fix.text.clone(),
-                        files: fix.files.clone(),
-                        commands: fix.commands.clone(),
+                        files: files.to_vec(),
+                        commands: commands.to_vec(),
                         count: entry.count,
                         session_id: witness.session.clone(),
                         project: witness.project.clone(),
@@ -209,8 +273,56 @@ impl<'a> FailureHistory<'a> {
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
+            account: self.told.map(|(trouble, witness)| FixAccount {
+                text: trouble.text.clone(),
+                role: "output".to_owned(),
+                same,
+                times: trouble.times.max(1),
+                session_id: witness.session.clone(),
+                project: witness.project.clone(),
+                line: trouble.line.max(trouble.last_line),
+                at: time(last_time(trouble)),
+                ..FixAccount::default()
+            }),
         }
     }
+}
+
+fn plain_part(line: &str) -> Option<String> {
+    let is_plain = |c: char| c == ' ' || c.is_ascii_graphic() && !c.is_ascii_digit() && !"\"\\'`&<>:".contains(c);
+    let longest = line.split(|c| !is_plain(c)).map(str::trim).max_by_key(|part| part.len())?;
+    (longest.len() >= TELLING_BYTES).then(|| longest.to_owned())
+}
+
+/// Returns true if a row says what made the failure go away.
+pub fn claims(row: &FixRow) -> bool {
+    row.text != PASSED_LATER
+}
+
+/// Adds the accounts of sessions that have the words of a failure; `by_words` is false for those that are only near.
+#[must_use]
+pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) -> Fix {
+    let Some(first) = accounts.first() else {
+        let message = match fix.matches.is_empty() {
+            true => format!("{}, and no session has most of its words", fix.message),
+            false => fix.message,
+        };
+        return Fix { message, ..fix };
+    };
+    let sessions = counted(u32::try_from(accounts.len()).unwrap_or(u32::MAX), "session");
+    if first.same && !fix.matches.iter().any(|known| known.error.contains(&fix.error)) {
+        // Failures that are only similar say nothing beside the failure itself.
+        let message = format!("its line stands in {sessions}; what was said and done about it there");
+        return Fix { message, matches: Vec::new(), accounts, ..fix };
+    }
+    let message = match by_words {
+        _ if !fix.matches.is_empty() => fix.message,
+        true => format!("most of its words stand in {sessions}, not recorded as a failure"),
+        false => format!("{}; the nearest passages, which may be about something else", fix.message),
+    };
+    // Beside similar failures, places that only have some words say nothing.
+    let accounts = if fix.matches.is_empty() { accounts } else { Vec::new() };
+    Fix { message, accounts, ..fix }
 }
 
 /// Returns when the failure last occurred.

@@ -9,6 +9,7 @@
 //! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
 
+mod account;
 mod blame;
 mod builder;
 mod diagram;
@@ -28,9 +29,10 @@ mod tests;
 mod touched;
 mod trouble;
 
+pub use account::AccountReader;
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};
-pub use fix::{FixQuery, fix};
+pub use fix::{FixQuery, claims, fix, with_accounts};
 pub use forks::remove_copies;
 pub use how::{how, how_keys, of_newest, with_other_projects};
 pub use patterns::patterns;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use baton_graph::error_name;
 
 /// Words that occur in many failures, or only say that a test failed.
-const COMMON: [&str; 35] = [
+const COMMON: [&str; 48] = [
     "a",
     "an",
     "the",
@@ -41,6 +41,19 @@ const COMMON: [&str; 35] = [
     "panicked",
     "main",
     "thread",
+    "fail",
+    "failing",
+    "failure",
+    "failures",
+    "tests",
+    "process",
+    "completed",
+    "exit",
+    "exited",
+    "code",
+    "status",
+    "command",
+    "script",
 ];
 /// Minimum share of common words of similar failures.
 const ALIKE: f32 = 0.5;
@@ -48,6 +61,8 @@ const ALIKE: f32 = 0.5;
 const WHOLE: usize = 3;
 /// … or one of them is at least so long, in bytes.
 const TELLING_BYTES: usize = 8;
+/// A line of so many times the words of a failure may have them by chance.
+const LONGER: usize = 4;
 
 /// A failure, prepared for comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,6 +91,24 @@ impl Likeness {
     /// Returns true if it has no word that distinguishes it from other failures.
     pub(super) fn is_general(&self) -> bool {
         self.words.is_empty() && self.codes.is_empty()
+    }
+
+    /// Returns its distinguishing words, in lower case.
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.words.iter().map(String::as_str)
+    }
+
+    /// Returns true if it says enough to recognise the failure in a longer line.
+    pub(super) fn is_telling(&self) -> bool {
+        self.words.len() >= 2 || !self.codes.is_empty()
+    }
+
+    /// Returns the share of its words that a line has; 0 if it has too few words, or the line is much longer and may
+    /// have them by chance. Always less than 1.
+    pub(super) fn share_in(&self, line: &Self) -> f32 {
+        let common = self.words.intersection(&line.words).count();
+        let is_short = self.words.len() < WHOLE || line.words.len() > LONGER * self.words.len();
+        if is_short { 0.0 } else { 0.99 * common as f32 / self.words.len() as f32 }
     }
 
     /// Returns 1 for the same failure, 0.5 and more for a similar one, `None` for any other. Different error codes are

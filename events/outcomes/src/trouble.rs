@@ -126,16 +126,18 @@ impl Reader<'_> {
             let again = is_about(attempt, subject);
             match (&attempt.what, attempt.ended) {
                 (_, Ended::Failed) if again => {
-                    if error_name(&attempt.error) == trouble.error {
-                        let new = counted.insert((trouble.error.clone(), attempt.result_line));
-                        trouble.times = trouble.times.saturating_add(u32::from(new));
-                        if new && trouble.again.len() < MAX_AGAIN {
-                            trouble.again.push(attempt.result_line);
-                        }
-                        (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
-                    }
                     trouble.unsure = false;
                     let changed = std::mem::take(&mut since);
+                    // With another error it got past this one.
+                    if error_name(&attempt.error) != trouble.error {
+                        continue;
+                    }
+                    let new = counted.insert((trouble.error.clone(), attempt.result_line));
+                    trouble.times = trouble.times.saturating_add(u32::from(new));
+                    if new && trouble.again.len() < MAX_AGAIN {
+                        trouble.again.push(attempt.result_line);
+                    }
+                    (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
                     if !changed.is_empty() && trouble.tried.len() < MAX_TRIED {
                         trouble.tried.push(Tried {
                             files: Changed::keep_last(changed.files),

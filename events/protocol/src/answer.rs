@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use coding::{
-    Blame, BlameCandidate, BlameSession, Fix, FixMatch, FixRow, FixTried, How, HowLine, HowSubcommand, PatternCommand,
-    PatternLoop, PatternSequence, Patterns, Quote, Runs,
+    Blame, BlameCandidate, BlameSession, Fix, FixAccount, FixMatch, FixRow, FixTried, How, HowLine, HowSubcommand,
+    PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
 pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};

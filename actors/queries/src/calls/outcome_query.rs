@@ -4,6 +4,7 @@ use baton_views::conversation::given_title;
 use baton_views::visibility;
 use std::sync::Arc;
 
+use baton_ask::query::Question;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_outcomes as outcomes;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::search::{Scope, SearchRequest, find};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
@@ -29,8 +31,10 @@ const IDS: [&str; 1] = ["session_id"];
 /// The sessions that a query may use. Blocks when it reads.
 pub(super) struct OutcomeSource {
     searcher: Searcher,
-    table: SessionTable,
-    settings: Arc<Settings>,
+    pub(super) table: SessionTable,
+    pub(super) settings: Arc<Settings>,
+    /// The asking session.
+    asking: Option<SessionId>,
     /// The requested project.
     pub(super) project: Option<String>,
     /// The caller's project.
@@ -67,6 +71,21 @@ impl OutcomeSource {
 }
 
 impl OutcomeSource {
+    /// Searches the passages of all sessions but the asking one.
+    pub(super) fn find(&self, question: Question, sessions: usize, turns: usize) -> Result<Vec<answer::Hit>, Failure> {
+        let wanted = SearchRequest {
+            question,
+            meaning: None,
+            project: self.project.clone(),
+            directory: self.own.clone(),
+            asking: self.asking.clone(),
+            scope: Scope::Others,
+            sessions,
+            turns,
+        };
+        Ok(find(&wanted, &self.table, &self.settings, &self.searcher)?.hits)
+    }
+
     /// Replaces the titles by those that other sessions have given.
     pub(super) fn with_given_titles(&self, mut answer: answer::Blame) -> answer::Blame {
         for session in &mut answer.sessions {
@@ -100,7 +119,7 @@ pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send 
     let directory = caller.directory.clone();
     let computing = tokio::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_views::clones::project_of(&table, &directory));
-        let source = OutcomeSource { searcher, table, settings, project, own };
+        let source = OutcomeSource { searcher, table, settings, asking, project, own };
         compute(&source).and_then(|answer| redacted(&answer))
     });
     let answer = computing.await.map_err(|error| internal("reading the outcomes broke", error))??;

@@ -254,7 +254,7 @@ impl Call<'_> {
         let error = self.arguments.text("error").unwrap_or_default();
         let asked =
             FixParams { error, project: self.project("project"), caller: self.caller.clone(), ..FixParams::default() };
-        to_quoted_result(&fix::fix(asked, self.parts.memory(), self.client).await?)
+        to_quoted_result(&fix::fix(asked, self.parts.memory(), &self.parts.conversations, self.client).await?)
     }
 
     async fn blame(&self) -> Result<answer::ToolResult, QueryError> {

@@ -134,6 +134,10 @@ pub struct Fix {
     pub error: String,
     /// Similar failures, most similar first.
     pub matches: Vec<FixMatch>,
+    /// Other places in sessions that have its line or most of its words, the best first; if there are none, the nearest
+    /// ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<FixAccount>,
     /// Sessions that contain some of its words but were not read. Those with its rarest words were.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_sessions: u32,
@@ -171,6 +175,48 @@ pub struct FixMatch {
     /// Its last occurrence that did not go away.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<Quote>,
+    /// What was said and done about its last occurrence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<FixAccount>,
+}
+
+/// A place that has the words of a failure, with what was said and done there. It quotes: no cause and no fix is claimed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FixAccount {
+    /// The line that has the words.
+    pub text: String,
+    /// Where it stands: `output`, `prompt` or `reply`.
+    pub role: String,
+    /// True if it is the failure's own line, except for numbers and paths.
+    pub same: bool,
+    /// Number of times the line came in this session.
+    pub times: u32,
+    /// The session.
+    pub session_id: String,
+    /// Its project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// The transcript line.
+    pub line: u64,
+    /// RFC 3339 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The agent's words before a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<Quote>,
+    /// Files changed after it, up to the next prompt or until what failed succeeded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Commands run after it, up to the first changed file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// Files changed and commands run before the line came again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<String>,
+    /// With what the agent ended before the next prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concluded: Option<Quote>,
 }
 
 /// A change that made a failure go away.

@@ -1,0 +1,135 @@
+//! Accounts of a failure from the sessions that have its words.
+
+use std::io::{BufRead, BufReader, Read};
+
+use baton_ask::query::Question;
+use baton_conversation::record::SessionId;
+use baton_episode::digest::{Exchange, carrying_sentences};
+use baton_outcomes::{AccountReader, FixQuery, claims};
+use baton_protocol::Failure;
+use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
+use baton_store::conversation::for_each_item;
+use baton_views::conversation::Conversations;
+
+use crate::calls::outcome_query::OutcomeSource;
+
+/// Most sessions that are read for one answer.
+const SESSIONS: usize = 12;
+/// Passages per session by which its place in the transcript is found.
+const PASSAGES: usize = 1;
+/// A longer text is searched for by its telling line alone.
+const WORDS_BYTES: usize = 600;
+/// Most nearest places that are told if no session has most of the words.
+const NEAREST: usize = 2;
+/// A longer conclusion is shortened to the sentences that are about the failure.
+const CONCLUSION_CHARS: usize = 700;
+/// Least share of the failure's words that a nearest place has.
+const NEAR: f32 = 0.4;
+/// Most bytes of a transcript that are searched for the line of an output, of which the memory keeps one line only.
+const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
+/// Most lines of a transcript that have the line.
+const LINES: usize = 20;
+
+/// Reads accounts. Blocks.
+pub(super) struct Accounts<'a> {
+    pub(super) source: &'a OutcomeSource,
+    pub(super) conversations: &'a Conversations,
+}
+
+impl Accounts<'_> {
+    /// Adds what was said and done about the occurrence of a recorded failure.
+    pub(super) fn complete(&self, known: &mut FixMatch) {
+        let Some(account) = known.account.take() else { return };
+        let read = self.read(&FixQuery::read(&account.text), &account.session_id, vec![account.line]);
+        known.account = Some(match read {
+            // What mended it is told already.
+            Some((_, read)) if known.fixes.iter().any(claims) => FixAccount { concluded: None, ..read },
+            Some((_, read)) => read,
+            None => account.clone(),
+        });
+        if let Some(read) = &mut known.account {
+            (read.project, read.same) = (account.project, known.same);
+        }
+    }
+
+    /// Returns the accounts of the sessions that have most of the failure's words; if there are none, those of the
+    /// nearest passages. The second value is true for the former.
+    pub(super) fn find(&self, error: &FixQuery, text: &str, limit: usize) -> Result<(Vec<FixAccount>, bool), Failure> {
+        let words = if text.len() <= WORDS_BYTES { text } else { &error.line };
+        let question = Question { words: words.to_owned(), ..Question::default() };
+        let hits = self.source.find(question, SESSIONS, PASSAGES)?;
+        let mut found: Vec<(f32, FixAccount)> = Vec::new();
+        for hit in &hits {
+            let read = self.read(error, &hit.session_id, self.lines_with(&hit.session_id, error));
+            found.extend(read.map(|(share, account)| (share, FixAccount { project: hit.project.clone(), ..account })));
+        }
+        // The search's order decides between equal ones.
+        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let best = found.first().map_or(0.0, |(share, _)| *share);
+        found.retain(|(share, _)| best < 1.0 || *share >= 1.0);
+        if found.is_empty() {
+            let is_near = |hit: &&Hit| hit.kind == "turn" && error.share_of(&hit.snippet) >= NEAR;
+            let near = hits.iter().filter(is_near).take(NEAREST);
+            return Ok((near.filter_map(|hit| self.nearest(hit)).collect(), false));
+        }
+        Ok((found.into_iter().map(|(_, account)| account).take(limit).collect(), true))
+    }
+
+    /// The account that begins with a passage.
+    fn nearest(&self, hit: &Hit) -> Option<FixAccount> {
+        let (_, account) = self.read(&FixQuery::read(&hit.snippet), &hit.session_id, vec![hit.line?])?;
+        Some(FixAccount { project: hit.project.clone(), same: false, text: hit.snippet.clone(), ..account })
+    }
+
+    fn read(&self, error: &FixQuery, session: &str, lines: Vec<u64>) -> Option<(f32, FixAccount)> {
+        let id = SessionId::new(session)?;
+        let row = self.source.table.get(&id)?;
+        let current = row.state.episode.clone()?;
+        let read = self.conversations.read(&id, current, |episode| {
+            let mut reader = AccountReader::new(error, lines.iter().copied());
+            for_each_item(self.conversations.chunks(), &id, episode, |item| reader.push(&item))?;
+            Ok(reader.finish())
+        });
+        let (_, found) = read.ok()?;
+        let (share, mut account) = found?;
+        // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
+        let is_about = |concluded: &Quote| match &account.said {
+            Some(said) => concluded.line > said.line && error.fit(&concluded.text) > 0.0,
+            None => concluded.line >= account.line,
+        };
+        account.concluded = self.conclusion(&id, account.line, error).filter(is_about);
+        account.session_id = session.to_owned();
+        if let Some(place) = &row.state.place {
+            let below = |path: &String| Some(path.strip_prefix(&*place.project)?.strip_prefix('/')?.to_owned());
+            let changes = account.files.iter_mut().chain(&mut account.tried);
+            changes.for_each(|path| *path = below(path).unwrap_or_else(|| std::mem::take(path)));
+        }
+        for quote in [&mut account.said, &mut account.concluded].into_iter().flatten() {
+            quote.session_id = session.to_owned();
+        }
+        Some((share, account))
+    }
+
+    /// The conclusion of the exchange that a line belongs to; of a long one the sentences that are about the failure.
+    fn conclusion(&self, id: &SessionId, line: u64, error: &FixQuery) -> Option<Quote> {
+        let current = self.source.table.get(id)?.state.episode.clone()?;
+        let (_, episode) = self.conversations.digest(id, current, &self.source.settings.filtering).ok()?;
+        let is_before = |exchange: &&Exchange| exchange.prompt.as_ref().is_none_or(|prompt| prompt.line <= line);
+        let said = episode.exchanges.iter().rfind(is_before)?.conclusion.as_ref()?;
+        let text = match said.text.chars().count() {
+            0..=CONCLUSION_CHARS => said.text.clone(),
+            _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit(sentence)),
+        };
+        Some(Quote { text, session_id: String::new(), line: said.line, at: said.at.map(|at| at.to_string()) })
+    }
+
+    /// The lines of a session's transcript that have the failure's line.
+    fn lines_with(&self, session: &str, error: &FixQuery) -> Vec<u64> {
+        let row = SessionId::new(session).and_then(|id| self.source.table.get(&id).cloned());
+        let path = row.and_then(|row| row.state.transcript.as_ref().map(|transcript| transcript.path.to_string()));
+        let Some(file) = path.and_then(|path| std::fs::File::open(path).ok()) else { return Vec::new() };
+        let lines = BufReader::new(file.take(TRANSCRIPT_BYTES)).split(b'\n').map_while(Result::ok);
+        let has = |line: &[u8]| std::str::from_utf8(line).is_ok_and(|line| error.is_in_encoded(line));
+        (1..).zip(lines).filter(|(_, line)| has(line)).map(|(number, _)| number).take(LINES).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Where the words of a failure stand in a conversation, and what was said and done about it there.
+//!
+//! An account quotes. It claims no cause and no fix: the agent's words are given as the agent's words.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fix::FixQuery;
+use super::rate::time;
+use super::{MAX_TRIED, SHORT_CHARS};
+use baton_conversation::item::{Act, Body, Call, Item, Outcome};
+use baton_episode::digest::{one_line, programs, sentences_within};
+use baton_events::schema::outcomes::millis;
+use baton_protocol::answer::{FixAccount, Quote};
+
+/// Minimum share of the failure's words in a line that is about it.
+const MIN_SHARE: f32 = 0.6;
+/// Maximum length of the line that has the words, in characters.
+const LINE_CHARS: usize = 300;
+/// Maximum length of quoted words of the agent, in characters.
+const SAID_CHARS: usize = 1_000;
+/// So many replies after a failure are taken to be about it, whatever their words.
+const CLOSE_REPLIES: usize = 2;
+/// Maximum number of calls without a result that are held.
+const MAX_OPEN: usize = 256;
+
+/// Finds the best account of a failure in the items of one conversation, in bounded memory.
+pub struct AccountReader<'q> {
+    asked: &'q FixQuery,
+    /// Transcript lines whose text is known to have the failure's line.
+    lines: BTreeSet<u64>,
+    calls: BTreeMap<Box<str>, OpenCall>,
+    best: Option<FixAccount>,
+    share: f32,
+    /// True while the exchange of the best account goes on.
+    is_open: bool,
+    /// Programs of the call that failed: running them again changes nothing.
+    failed: Vec<String>,
+    /// The agent's last words since the failure.
+    reply: Option<Quote>,
+    /// Number of replies since the failure.
+    replies: usize,
+    /// Share of the failure's words in the quoted words of the agent.
+    fit: f32,
+}
+
+/// A call whose result has not come.
+struct OpenCall {
+    act: Act,
+    /// The changed file or the command line.
+    target: String,
+    programs: Vec<String>,
+    /// True if every program only looks.
+    looks: bool,
+}
+
+impl<'q> AccountReader<'q> {
+    /// `lines` are transcript lines that are known to have the failure's line, beyond those whose items show it.
+    pub fn new(asked: &'q FixQuery, lines: impl IntoIterator<Item = u64>) -> Self {
+        Self {
+            asked,
+            lines: lines.into_iter().collect(),
+            calls: BTreeMap::new(),
+            best: None,
+            share: 0.0,
+            is_open: false,
+            failed: Vec::new(),
+            reply: None,
+            replies: 0,
+            fit: 0.0,
+        }
+    }
+
+    /// Reads the next item.
+    pub fn push(&mut self, item: &Item) {
+        if item.sidechain {
+            return;
+        }
+        match &item.body {
+            Body::Prompt { text } => {
+                self.is_open = false;
+                self.note(item, text, "prompt", Vec::new());
+            }
+            Body::Reply { text } => {
+                // The agent's words about a failure are no further occurrence of it.
+                if self.best.is_none() {
+                    self.note(item, text, "reply", Vec::new());
+                }
+                self.hear(item, text);
+            }
+            // What a person's own command printed, of which the beginning is kept.
+            Body::Notice { text } if self.lines.contains(&item.line) => {
+                self.note(item, text, "output", Vec::new());
+            }
+            Body::Call(call) if self.calls.len() < MAX_OPEN => {
+                self.calls.insert(call.id.clone(), OpenCall::read(call));
+            }
+            Body::Result(result) => {
+                let Some(call) = self.calls.remove(&result.id) else { return };
+                let text = result.error.as_deref().or(result.failing()).unwrap_or(&result.text);
+                // A file that is read may have the words of any failure.
+                let is_output =
+                    result.outcome == Outcome::Failed || !matches!(call.act, Act::Edit | Act::Read | Act::Search);
+                let is_found = is_output && self.note(item, text, "output", call.programs.clone());
+                if !is_found && self.is_open && result.outcome == Outcome::Ok {
+                    self.change(call);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the account and the share of the failure's words that its line has: 1 for the line itself.
+    pub fn finish(self) -> Option<(f32, FixAccount)> {
+        Some((self.share, self.best?))
+    }
+
+    /// Begins an account if the text is more about the failure than what was found before. Returns true if it is about
+    /// it.
+    fn note(&mut self, item: &Item, text: &str, role: &str, failed: Vec<String>) -> bool {
+        let found = match self.lines.contains(&item.line) {
+            true => Some((1.0, self.asked.line.as_str())),
+            false => self.asked.best_line(text).filter(|(share, _)| *share >= MIN_SHARE),
+        };
+        let Some((share, line)) = found else { return false };
+        let is_again = share >= 1.0 && self.share >= 1.0;
+        if !is_again && share <= self.share {
+            return true;
+        }
+        let mut tried = Vec::new();
+        let mut times = 1;
+        if let Some(before) = self.best.as_mut().filter(|_| is_again) {
+            times += before.times;
+            if before.files.is_empty() && before.commands.is_empty() {
+                (before.times, self.is_open) = (times, true);
+                return true;
+            }
+            // What was changed until the line came again did not help.
+            for change in before.tried.iter().chain(&before.files).chain(&before.commands) {
+                tried.retain(|known| known != change);
+                tried.push(change.clone());
+            }
+            tried.drain(..tried.len().saturating_sub(MAX_TRIED));
+        }
+        (self.share, self.is_open, self.failed) = (share, true, failed);
+        (self.reply, self.replies, self.fit) = (None, 0, 0.0);
+        self.best = Some(FixAccount {
+            text: one_line(line, LINE_CHARS),
+            role: role.to_owned(),
+            same: share >= 1.0,
+            line: item.line,
+            at: time(millis(item.at)),
+            times,
+            tried,
+            ..FixAccount::default()
+        });
+        true
+    }
+
+    /// Keeps the agent's last words.
+    fn hear(&mut self, item: &Item, text: &str) {
+        if self.is_open {
+            let text = sentences_within(text, SAID_CHARS);
+            let session_id = String::new();
+            self.replies += 1;
+            self.reply = Some(Quote { text, session_id, line: item.line, at: time(millis(item.at)) });
+        }
+    }
+
+    /// Keeps what was changed, and the agent's words before a change: those that have most of the failure's words, else
+    /// those that follow it closely.
+    fn change(&mut self, call: OpenCall) {
+        let Some(best) = &mut self.best else { return };
+        let is_rerun = call.programs.iter().any(|name| self.failed.contains(name));
+        let list = match call.act {
+            Act::Edit => &mut best.files,
+            // Commands after an edit check it.
+            Act::Shell if !call.looks && !is_rerun && best.files.is_empty() => &mut best.commands,
+            Act::Shell if is_rerun && !(best.files.is_empty() && best.commands.is_empty()) => {
+                self.is_open = false;
+                return;
+            }
+            _ => return,
+        };
+        if !list.contains(&call.target) && list.len() < MAX_TRIED {
+            list.push(call.target);
+        }
+        let Some(reply) = &self.reply else { return };
+        let fit = self.asked.fit(&reply.text);
+        if fit > self.fit || best.said.is_none() && self.replies <= CLOSE_REPLIES {
+            self.fit = fit;
+            best.said = Some(reply.clone());
+        }
+    }
+}
+
+impl OpenCall {
+    fn read(call: &Call) -> Self {
+        let command = call.input.get("command").filter(|_| call.act == Act::Shell);
+        let line = command.and_then(|line| line.as_str()).unwrap_or_default();
+        let programs = programs(line);
+        let path = call.edit.as_ref().map(|edit| edit.path.as_str());
+        Self {
+            act: call.act,
+            target: one_line(path.unwrap_or(line), SHORT_CHARS),
+            looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
+            programs: programs.into_iter().map(|program| program.name).collect(),
+        }
+    }
+}
