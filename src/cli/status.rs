@@ -70,6 +70,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if let Some(count) = status.older_filter.filter(|count| *count > 0) {
         fact("filter", older_filter(count));
     }
+    if let Some(count) = status.untyped.filter(|count| *count > 0) {
+        let what =
+            "stored by an earlier version without what their tools report; read again while the transcripts exist";
+        fact("untyped", format!("{count} sessions {what}"));
+    }
     if let Some(redacting) = &status.redacting {
         let (done, total, changed) = (redacting.done, redacting.total, redacting.changed);
         fact(

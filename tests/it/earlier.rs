@@ -41,20 +41,27 @@ fn untar(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// The home of the earlier version. Two of its transcripts still exist. A model is enabled that answers everything.
-fn earlier(endpoint: &FakeEndpoint) -> World {
+/// A home that an earlier version has written. Transcripts exist of the given sessions.
+pub fn world_of(archive: &str, transcripts: &[u32]) -> World {
     let world = World::new();
-    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes/earlier.tar.zst");
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes").join(archive);
     let archive = zstd::decode_all(fs::File::open(packed).unwrap()).unwrap();
+    let is_there = |file: &str| transcripts.iter().any(|number| file.contains(&id(*number)));
     for (name, content) in untar(&archive) {
         let target = match name.split_once('/') {
             Some(("home", below)) => world.home().join(below),
-            Some(("claude", below)) if below.contains(&id(2)) || below.contains(&id(3)) => world.config().join(below),
+            Some(("claude", below)) if is_there(below) => world.config().join(below),
             _ => continue,
         };
         fs::create_dir_all(target.parent().unwrap()).unwrap();
         fs::write(target, content).unwrap();
     }
+    world
+}
+
+/// The home of the earlier version. Two of its transcripts still exist. A model is enabled that answers everything.
+fn earlier(endpoint: &FakeEndpoint) -> World {
+    let world = world_of("earlier.tar.zst", &[2, 3]);
     let llm = json!({"enabled": true, "base_url": endpoint.base_url(), "model": "made"});
     let config = json!({"llm": llm, "vault": {"enabled": true}});
     fs::write(world.home().join("config.json"), config.to_string()).unwrap();

@@ -80,6 +80,7 @@ mod tracking;
 mod transcript;
 mod unread;
 mod unreadable;
+mod untyped;
 mod usage;
 mod vault;
 mod vectors;

@@ -22,6 +22,7 @@ mod page;
 pub mod redacting;
 pub mod repair;
 pub(crate) mod resolve;
+pub mod retyping;
 pub mod session_states_file;
 pub mod tombstones;
 mod transcript_peek;

@@ -205,7 +205,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
         ),
         CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
         CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
-        CloseReason::Reindex => "a person asked for what is stored to be made anew: `baton reindex`".to_owned(),
+        CloseReason::Reindex => "what is stored is made anew: by `baton reindex`, or after an upgrade".to_owned(),
     };
     match before.job {
         Some(job) if before.unindexed > job.covers => format!("{asked}; served after the running job"),

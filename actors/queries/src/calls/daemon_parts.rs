@@ -22,6 +22,7 @@ use crate::lazy::{Coverage, FreshMemory};
 use crate::listing::SessionRows;
 use crate::redacting::{Redacting, StoredText};
 use crate::resolve::SessionResolver;
+use crate::retyping::Retyping;
 use crate::session_states_file::SessionStatesFile;
 use crate::verify::OpenHome;
 use baton_base::clock::Clock;
@@ -241,6 +242,18 @@ impl DaemonParts {
             note_writer: self.note_writer.clone(),
             states_file: self.states_file.clone(),
             throttle: self.throttle.clone(),
+        }
+    }
+
+    /// What reads transcripts again that an earlier version has stored.
+    pub fn retyping(&self) -> Retyping {
+        Retyping {
+            indexer: self.indexer.clone(),
+            catalog: self.catalog.clone(),
+            roots: self.roots.clone(),
+            supervisor: self.supervisor.clone(),
+            throttle: self.throttle.clone(),
+            progress: self.progress.clone(),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::client::ClientRef;
 use crate::discovery::Discovery;
 use crate::lazy::Coverage;
 use crate::resolve::SessionResolver;
+use crate::retyping::reindex_session;
 use crate::{SESSIONS_NAMED, lazy, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
@@ -96,20 +97,6 @@ async fn choose(
     let mut rows: Vec<_> = table.iter().filter(|(id, row)| is_meant(id, &row.state)).collect();
     rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
     Ok(rows.into_iter().map(|(id, _)| id.clone()).collect())
-}
-
-/// A job that already runs began before this call, so it is awaited first.
-async fn reindex_session(
-    table: &SessionTable,
-    supervisor: &supervisor::Handle,
-    id: &SessionId,
-) -> Result<Closed, CallError> {
-    let is_under_way = table.get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
-    let ask = |reason| supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
-    if is_under_way {
-        ask(CloseReason::LazyQuery).await?;
-    }
-    ask(CloseReason::Reindex).await
 }
 
 fn count(sum: &mut answer::Reindex, id: &SessionId, made: Result<Closed, CallError>) {

@@ -196,6 +196,7 @@ impl StatusReport<'_> {
             what: format!("notes of {} could not be reached", pluralize(vault.to_remove, "forgotten session")),
             fix: "mount or put back the vault that they lie in; they are removed then".to_owned(),
         }));
+        let untyped = self.indexer.untyped().borrow().len() as u64;
         let redacting = self.redacting.progress();
         problems.extend(redacting.iter().filter_map(|redacting| redacting.problem.clone()).map(|what| {
             answer::Problem {
@@ -274,6 +275,7 @@ impl StatusReport<'_> {
             problems,
             note: settings.now().note(),
             older_filter: (older > 0).then_some(older),
+            untyped: Some(untyped).filter(|untyped| *untyped > 0),
             redacting,
             hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
         })

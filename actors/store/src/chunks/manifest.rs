@@ -25,6 +25,9 @@ pub struct Header {
     pub generation: u32,
     /// The version of the filter that produced the items.
     pub filter_version: u32,
+    /// The version of the stored items' shape. Absent in manifests of version 1.
+    #[serde(default = "first_item_version")]
+    pub item_version: u32,
     /// The reader's cursor after the last item, from which the next index job continues.
     pub cursor: CursorV3,
     /// Digest of the transcript's last bytes before the cursor, 32 hex digits.
@@ -33,6 +36,10 @@ pub struct Header {
     /// The first lines of the transcript that the reader could not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<u64>,
+}
+
+fn first_item_version() -> u32 {
+    1
 }
 
 /// A conversation: its chunks in order.

@@ -14,6 +14,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::transcript::{Cursor, Source};
 use baton_events::schema::cursor::CursorV3;
+use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, Stored, TailDigest, episode_uuid};
 
 pub(super) mod stored;
@@ -122,6 +123,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     let header = Header {
         generation: job.generation,
         filter_version: request.filter_version,
+        item_version: ITEM_VERSION,
         cursor: CursorV3::from(&start.cursor),
         tail: hex::encode(&start.tail.0),
         unread,
@@ -170,6 +172,9 @@ fn continued<'a>(
     let read = || -> Result<_, String> {
         let told = |error: conversation::Error| error.to_string();
         let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
+        if manifest.header.item_version < ITEM_VERSION {
+            return Err("an earlier version has stored it".to_owned());
+        }
         let mut builder = ConversationBuilder::new(chunks, &request.session, Some(prior.manifest));
         for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
             builder.stored(item.map_err(told)?);
@@ -179,7 +184,7 @@ fn continued<'a>(
         Ok((builder, Start { cursor, tail, ..beginning(request) }))
     };
     read()
-        .inspect_err(|reason| tracing::warn!(session = %request.session, %reason, "stored conversation read anew"))
+        .inspect_err(|reason| tracing::info!(session = %request.session, %reason, "stored conversation read anew"))
         .ok()
 }
 

@@ -1,13 +1,15 @@
 //! Conversations that the memory cannot take in, because they make it panic or cannot be read. They are left out of
 //! searches and named in `status`, so that one does not block all others. A new episode of the session is tried again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard};
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
+use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::EpisodeRef;
+use tokio::sync::watch;
 
 use super::Handle;
 use baton_store::chunks::{ChunkStore, ManifestId};
@@ -29,6 +31,11 @@ impl Handle {
     /// Sessions whose transcripts have lines that the reader could not handle, with the first of these.
     pub fn unread(&self) -> BTreeMap<SessionId, Vec<u64>> {
         self.left_out.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    /// Sessions whose conversation an earlier version stored, without what the tools report.
+    pub fn untyped(&self) -> watch::Receiver<BTreeSet<SessionId>> {
+        self.left_out.untyped.subscribe()
     }
 
     /// Sessions that are searchable, but some of whose parts could not be made.
@@ -61,6 +68,8 @@ pub(super) struct LeftOut {
     unreadable: Mutex<BTreeMap<SessionId, String>>,
     /// The first lines of each transcript that the reader could not handle; the rest of the session is searchable.
     lines: Mutex<BTreeMap<SessionId, Vec<u64>>>,
+    /// Sessions of an earlier version; see [`Handle::untyped`].
+    untyped: watch::Sender<BTreeSet<SessionId>>,
     /// Parts that could not be made of a searchable conversation.
     parts: Mutex<BTreeMap<SessionId, Vec<&'static str>>>,
 }
@@ -115,10 +124,16 @@ impl LeftOut {
         self.unread().iter().map(|(session, why)| (session.clone(), why.clone())).collect()
     }
 
-    /// Records the transcript lines that the session's stored conversation lacks.
+    /// Records what the head of the session's stored conversation says: transcript lines that it lacks, and an earlier
+    /// version's items.
     pub(super) fn look_at(&self, chunks: &ChunkStore, session: &SessionId, current: Option<&ManifestId>) {
-        let manifest = current.and_then(|current| chunks.manifest(session, current).ok());
-        let lines = manifest.map(|manifest| manifest.header.unread).unwrap_or_default();
+        let header = current.and_then(|current| chunks.manifest(session, current).ok()).map(|manifest| manifest.header);
+        let is_untyped = header.as_ref().is_some_and(|header| header.item_version < ITEM_VERSION);
+        self.untyped.send_if_modified(|all| match is_untyped {
+            true => all.insert(session.clone()),
+            false => all.remove(session),
+        });
+        let lines = header.map(|header| header.unread).unwrap_or_default();
         let mut all = self.lines.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if lines.is_empty() {
             all.remove(session);

@@ -57,6 +57,10 @@ pub struct Status {
     /// Sessions whose episode was made by an older filter and would be rebuilt by `baton reindex`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub older_filter: Option<u64>,
+    /// Sessions that an earlier version stored without what their tools report. They are read again in the background;
+    /// those whose transcript is gone, or whose episode is by an older filter, stay as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untyped: Option<u64>,
     /// Progress of redacting data stored by earlier versions. Absent once finished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacting: Option<Redacting>,

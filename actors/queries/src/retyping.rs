@@ -1,0 +1,123 @@
+//! Reads transcripts again whose conversation an earlier version stored without what the tools report. Episodes, fixes
+//! and facts of such a session are made of less until then.
+//!
+//! The indexer names these sessions once it has looked at what is stored. They are read one at a time, the last active first, while nothing else is to be read and no query runs. Content hash and episode
+//! stay the same, so a model's answers stay too. Left as they are: sessions whose transcript is gone, and those whose
+//! episode is by an older filter, which would become another episode (`baton reindex` makes it).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use baton_base::actor_address::CallError;
+use baton_base::limits;
+use baton_base::throttle::Throttle;
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
+use baton_events::session::{CloseReason, Phase};
+use baton_tracking::indexer;
+use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::supervisor::{self, Progress};
+use baton_tracking::transcript_roots::Roots;
+use baton_views::catalog::Catalog;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::lazy;
+
+/// Pause after an event before transcripts are looked for again.
+const GATHER: Duration = Duration::from_secs(2);
+
+/// Handles for reading transcripts again.
+#[derive(Clone)]
+pub struct Retyping {
+    /// Names the sessions.
+    pub indexer: indexer::Handle,
+    /// Tells where their transcripts are, and whether they may be read.
+    pub catalog: Catalog,
+    /// Tells which file systems hang.
+    pub roots: Roots,
+    /// Reaches the sessions.
+    pub supervisor: supervisor::Handle,
+    /// Delays the work while queries run.
+    pub throttle: Throttle,
+    /// What is still to be read for other reasons, which goes first.
+    pub progress: watch::Receiver<Progress>,
+}
+
+impl Retyping {
+    /// Reads them again as they become known, each once. Ends with the daemon.
+    pub async fn run(self, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => {}
+            () = self.work() => {}
+        }
+    }
+
+    async fn work(mut self) {
+        let (mut untyped, mut table) = (self.indexer.untyped(), self.catalog.table.clone());
+        let mut tried = BTreeSet::new();
+        loop {
+            let is_new = |all: &BTreeSet<SessionId>| all.difference(&tried).next().is_some();
+            let Ok(new) = untyped.wait_for(is_new).await.map(|all| all.difference(&tried).cloned().collect()) else {
+                return;
+            };
+            for id in self.readable(new).await {
+                if self.progress.wait_for(|progress| progress.pending() == 0).await.is_err() {
+                    return;
+                }
+                drop(self.throttle.wait_for_background().await);
+                match reindex_session(&self.catalog.table.now(), &self.supervisor, &id).await.map(|made| made.outcome) {
+                    Ok(outcome) => tracing::info!(session = %id, ?outcome, "transcript read again"),
+                    Err(error) => tracing::warn!(session = %id, %error, "transcript not read again"),
+                }
+                tried.insert(id);
+            }
+            // A transcript that was moved is found by its next event.
+            table.newest();
+            let known = tokio::select! {
+                known = table.changed() => known.is_ok(),
+                known = untyped.changed() => known.is_ok(),
+            };
+            if !known {
+                return;
+            }
+            sleep(GATHER).await;
+        }
+    }
+
+    /// Those of the sessions whose transcript can be read again to the same episode, the last active first.
+    async fn readable(&self, sessions: Vec<SessionId>) -> Vec<SessionId> {
+        let (table, settings) = self.catalog.now();
+        let mut found: Vec<_> = sessions
+            .into_iter()
+            .filter_map(|id| {
+                let state = &table.get(&id)?.state;
+                let path = state.transcript.as_ref()?.path.clone();
+                let is_same = state.filter_is(settings.policy_for(state).filter_version);
+                (is_same && settings.reads(state)).then(|| (std::cmp::Reverse(state.last_activity()), id, path))
+            })
+            .collect();
+        found.sort();
+        let roots = self.roots.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            found.retain(|(_, _, path)| !roots.is_hung(Path::new(path)) && Path::new(path).exists());
+            found.into_iter().map(|(_, id, _)| id).collect()
+        });
+        looking.await.unwrap_or_default()
+    }
+}
+
+/// Has a session's episode made anew. A job that already runs began before this call, so it is awaited first.
+pub(crate) async fn reindex_session(
+    table: &SessionTable,
+    supervisor: &supervisor::Handle,
+    id: &SessionId,
+) -> Result<Closed, CallError> {
+    let is_under_way = table.get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
+    let ask = |reason| supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
+    if is_under_way {
+        ask(CloseReason::LazyQuery).await?;
+    }
+    ask(CloseReason::Reindex).await
+}
