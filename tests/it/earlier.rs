@@ -42,7 +42,7 @@ fn untar(archive: &[u8]) -> Vec<(String, Vec<u8>)> {
 }
 
 /// A home that an earlier version has written. Transcripts exist of the given sessions.
-pub fn world_of(archive: &str, transcripts: &[u32]) -> World {
+pub(crate) fn world_of(archive: &str, transcripts: &[u32]) -> World {
     let world = World::new();
     let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("replay-fixtures/homes").join(archive);
     let archive = zstd::decode_all(fs::File::open(packed).unwrap()).unwrap();

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use baton_base::actor_address::CallError;
@@ -16,7 +17,7 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, Phase};
 use baton_tracking::indexer;
-use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::session::Closed;
 use baton_tracking::supervisor::{self, Progress};
 use baton_tracking::transcript_roots::Roots;
 use baton_views::catalog::Catalog;
@@ -36,7 +37,7 @@ pub struct Retyping {
     /// Tells where their transcripts are, and whether they may be read.
     pub catalog: Catalog,
     /// Tells which file systems hang.
-    pub roots: Roots,
+    pub roots: Arc<Roots>,
     /// Reaches the sessions.
     pub supervisor: supervisor::Handle,
     /// Delays the work while queries run.

@@ -11,6 +11,9 @@ use crate::session::{
     UnindexedReason,
 };
 
+/// Why a stored conversation is made anew although nothing was said.
+const REINDEX: &str = "what is stored is made anew: by `baton reindex`, or after an upgrade";
+
 /// The reason in a sentence; `None` if the event itself names it.
 pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<String> {
     Some(match event {
@@ -205,7 +208,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
         ),
         CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
         CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
-        CloseReason::Reindex => "what is stored is made anew: by `baton reindex`, or after an upgrade".to_owned(),
+        CloseReason::Reindex => REINDEX.to_owned(),
     };
     match before.job {
         Some(job) if before.unindexed > job.covers => format!("{asked}; served after the running job"),
@@ -217,9 +220,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
 fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
     let records = before.unindexed;
     let text = match &before.episode {
-        _ if reason == CloseReason::Reindex => {
-            "a person asked for what is stored to be made anew: `baton reindex`".to_owned()
-        }
+        _ if reason == CloseReason::Reindex => REINDEX.to_owned(),
         None if records > 0 => format!("no episode has its conversation yet (records: {records})"),
         None => "whether there is anything to index is found out by the job".to_owned(),
         Some(_) if records > 0 => format!("its episode lacks what was said since (records: {records})"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_conversation::record::{Position, SessionId};
-use baton_events::session::{CloseReason, Phase, State};
+use baton_events::session::State;
 use baton_protocol::{ReindexParams, answer};
 use tokio::task::JoinSet;
 
@@ -16,13 +16,11 @@ use crate::discovery::Discovery;
 use crate::lazy::Coverage;
 use crate::resolve::SessionResolver;
 use crate::retyping::reindex_session;
-use crate::{SESSIONS_NAMED, lazy, resolve};
+use crate::{SESSIONS_NAMED, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
-use baton_events::projection::table::SessionTable;
 use baton_tracking::indexer;
 use baton_tracking::session::{Closed, Outcome};
-use baton_tracking::supervisor;
 use baton_tracking::transcript_roots::Roots;
 use baton_views::catalog::Catalog;
 
