@@ -24,8 +24,8 @@ those of this directory's project if it has any. A project named in the question
 narrows it. The question may use the query language of `baton search`.
 
 JSON: \
-{\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"entries\":[{\"kind\": \
-\"session\"|\"done\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"day\", \
+{\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"answer\":[{\"kind\": \
+\"session\"|\"done\"|\"answer\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"at\",\"day\", \
 \"uuid\",\"ended\",\"said_by\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
@@ -74,7 +74,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 }
 
 fn show(output: &Output, recall: &Recall) {
-    for entry in &recall.entries {
+    for entry in &recall.answer {
         let text = print::one_line(&entry.text, usize::MAX);
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
         let until = entry.ended.as_deref().map_or_else(String::new, |day| format!("  (no longer valid since {day})"));
@@ -85,11 +85,21 @@ fn show(output: &Output, recall: &Recall) {
             output.styled(Style::Faint, &format!("({})", place(output, entry)))
         ));
     }
-    if recall.entries.is_empty() && recall.notes.is_empty() {
+    for near in &recall.nearest {
+        let line = near.line.map_or_else(String::new, |line| format!(":{line}"));
+        let place = print::plain(&format!("({}{line})", output.id(&near.session_id)));
+        let title = print::one_line(&near.title, usize::MAX);
+        output.line(&format!(
+            "{} {title}  {}",
+            output.styled(Style::Faint, "nearest "),
+            output.styled(Style::Faint, &place)
+        ));
+    }
+    if recall.answer.is_empty() && recall.notes.is_empty() {
         output.line("Nothing was found.");
     }
     for (number, note) in recall.notes.iter().enumerate() {
-        let gap = if number == 0 && recall.entries.is_empty() { "" } else { "\n" };
+        let gap = if number == 0 && recall.answer.is_empty() { "" } else { "\n" };
         print::note(&format!("{gap}{}.", print::plain(note)));
     }
     if let Some(note) = &recall.freshness.note {

@@ -56,7 +56,7 @@ fn in_the_evening_today_is_the_day_that_is_ending() {
         [("what did we work on today", of_today), ("what did we work on yesterday", of_yesterday)]
     {
         let recalled = world.json(&["recall", question]);
-        let entries = list(&recalled["entries"]);
+        let entries = list(&recalled["answer"]);
         assert!(!entries.is_empty(), "{question}: {recalled}");
         for entry in entries {
             assert_eq!((text(&entry["session_id"]), text(&entry["day"])), (session.clone(), day.clone()), "{recalled}");

@@ -101,7 +101,7 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     );
     assert!(world.ok(&["show", &id(1)]).out.contains(" · model"));
     let recalled = world.json(&["recall", "what is still open"]);
-    let open = list(&recalled["entries"]).into_iter().find(|entry| entry["kind"] == "open").unwrap();
+    let open = list(&recalled["answer"]).into_iter().find(|entry| entry["kind"] == "open").unwrap();
     assert_eq!(open["said_by"], "model", "{recalled}");
     assert!(world.ok(&["recall", "what is still open"]).out.contains(" · model  ("));
     assert_eq!((&shown["enrichment"]["state"], &shown["enrichment"]["model"]), (&json!("enriched"), &json!("made")));

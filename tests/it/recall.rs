@@ -38,7 +38,7 @@ fn world() -> World {
 }
 
 fn entries(world: &World, arguments: &[&str]) -> Vec<Value> {
-    list(&world.json(&[&["recall"], arguments].concat())["entries"])
+    list(&world.json(&[&["recall"], arguments].concat())["answer"])
 }
 
 /// `kind text` of each entry.
@@ -72,7 +72,7 @@ fn each_kind_of_question_gets_what_it_asks_for_first() {
     assert!(prefers.iter().any(|told| told.contains("clippy")), "{prefers:#?}");
     let searched = world.json(&["recall", "dark theme"]);
     assert_eq!(searched["took"], json!([]));
-    assert_eq!(searched["entries"][0]["session_id"], id(3), "{searched}");
+    assert_eq!(searched["answer"][0]["session_id"], id(3), "{searched}");
     let human = world.ok(&["recall", "why sled"]).out;
     assert!(human.contains("sled") && human.contains(&id(1)[..8]), "{human}");
 }
@@ -108,9 +108,9 @@ fn an_answer_keeps_to_its_budget_and_says_what_it_left_out() {
     let world = world();
     let last = ["recall", "what were we working on last time", "--project", "/srv/shop", "--budget"];
     let whole = world.json(&[&last[..], &["5000"]].concat());
-    let (entries, tokens) = (list(&whole["entries"]).len(), whole["tokens"].as_u64().unwrap());
+    let (entries, tokens) = (list(&whole["answer"]).len(), whole["tokens"].as_u64().unwrap());
     assert!(entries > 3 && whole["left_out"] == 0 && tokens > 250, "{whole}");
-    for entry in list(&whole["entries"]) {
+    for entry in list(&whole["answer"]) {
         assert!(
             !text(&entry["session_id"]).is_empty() && entry["day"].is_string() || entry["line"].is_u64(),
             "{entry}"
@@ -125,13 +125,13 @@ fn an_answer_keeps_to_its_budget_and_says_what_it_left_out() {
             bytes.div_ceil(4) <= budget && found["tokens"].as_u64().unwrap() <= budget,
             "{budget}: {bytes} {found}"
         );
-        let (kept, left_out) = (list(&found["entries"]).len(), found["left_out"].as_u64().unwrap());
+        let (kept, left_out) = (list(&found["answer"]).len(), found["left_out"].as_u64().unwrap());
         assert!(kept < entries && left_out > 0, "{budget}: {found}");
     }
     assert_eq!(world.run(&["recall", "x", "--budget", "10"]).code, 2);
     assert_eq!(world.run(&["recall", " "]).code, 2);
     let nothing = world.json(&["recall", "hippopotamus"]);
-    assert!(list(&nothing["entries"]).is_empty() && nothing["notes"].to_string().contains("nothing was found"));
+    assert!(list(&nothing["answer"]).is_empty() && nothing["notes"].to_string().contains("nothing was found"));
 }
 
 #[test]
@@ -247,8 +247,8 @@ fn the_questions_work_on_the_example_sessions() {
     check("what is still open", "open next", &[]);
     // The question names the project.
     let last = world.json(&["recall", "what were we working on last time in harbor-ui"]);
-    assert_eq!(last["entries"][0]["session_id"].as_str().unwrap().get(..8), Some("0ad5c9e7"), "{last}");
-    for entry in list(&last["entries"]) {
+    assert_eq!(last["answer"][0]["session_id"].as_str().unwrap().get(..8), Some("0ad5c9e7"), "{last}");
+    for entry in list(&last["answer"]) {
         let project = text(&world.show(&text(&entry["session_id"]))["project"]);
         assert!(project.ends_with("harbor-ui"), "{entry}");
     }
@@ -292,7 +292,7 @@ fn what_a_question_says_of_when_and_where_holds_for_all_of_its_answer() {
     let world = examples();
     let sessions = |question: &str| {
         let recall = world.json(&["recall", question]);
-        list(&recall["entries"]).iter().map(|entry| text(&entry["session_id"])).collect::<Vec<_>>()
+        list(&recall["answer"]).iter().map(|entry| text(&entry["session_id"])).collect::<Vec<_>>()
     };
     let october = sessions("what did we work on in October");
     let days = |id: &String| text(&world.show(id)["last_activity"]).get(..7).map(str::to_owned);
@@ -310,7 +310,7 @@ fn what_a_question_says_of_when_and_where_holds_for_all_of_its_answer() {
     let unknown = world.json(&["recall", "why did we choose kafka for the webhooks"]);
     assert!(unknown["notes"].to_string().contains("no decision about it is known that speaks of kafka"), "{unknown}");
     let nothing = world.json(&["recall", "what is still open project:nope"]);
-    assert!(list(&nothing["entries"]).is_empty() && !list(&nothing["notes"]).is_empty(), "{nothing}");
+    assert!(list(&nothing["answer"]).is_empty() && !list(&nothing["notes"]).is_empty(), "{nothing}");
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn what_recall_names_can_be_read_by_its_id() {
     let agent = Agent::start(&world);
     let of = |names: Value| agent.call("get_episodes", json!({"episode_uuids": names})).ok();
     let session =
-        text(&agent.call("recall", json!({"query": "why did we choose sled"})).ok()["entries"][0]["session_id"]);
+        text(&agent.call("recall", json!({"query": "why did we choose sled"})).ok()["answer"][0]["session_id"]);
     let named = of(json!([session]));
     let episodes = list(&named["episodes"]);
     assert_eq!(episodes.len(), 1, "{named}");
@@ -365,7 +365,7 @@ fn what_recall_names_can_be_opened_where_it_stands() {
     world.ok(&["sync"]);
     let agent = Agent::start(&world);
     let recalled = agent.call("recall", json!({"query": "how did we solve E0382 before"})).ok();
-    let entry = &recalled["entries"][0];
+    let entry = &recalled["answer"][0];
     let open = |arguments: Value| agent.call("get_passage", arguments).ok();
     let opened = open(json!({"session_id": entry["session_id"], "line": entry["line"]}));
     let said: Vec<String> = list(&opened["said"]).iter().map(|said| text(&said["text"])).collect();
@@ -399,7 +399,7 @@ fn the_asking_sessions_own_words_come_last_and_are_marked() {
     world.set("CLAUDE_CODE_SESSION_ID", id(1));
     // As the only source it is an answer: after a compaction nothing of it is left in the agent's context.
     let alone = world.json(&["recall", "what did we decide about the numbat ledger"]);
-    assert!(alone["entries"].to_string().contains("sled"), "{alone}");
+    assert!(alone["answer"].to_string().contains("sled"), "{alone}");
     assert_eq!(
         (&alone["freshness"]["asking_last"], &alone["freshness"]["left_out_asking"]),
         (&json!(true), &Value::Null),
@@ -413,7 +413,7 @@ fn the_asking_sessions_own_words_come_last_and_are_marked() {
     own.prompt("And what of the bilby ledger of the numbat?");
     for question in ["what did we decide about the numbat ledger", "numbat ledger"] {
         let told = world.json(&["recall", question]);
-        let sessions: Vec<String> = list(&told["entries"]).iter().map(|entry| text(&entry["session_id"])).collect();
+        let sessions: Vec<String> = list(&told["answer"]).iter().map(|entry| text(&entry["session_id"])).collect();
         let first_own =
             sessions.iter().position(|session| *session == id(1)).unwrap_or_else(|| panic!("{question}: {told}"));
         assert!(first_own > 0 && sessions[first_own..].iter().all(|session| *session == id(1)), "{question}: {told}");
@@ -422,7 +422,7 @@ fn the_asking_sessions_own_words_come_last_and_are_marked() {
             (&json!(true), &json!(true)),
             "{told}"
         );
-        assert!(!told["entries"].to_string().contains("bilby"), "{told}");
+        assert!(!told["answer"].to_string().contains("bilby"), "{told}");
     }
     let human = world.ok(&["recall", "numbat", "ledger"]);
     assert!(human.err.contains("The latest messages of this session itself were left out"), "{}", human.err);
@@ -442,10 +442,10 @@ fn what_the_asking_session_said_before_a_compaction_is_known_though_nothing_had_
     let question = "what did we decide about the numbat ledger";
     // What is still in the agent's context is left out, and a note says so.
     let told = world.json(&["recall", question]);
-    assert_eq!(told["entries"], json!([]), "{told}");
+    assert_eq!(told["answer"], json!([]), "{told}");
     assert!(told["notes"].to_string().contains("beside what this session itself said last"), "{told}");
     own.compaction("manual").prompt("go on");
     let told = world.json(&["recall", question]);
-    assert!(told["entries"].to_string().contains("sled"), "{told}");
+    assert!(told["answer"].to_string().contains("sled"), "{told}");
     assert_eq!(told["freshness"]["asking_last"], true, "{told}");
 }

@@ -35,7 +35,7 @@ fn names(world: &World) -> Vec<(&'static str, String)> {
     let days = list(&world.json(&["timeline"])["days"]);
     let past: Vec<Value> = days.iter().flat_map(|day| list(&day["sessions"])).collect();
     let past = past.into_iter().find(|past| past["session_id"] == id(1).as_str());
-    let recalled = list(&world.json(&["recall", "stripe counter"])["entries"]);
+    let recalled = list(&world.json(&["recall", "stripe counter"])["answer"]);
     let recalled =
         recalled.into_iter().find(|entry| entry["kind"] == "session" && entry["session_id"] == id(1).as_str());
     vec![

@@ -12,7 +12,9 @@ use tantivy::schema::Field;
 use super::Error;
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::dates::{self, Date};
-use super::limits::{ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS};
+use super::limits::{
+    ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS, SNIPPET_CHARS,
+};
 use super::prefix::Prefix;
 use super::pretokenized::{END, NEAR_WORDS, Packed};
 use super::proximity::Pair;
@@ -48,6 +50,8 @@ pub struct Query<'a> {
     pub meaning: Option<&'a Meaning>,
     /// The time zone of the days that the text names.
     pub zone: Zone,
+    /// Most characters of a hit's passage.
+    pub passage_chars: usize,
 }
 
 impl<'a> Query<'a> {
@@ -66,9 +70,13 @@ impl<'a> Query<'a> {
             favour: None,
             meaning: None,
             zone: Zone::UTC,
+            passage_chars: SNIPPET_CHARS,
         }
     }
 }
+
+/// Bytes of a text that are searched for the words of a query.
+const SHARE_BYTES: usize = 32 * 1024;
 
 /// A token to search for in turns.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +95,8 @@ pub(super) struct Plan {
     pub(super) wanted: Vec<Wanted>,
     /// True if `wanted` holds stop words, because the query has nothing else.
     pub(super) stops_only: bool,
+    /// Sum of the weights of the query's words, including those that no turn has.
+    pub(super) weight: f32,
     /// Tokens to find in titles and episode texts.
     pub(super) episode: Vec<Wanted>,
     /// Names, whether turns contain them or not, to look up among the entities of sessions.
@@ -166,6 +176,10 @@ impl Plan {
         let wanted = rarest(&tokens, field, snapshot.turns, snapshot)?;
         let episode = rarest(&tokens, snapshot.fields.episode, snapshot.sessions, snapshot)?;
 
+        let is_unknown = |token: &&String| is_word(token) && wanted.iter().all(|it| it.token != **token);
+        let unknown = tokens.iter().filter(is_unknown).count() as f32 * weight_of(0, snapshot.turns);
+        let known = wanted.iter().filter(|it| is_word(&it.token)).map(|it| it.weight);
+        let weight = unknown + known.sum::<f32>();
         let stems = &found.stems[..found.stems.len().min(PAIR_WORDS)];
         let mut grams = Vec::new();
         Packed::Grams.for_each(&packed(&distinct(found.plain)), |token| grams.push(token.to_owned()));
@@ -173,6 +187,7 @@ impl Plan {
         grams.truncate(QUERY_GRAMS);
         Ok(Self {
             wanted,
+            weight,
             episode,
             stops_only,
             names,
@@ -188,6 +203,16 @@ impl Plan {
 }
 
 impl Plan {
+    /// Share of the query's words that the texts together have, by weight: from 0 to 1. Names do not count; their words do.
+    pub(super) fn share<'a>(&self, analyzer: &mut Analyzer, texts: impl IntoIterator<Item = &'a str>) -> f32 {
+        let mut has = vec![false; self.wanted.len()];
+        for text in texts {
+            find(analyzer, head(text, SHARE_BYTES), &self.wanted).iter().for_each(|found| has[found.wanted] = true);
+        }
+        let there = self.wanted.iter().zip(has).filter(|(wanted, has)| *has && is_word(&wanted.token));
+        if self.weight > 0.0 { there.map(|(wanted, _)| wanted.weight).sum::<f32>() / self.weight } else { 0.0 }
+    }
+
     /// Adds the words and names that begin with one of `prefixes`; all prefixes together add at most twice
     /// [`PREFIX_TERMS`].
     pub(super) fn expand(&mut self, prefixes: &[String], snapshot: &Snapshot) -> Result<(), Error> {
@@ -304,12 +329,20 @@ fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot
     for token in tokens {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
         if frequency > 0 {
-            let others = documents.saturating_sub(frequency) as f32;
-            let weight = (1.0 + (others + 0.5) / (frequency as f32 + 0.5)).ln();
-            wanted.push(Wanted { token: token.clone(), weight, frequency });
+            wanted.push(Wanted { token: token.clone(), weight: weight_of(frequency, documents), frequency });
         }
     }
     Ok(wanted)
+}
+
+/// Inverse document frequency of a token in `frequency` of `documents` documents.
+fn weight_of(frequency: u64, documents: u64) -> f32 {
+    let others = documents.saturating_sub(frequency) as f32;
+    (1.0 + (others + 0.5) / (frequency as f32 + 0.5)).ln()
+}
+
+fn is_word(token: &str) -> bool {
+    !token.starts_with(NAME_PREFIX)
 }
 
 /// The start of a text: at most `bytes` bytes, cut at a character boundary.

@@ -11,7 +11,8 @@ use uuid::Uuid;
 use super::analyzer::Analyzer;
 use super::copies::Copies;
 use super::limits::{
-    BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, TURN_PASSES,
+    BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, SNIPPET_CHARS,
+    TURN_PASSES,
 };
 use super::nearest::{self, Joined, Nearness};
 use super::query::{Plan, Query};
@@ -44,6 +45,8 @@ pub struct Hit {
     /// The session's score: its three best turns relative to those of the best session (at most 1), plus at most 2 for
     /// how its whole text and its time fit, times 1.1 in a favoured place. Comparable only within one answer.
     pub score: f32,
+    /// Share of the query's words that the session's best turns and title have together, from 0 to 1; rare words count more.
+    pub share: f32,
     /// Whether the hit is a turn or a whole session.
     pub kind: Kind,
     /// Id of the session.
@@ -152,7 +155,7 @@ impl Searcher {
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
-            append_hits(&snapshot, &plan, &mut analyzer, rank, candidate, turns, &mut hits)?;
+            append_hits(&snapshot, &plan, &mut analyzer, rank, candidate, (turns, query.passage_chars), &mut hits)?;
         }
         let ids: Vec<&str> = candidates.iter().map(|candidate| &*candidate.id).collect();
         let with_entity = reasons::sessions_with_named_entity(&snapshot, &plan, &ids)?;
@@ -178,7 +181,7 @@ impl Searcher {
             let document = snapshot.session(id.as_str())?;
             let candidate = Candidate::new(id.as_str().into(), document, Vec::new());
             let rank = hits.len() + 1;
-            append_hits(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, 0, &mut hits)?;
+            append_hits(&snapshot, &Plan::default(), &mut analyzer, rank, &candidate, (0, SNIPPET_CHARS), &mut hits)?;
         }
         hits.iter_mut().for_each(|hit| hit.matched.clear());
         Ok(hits)
@@ -321,14 +324,14 @@ fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Ca
     }
 }
 
-/// Appends the hits of one session.
+/// Appends the hits of one session: at most so many turns, with passages of so many characters.
 fn append_hits(
     snapshot: &Snapshot,
     plan: &Plan,
     analyzer: &mut Analyzer,
     rank: usize,
     candidate: &Candidate,
-    turns: usize,
+    (turns, passage_chars): (usize, usize),
     hits: &mut Vec<Hit>,
 ) -> Result<(), Error> {
     let fields = &snapshot.fields;
@@ -337,9 +340,10 @@ fn append_hits(
     let head = snapshot.head_at(address).ok_or_else(|| Error::Broken("a session has no columns".to_owned()))?;
     let session_id =
         SessionId::new(&candidate.id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
-    let hit = Hit {
+    let mut hit = Hit {
         rank,
         score: candidate.score,
+        share: 0.0,
         kind: Kind::Episode,
         session_id,
         episode_uuid: text(&document, fields.uuid).parse().unwrap_or_default(),
@@ -360,10 +364,13 @@ fn append_hits(
         hits.push(Hit { snippet, matched, by_model, ..hit });
         return Ok(());
     }
-    for turn in candidate.turns.iter().take(turns) {
-        let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
-        let role = parse_role(text(&document, fields.role));
-        let said = text(&document, fields.text);
+    let read = |turn: &Scored| snapshot.searcher.doc::<TantivyDocument>(turn.address);
+    let documents = candidate.turns.iter().take(turns.max(COUNTED_TURNS)).map(read).collect::<Result<Vec<_>, _>>()?;
+    let counted = documents.iter().take(COUNTED_TURNS).map(|document| text(document, fields.text));
+    hit.share = plan.share(analyzer, counted.chain([hit.title.as_str()]));
+    for (turn, document) in candidate.turns.iter().zip(&documents).take(turns) {
+        let role = parse_role(text(document, fields.role));
+        let said = text(document, fields.text);
         let mut matched = reasons::turn_reasons(said, role == Some(Role::Tool), plan, analyzer);
         matched.extend(in_title);
         if let Some(near) = candidate.near.get(&turn.address) {
@@ -374,9 +381,9 @@ fn append_hits(
         }
         hits.push(Hit {
             kind: Kind::Turn,
-            snippet: snippet::cut(analyzer, said, &plan.wanted),
+            snippet: snippet::cut(analyzer, said, &plan.wanted, passage_chars),
             line: document.get_first(fields.line).and_then(|value| value.as_u64()),
-            at: stored_time(&document, fields.at),
+            at: stored_time(document, fields.at),
             role,
             matched,
             ..hit.clone()

@@ -10,16 +10,16 @@ use super::query::{self, Found, Wanted, find};
 
 /// Bytes of a text that are searched for a passage.
 const SEARCHED_BYTES: usize = 32 * 1024;
-/// Characters shown before the first match, if they exist and fit.
-const LEAD_CHARS: usize = 60;
+/// Characters shown before the first match are at most the total divided by this.
+const LEAD_SHARE: usize = 4;
 /// Marks omitted text.
 const CUT: char = '…';
 
-/// At most [`SNIPPET_CHARS`] characters of `text` on one line: the passage with the highest weight of wanted tokens, or
+/// At most `chars` characters of `text` on one line: the passage with the highest weight of wanted tokens, or
 /// the beginning if it has none.
-pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> String {
+pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted], chars: usize) -> String {
     let line = one_line(query::head(text, SEARCHED_BYTES));
-    let within = widen(&line, passage(analyzer, &line, wanted), SNIPPET_CHARS);
+    let within = widen(&line, passage(analyzer, &line, wanted, chars), chars);
     render(&line, within, &[])
 }
 
@@ -27,7 +27,7 @@ pub(super) fn cut(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> Str
 /// is any.
 pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]) -> (String, bool) {
     let (line, claims) = mark_claims(query::head(text, SEARCHED_BYTES));
-    let passage = passage(analyzer, &line, wanted);
+    let passage = passage(analyzer, &line, wanted, SNIPPET_CHARS);
     let (mark, mut marks) = (MODEL_MARK.chars().count(), 0);
     loop {
         let within = widen(&line, passage.clone(), SNIPPET_CHARS.saturating_sub(mark * marks));
@@ -42,10 +42,10 @@ pub(super) fn cut_episode(analyzer: &mut Analyzer, text: &str, wanted: &[Wanted]
 }
 
 /// Byte range of a line from the first to the last match of its best passage.
-fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted]) -> Range<usize> {
+fn passage(analyzer: &mut Analyzer, line: &str, wanted: &[Wanted], chars: usize) -> Range<usize> {
     let mut found = find(analyzer, line, wanted);
     found.sort_by_key(|found| (found.at.start, found.at.end));
-    best_passage(line, &found, wanted)
+    best_passage(line, &found, wanted, chars)
 }
 
 /// Joins a text to one line, and returns the byte ranges known only from a model: from [`MODEL_BEGINS`] to
@@ -85,8 +85,8 @@ fn one_line(text: &str) -> String {
 }
 
 /// Byte range from the first to the last match of the best passage; empty at the beginning if there are none.
-fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> {
-    let room = SNIPPET_CHARS - 2;
+fn best_passage(line: &str, found: &[Found], wanted: &[Wanted], chars: usize) -> Range<usize> {
+    let room = chars - 2;
     let mut best = (0.0, 0..0);
     for (first, start) in found.iter().enumerate() {
         let limit = line[start.at.start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start.at.start + at);
@@ -105,26 +105,43 @@ fn best_passage(line: &str, found: &[Found], wanted: &[Wanted]) -> Range<usize> 
     best.1
 }
 
-/// Extends the passage to at most `most` characters, at word boundaries if possible; a line that fits is taken whole.
+/// Extends the passage to at most `most` characters: to whole sentences if they fit, else to whole words. A line that fits
+/// is taken whole.
 fn widen(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
     if line.chars().nth(most).is_none() {
         return 0..line.len();
     }
     let room = most.saturating_sub(2);
-    let lead = LEAD_CHARS.min(room.saturating_sub(line[passage.clone()].chars().count()));
-    let mut start = match lead {
+    let lead = (most / LEAD_SHARE).min(room.saturating_sub(line[passage.clone()].chars().count()));
+    let earliest = match lead {
         0 => passage.start,
         lead => line[..passage.start].char_indices().rev().nth(lead - 1).map_or(0, |(at, _)| at),
     };
-    if start > 0 && !line[..start].ends_with(' ') {
-        start += line[start..passage.start].find(' ').map_or(0, |space| space + 1);
+    let start = sentence_ends(&line[earliest..passage.start]).last().map_or_else(
+        || match earliest > 0 && !line[..earliest].ends_with(' ') {
+            true => earliest + line[earliest..passage.start].find(' ').map_or(0, |space| space + 1),
+            false => earliest,
+        },
+        |end| earliest + end,
+    );
+    let end = line[start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start + at);
+    if end == line.len() || line[end..].starts_with(' ') {
+        return start..end;
     }
-    let mut end = line[start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start + at);
-    if end < line.len() && !line[end..].starts_with(' ') {
-        let kept = passage.end.clamp(start, end);
-        end = line[kept..end].rfind(' ').map_or(end, |space| kept + space);
-    }
-    start..end
+    let kept = passage.end.clamp(start, end);
+    let whole = sentence_ends(&line[kept..end]).last().or_else(|| line[kept..end].rfind(' '));
+    start..whole.map_or(end, |at| kept + at)
+}
+
+/// Positions after sentences that end within a line, each at the beginning of the next.
+fn sentence_ends(line: &str) -> impl Iterator<Item = usize> {
+    let stops = line.char_indices().filter(|(_, c)| matches!(c, '.' | '!' | '?' | '。' | '！' | '？'));
+    stops.filter_map(|(at, stop)| {
+        let after = at + stop.len_utf8();
+        let is_wide = stop.len_utf8() > 1;
+        let blank = line[after..].starts_with(' ');
+        (is_wide || blank).then_some(after + usize::from(blank))
+    })
 }
 
 /// The given range of a line, with ellipses where the line continues, and marks after the claims of a model.
@@ -165,7 +182,7 @@ mod tests {
     }
 
     fn check(text: &str, tokens: &[&str], expected: &str) {
-        assert_eq!(cut(&mut Analyzer::default(), text, &wanted(tokens)), expected);
+        assert_eq!(cut(&mut Analyzer::default(), text, &wanted(tokens), SNIPPET_CHARS), expected);
     }
 
     #[test]
@@ -178,10 +195,10 @@ mod tests {
     fn the_passage_with_the_words_is_shown() {
         let filler = "lorem ipsum dolor sit amet ".repeat(20);
         let text = format!("{filler}the refresh token expired at src/auth.rs:42 {filler}");
-        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["refresh", "=src/auth.rs:42"]));
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["refresh", "=src/auth.rs:42"]), SNIPPET_CHARS);
         assert!(snippet.contains("refresh token expired at src/auth.rs:42"), "{snippet}");
         assert!(snippet.starts_with('…') && snippet.ends_with('…'), "{snippet}");
-        let none = cut(&mut Analyzer::default(), &text, &wanted(&["absent"]));
+        let none = cut(&mut Analyzer::default(), &text, &wanted(&["absent"]), SNIPPET_CHARS);
         assert!(none.starts_with("lorem ipsum") && none.ends_with('…'), "{none}");
     }
 
@@ -189,7 +206,7 @@ mod tests {
     fn two_words_together_beat_one_twice() {
         let filler = "x ".repeat(200);
         let text = format!("token token {filler} refresh token {filler}");
-        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "refresh"]));
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "refresh"]), SNIPPET_CHARS);
         assert!(snippet.contains("refresh token"), "{snippet}");
     }
 
@@ -242,7 +259,7 @@ mod tests {
 
         #[test]
         fn any_text_gives_one_bounded_line(text in "\\PC{0,50}|[a-z \n]{0,900}|(ä|token|=| |\n|x.y){0,400}") {
-            let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "a", "x", "=x.y"]));
+            let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["token", "a", "x", "=x.y"]), SNIPPET_CHARS);
             prop_assert!(snippet.chars().count() <= SNIPPET_CHARS);
             prop_assert!(!snippet.contains('\n'));
         }

@@ -42,7 +42,7 @@ pub use log::{Footprint, LogRead, LogRecord, LogStats};
 pub use memory::{AddMemory, AddTriplet, ClearGraph, Deleted, Edge, EpisodeEntities, MemoryStatus};
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use passage::{Passage, PassagePart};
-pub use recall::{BriefFreshness, Day, Recall, RecallEntry, Timeline, TimelineSession};
+pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use search::{Hit, Search};
 pub use status::{Log, Memory, Progress, Root, Status};
 pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};

@@ -3,6 +3,7 @@
 mod budget;
 mod facts;
 mod narrowing;
+mod replies;
 mod sessions;
 
 use baton_views::visibility;
@@ -13,10 +14,13 @@ use baton_ask::query::Question;
 use baton_ask::recall;
 use baton_ask::recall::{Entry, Intent, Kind, Later, Place, Sort, session_entries, still_open};
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::{Pointed, carrying_sentences};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
 use baton_protocol::{Failure, RecallParams, answer, code};
+use baton_redaction::redact;
 
+use self::sessions::{RelevantSessions, Session};
 use super::search::{QuestionReader, Scope, SearchRequest, find};
 use super::vault::{RecallRecorder, Recalled};
 use super::{QueryError, internal};
@@ -34,8 +38,15 @@ const MOST_SESSIONS: u32 = 20;
 const FURTHER: usize = 4;
 /// Least and most tokens of an answer.
 const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
-/// Passages per session.
+/// Passages per session, and most characters of one.
 const PASSAGES: usize = 3;
+const PASSAGE_CHARS: usize = 420;
+/// Least share of a question's words, by weight, that the best session must have for anything to be claimed.
+const LEAST_SHARE: f32 = 0.32;
+/// So many of the best sessions tell what was said around the tool calls found in them.
+const EXPLAINED: usize = 2;
+/// Most sessions named instead.
+const NEAREST: usize = 3;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -81,7 +92,7 @@ pub(crate) async fn recall(
     let recall = Recall { freshness: answer::BriefFreshness { asking_last, ..recall.freshness.clone() }, ..recall };
     let looked = tokio::task::spawn_blocking(move || recall.answer());
     let answer = looked.await.map_err(|error| internal("the recall broke", error))??;
-    let sessions = answer.entries.iter().map(|entry| entry.session_id.clone()).collect();
+    let sessions = answer.answer.iter().map(|entry| entry.session_id.clone()).collect();
     recalls.record(&asked.caller, Recalled::Words { words: asked.query, sessions });
     Ok(answer)
 }
@@ -114,14 +125,17 @@ struct Answer {
     /// Requested kinds that nothing is known of.
     unknown: Vec<Kind>,
     notes: Vec<String>,
+    /// The nearest sessions, if what was found has too little of the question for anything to be claimed.
+    nearest: Vec<answer::NearSession>,
 }
 
 impl Recall {
     fn answer(self) -> Result<answer::Recall, QueryError> {
         let (recall, asked, narrowed) = self.clone().narrowed();
         let mut found = recall.answer_from_sessions(&asked)?;
+        let is_unanswered = found.entries.is_empty() || asked.is_general() && !found.unknown.is_empty();
         let mut answering = (recall, asked);
-        if narrowed.by_a_word && (found.entries.is_empty() || !found.unknown.is_empty()) {
+        if narrowed.by_a_word && is_unanswered {
             // What was taken for the name of a project may have been a word.
             let (everywhere, asked) = self.unnarrowed();
             let elsewhere = everywhere.answer_from_sessions(&asked)?;
@@ -153,10 +167,15 @@ impl Recall {
     /// Selects what answers the question. What was indexed earlier of the asking session ranks below everything else:
     /// after a compaction the agent no longer knows it.
     fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
-        let (mut notes, mut selection) = self.select(asked)?;
+        let mut sessions = self.sessions(asked)?;
+        if self.abstains(asked, &sessions) {
+            return Ok(self.abstention(asked, sessions));
+        }
+        let mut notes = std::mem::take(&mut sessions.notes);
+        let mut selection = self.select(asked, sessions)?;
         if self.has_indexed_own_parts() {
-            let (_, own) = Self { scope: Scope::Own, ..self.clone() }.select(asked)?;
-            recall::append_below(&mut selection, own);
+            let own = Self { scope: Scope::Own, ..self.clone() };
+            recall::append_below(&mut selection, own.select(asked, own.sessions(asked)?)?);
         }
         let recall::Selection { entries, unknown, unsaid } = selection;
         notes.extend(self.what_is_unknown(&entries, &unknown));
@@ -164,7 +183,32 @@ impl Recall {
             let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
             notes.push(format!("no decision about it is known that speaks of {unsaid}"));
         }
-        Ok(Answer { entries, unknown, notes })
+        Ok(Answer { entries, unknown, notes, nearest: Vec::new() })
+    }
+
+    /// Returns true if the sessions found have too little of a question in plain words. With vectors, similar words count
+    /// as well, and a phrase or filter says exactly what is wanted.
+    fn abstains(&self, asked: &Intent, found: &RelevantSessions) -> bool {
+        let is_plain = self.meaning.is_none() && self.question.phrases.is_empty() && self.question.prefixes.is_empty();
+        let is_known = self.freshness.pending == 0 && self.freshness.note.is_none();
+        // What the asking session itself said may answer it.
+        let has_own = self.has_indexed_own_parts() || self.freshness.left_out_asking;
+        let is_sought = is_plain && is_known && !asked.is_general() && !asked.about.is_empty();
+        is_sought && !found.sessions.is_empty() && !has_own && found.share < LEAST_SHARE
+    }
+
+    /// The answer that claims nothing and names the nearest sessions.
+    fn abstention(&self, asked: &Intent, found: RelevantSessions) -> Answer {
+        let near = |session: &Session| answer::NearSession {
+            session_id: session.id.to_string(),
+            title: redact(&session.episode.title).into_owned(),
+            line: session.passages.first().and_then(|hit| hit.line),
+        };
+        let nearest: Vec<_> = found.sessions.iter().take(NEAREST).map(near).collect();
+        let subject: String = asked.search.chars().take(UNSAID_CHARS).collect();
+        let about = if self.question.has_secret { String::new() } else { format!(" about {subject}") };
+        let notes = [found.notes, vec![format!("nothing is known{about}")]].concat();
+        Answer { entries: Vec::new(), unknown: Vec::new(), notes, nearest }
     }
 
     /// Returns true if something of the asking session was indexed before and may be shown.
@@ -174,9 +218,8 @@ impl Recall {
         row.is_some_and(|(id, row)| row.state.episode.is_some() && is_asked(&row.state) && !self.is_hidden(id.as_str()))
     }
 
-    /// The answer from the sessions that are searched, and notes on how the question was understood.
-    fn select(&self, asked: &Intent) -> Result<(Vec<String>, recall::Selection), QueryError> {
-        let mut found = self.sessions(asked)?;
+    /// The answer from the sessions found.
+    fn select(&self, asked: &Intent, mut found: RelevantSessions) -> Result<recall::Selection, QueryError> {
         self.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
@@ -204,8 +247,12 @@ impl Recall {
             if asked.is_general() {
                 after.add(&session.episode);
             }
-            entries
-                .extend(session.passages.iter().zip(0_u8..).map(|(hit, number)| passage(&place, hit, number, asked)));
+            for (hit, number) in session.passages.iter().zip(0_u8..) {
+                entries.push(passage(&place, hit, number, asked));
+            }
+            if rank <= EXPLAINED && !asked.is_general() {
+                entries.append(&mut self.explanations(session, &place, asked));
+            }
         }
         let (mut facts, ended) = self.facts(asked)?;
         recall::reverse(&mut entries, &ended);
@@ -213,7 +260,27 @@ impl Recall {
             entries.append(&mut self.typed_preferences(asked)?);
         }
         entries.append(&mut facts);
-        Ok((found.notes, recall::select(asked, entries)))
+        Ok(recall::select(asked, entries))
+    }
+
+    /// What the agent said around the tool calls found in a session: they have the words, it gives the reason.
+    fn explanations(&self, session: &Session, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+        let Some(current) = &session.row.state.episode else { return Vec::new() };
+        let of_tools = session.passages.iter().zip(0_u8..).filter(|(hit, _)| !is_spoken(hit));
+        let numbers: BTreeMap<u64, u8> = of_tools.filter_map(|(hit, number)| Some((hit.line?, number))).collect();
+        let lines: Vec<u64> = numbers.keys().copied().collect();
+        let told = |(line, said): (u64, Vec<Pointed>)| {
+            let number = numbers.get(&line).copied().unwrap_or_default();
+            said.into_iter().map(move |said| (number, said))
+        };
+        let said = replies::around(&self.conversations, &session.id, current, &lines).into_iter().flat_map(told);
+        let entry = |(number, said): (u8, Pointed)| {
+            let text = carrying_sentences(&said.text, PASSAGE_CHARS, |sentence| asked.fit(sentence));
+            let fit = asked.fit(&text);
+            let worth = passage_worth(asked, fit, number);
+            Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(said.line), said.at, worth) }
+        };
+        said.map(entry).collect()
     }
 
     /// A note on what is unknown. None while sessions are pending, because they may contain it.
@@ -267,6 +334,7 @@ impl Recall {
             scope: self.scope,
             sessions,
             turns: PASSAGES,
+            passage_chars: Some(PASSAGE_CHARS),
         }
     }
 
@@ -278,10 +346,20 @@ impl Recall {
 /// Converts a passage, weighted by its fit: one that shares no words was found by similarity.
 fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> Entry {
     let fit = asked.fit(&hit.snippet);
-    let spoken = matches!(hit.role.as_deref(), Some("user" | "assistant"));
+    let spoken = is_spoken(hit);
+    let worth = passage_worth(asked, fit, number) * if spoken { 1.0 } else { OF_A_TOOL };
+    let text = hit.snippet.clone();
+    Entry { text, fit, answers: spoken, ..place.line(Sort::Passage, "", hit.line, None, worth) }
+}
+
+/// Worth of what was said at the session's passage of that number, from 0.
+fn passage_worth(asked: &Intent, fit: f32, number: u8) -> f32 {
     let worth = if asked.kinds.is_empty() { PASSAGE } else { PASSAGE_BESIDE };
-    let worth = worth * (0.3 + 0.7 * fit) / (1.0 + 0.3 * f32::from(number)) * if spoken { 1.0 } else { OF_A_TOOL };
-    Entry { fit, answers: spoken, ..place.line(Sort::Passage, &hit.snippet, hit.line, None, worth) }
+    worth * (0.5 + 0.5 * fit) / (1.0 + 0.3 * f32::from(number))
+}
+
+fn is_spoken(hit: &answer::Hit) -> bool {
+    matches!(hit.role.as_deref(), Some("user" | "assistant"))
 }
 
 /// Returns true if more sessions must be read, because most of them lack what is asked for.

@@ -127,9 +127,10 @@ pub(crate) async fn search(
         scope: Scope::All,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
+        passage_chars: None,
     };
     let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
-    let SearchHits { hits, notes } = found.await.map_err(|error| internal("the search broke", error))??;
+    let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
     enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     Ok(answer::Search { hits, freshness, notes })
 }
@@ -149,6 +150,8 @@ pub(super) struct SearchRequest {
     pub(super) sessions: usize,
     /// Turns per session.
     pub(super) turns: usize,
+    /// Most characters of a passage; `None` for the usual number.
+    pub(super) passage_chars: Option<usize>,
 }
 
 /// Which sessions are searched.
@@ -166,6 +169,8 @@ pub(super) enum Scope {
 /// The result of a search.
 pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
+    /// Share of the question's words that the first session has, see [`baton_memory::Hit::share`].
+    pub(super) share: f32,
     pub(super) notes: Vec<String>,
 }
 
@@ -216,7 +221,7 @@ pub(super) fn find(
         let listed = searcher.hits_for(&sessions).map_err(broke)?;
         let filters = filters::filter_names(question);
         let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
-        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
+        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), share: 1.0, notes: shown_notes(notes) });
     }
     let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
     let elder = |one: &str, other: &str| family::elder(table, one, other);
@@ -226,6 +231,7 @@ pub(super) fn find(
         after: question.after,
         before: question.before,
     };
+    let usual = Query::new(&question.words);
     let query = Query {
         project,
         sessions: wanted.sessions,
@@ -238,7 +244,8 @@ pub(super) fn find(
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),
         zone: question.zone,
-        ..Query::new(&question.words)
+        passage_chars: wanted.passage_chars.unwrap_or(usual.passage_chars),
+        ..usual
     };
     let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
@@ -253,10 +260,11 @@ pub(super) fn find(
         (true, false) => notes.push(too_many_passages_note(&phrases())),
         (false, false) => {}
     }
+    let share = hits.first().map_or(0.0, |hit| hit.share);
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
-    Ok(SearchHits { hits, notes: shown_notes(notes) })
+    Ok(SearchHits { hits, share, notes: shown_notes(notes) })
 }
 
 /// The note if more passages contain the words of a phrase than one query reads.

@@ -7,7 +7,7 @@ use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, Sort};
 
 /// Minimum share of the subject that an entry must have to be an answer.
-const LEAST_FIT: f32 = 0.4;
+pub(super) const LEAST_FIT: f32 = 0.4;
 /// Minimum worth, relative to the best entry, of an entry that was not asked for, if nothing that was asked for is
 /// known.
 const LEAST_WORTH: f32 = 0.25;
@@ -97,7 +97,8 @@ fn supporting(asked: &Intent, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<
     // Tool output is evidence for an error, not for what someone thought.
     let can = |entry: &Entry| entry.sort == Sort::Note || entry.answers || asked.is(Kind::Solved);
     others.retain(|entry| {
-        matches!(entry.sort, Sort::Passage | Sort::Note | Sort::Answer) && entry.fit >= SUPPORTING_FIT && can(entry)
+        let fits = entry.sort == Sort::Passage || entry.fit >= SUPPORTING_FIT;
+        matches!(entry.sort, Sort::Passage | Sort::Note | Sort::Answer) && fits && can(entry)
     });
     others.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     let is_new = |entry: &Entry| !answers.iter().any(|told| covers(told, entry));

@@ -1,6 +1,7 @@
 //! What a session contributes to the answer of a question.
 
 use super::intent::{Intent, Kind};
+use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences};
@@ -9,8 +10,10 @@ use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sent
 const TEXT_CHARS: usize = 240;
 /// Maximum length of a conclusion's sentences, in characters.
 const ANSWER_CHARS: usize = 420;
+/// The same for the best session.
+const BEST_ANSWER_CHARS: usize = 700;
 /// Maximum length of the request before them, in characters.
-const REQUEST_CHARS: usize = 200;
+const REQUEST_CHARS: usize = 160;
 /// Maximum number of exchanges per session.
 const MOST_ANSWERS: usize = 2;
 /// Minimum share of the subject with which an exchange answers by its own words.
@@ -23,6 +26,8 @@ const OBJECTIVE_CHARS: usize = 200;
 const MOST_OF_A_SORT: usize = 5;
 /// Maximum number of files per session, if they are asked for.
 const MOST_FILES: usize = 20;
+/// Maximum number of sessions that are named for a subject.
+const MOST_LISTED: usize = 3;
 /// How much a session's worth decreases with its rank.
 const DECAY: f32 = 0.2;
 /// Share of the session's fit that counts for an entry without words of the subject.
@@ -79,7 +84,9 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
 /// left to [`still_open`](super::still_open). Bounded in number and length.
 pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
-    let mut entries = vec![session_entry(episode, place)];
+    // Of the sessions found for a subject, the first ones suffice.
+    let is_listed = asked.is_general() || asked.is(Kind::Latest) || asked.is(Kind::Files) || place.rank <= MOST_LISTED;
+    let mut entries: Vec<Entry> = is_listed.then(|| session_entry(episode, place)).into_iter().collect();
     let wanted = |kind: Kind, usual: f32| if asked.is(kind) { 3.0 } else { usual };
     let searched = asked.kinds.is_empty();
 
@@ -101,8 +108,14 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
 
     // Without a known kind, only entries with words of the question count.
     let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
-    // Other decisions of the session do not answer why this one was made.
-    let decided = |text: &str| if asked.is(Kind::Decisions) { asked.fit(text) } else { near(text) };
+    // Other decisions of the session do not answer why this one was made. If none has the subject's words, those of the
+    // session that is about it may be it in other words.
+    let is_named = episode.decisions.iter().any(|said| asked.fit(&said.text) >= LEAST_FIT);
+    let in_other_words = if place.rank == 1 && !is_named && place.fit >= LEAST_FIT { LEAST_FIT } else { 0.0 };
+    let decided = |text: &str| match asked.is(Kind::Decisions) {
+        true => asked.fit(text).max(in_other_words),
+        false => near(text),
+    };
     let decisions = episode.decisions.iter().map(|said| (said.clone(), decided(&said.text)));
     tell(Sort::Decision, wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 }), decisions.collect());
 
@@ -155,9 +168,10 @@ fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry
         let is_found = place.found.iter().any(|line| (from..until).contains(line));
         let counts = own >= ANSWER_FIT || place.rank == 1 && is_found;
         let fits = |sentence: &str| asked.fit(sentence);
-        let concluded =
-            counts.then(|| carrying_sentences(&said.text, ANSWER_CHARS, fits)).filter(|text| !text.is_empty())?;
+        let chars = if place.rank == 1 { BEST_ANSWER_CHARS } else { ANSWER_CHARS };
+        let concluded = counts.then(|| carrying_sentences(&said.text, chars, fits)).filter(|text| !text.is_empty())?;
         let request = carrying_sentences(prompt, REQUEST_CHARS, fits);
+        let request = if fits(&request) > 0.0 { request } else { String::new() };
         let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
         let fit = own + if is_found { (1.0 - own) * OF_A_PASSAGE } else { 0.0 };
         Some((Pointed { text, line: said.line, at: said.at }, fit, own))
@@ -169,7 +183,7 @@ fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry
         let near = fit + (1.0 - fit) * OF_THE_SESSION * place.fit;
         let entry = place.line(Sort::Answer, "", Some(said.line), said.at.or(place.at), worth * (0.4 + 0.6 * near));
         Entry {
-            text: one_line(&said.text, ANSWER_CHARS + REQUEST_CHARS),
+            text: one_line(&said.text, BEST_ANSWER_CHARS + REQUEST_CHARS),
             fit: near,
             answers: own >= ANSWER_FIT,
             ..entry

@@ -15,7 +15,11 @@ pub struct Recall {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
     /// Best first. Entries of one session are not grouped.
-    pub entries: Vec<RecallEntry>,
+    pub answer: Vec<RecallEntry>,
+    /// True if nothing is claimed: what was found has too little of the question. `nearest` then names the sessions.
+    pub abstained: bool,
+    /// The sessions nearest to the question, if nothing is claimed.
+    pub nearest: Vec<NearSession>,
     /// Number of results that did not fit into the budget.
     pub left_out: u64,
     /// Approximate number of tokens of this answer; never more than the budget.
@@ -25,6 +29,19 @@ pub struct Recall {
     pub notes: Vec<String>,
     /// How current and complete the answer is.
     pub freshness: BriefFreshness,
+}
+
+/// A session near to a question that it does not answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NearSession {
+    /// Its id, to be passed to `show`.
+    pub session_id: String,
+    /// Its title.
+    pub title: String,
+    /// The transcript line with most words of the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
 }
 
 /// How current and complete an answer is, in short.
@@ -55,7 +72,7 @@ pub struct BriefFreshness {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecallEntry {
-    /// `session`, `done` (a result), `passage`, `note`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or
+    /// `session`, `done` (a result), `answer` (a conclusion), `passage`, `note`, `decision`, `fixed`, `failed`, `open`, `next`, `file` or
     /// `fact`.
     pub kind: String,
     /// The text.
@@ -65,6 +82,9 @@ pub struct RecallEntry {
     /// Its transcript line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// Its time, RFC 3339 in UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// Its day, in the asker's time zone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,

@@ -17,6 +17,8 @@ impl Recall {
         let mut answer = answer::Recall {
             took: asked.kinds.iter().map(|kind| kind.as_str().to_owned()).collect(),
             project: self.project.as_deref().map(|project| redact(project).into_owned()),
+            abstained: found.entries.is_empty(),
+            nearest: found.nearest,
             notes: found.notes.iter().map(|note| redact(note).into_owned()).collect(),
             // Placeholders of the largest width.
             left_out: 9_999,
@@ -28,7 +30,7 @@ impl Recall {
         let around = tokens_of(&answer) + AROUND_TOKENS;
         let (entries, left_out) =
             chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry, zone)) + 1);
-        answer.entries = entries.iter().map(|entry| to_answer(entry, zone)).collect();
+        answer.answer = entries.iter().map(|entry| to_answer(entry, zone)).collect();
         answer.left_out = left_out as u64;
         if left_out > 0 {
             // The digits of the numbers above were reserved, but not this note.
@@ -50,6 +52,7 @@ fn to_answer(entry: &Entry, zone: Zone) -> answer::RecallEntry {
         text: redact(&entry.text).into_owned(),
         session_id: entry.session.to_string(),
         line: entry.line,
+        at: entry.at.map(|at| at.to_string()),
         day: entry.at.map(day),
         uuid: entry.uuid.map(|uuid| uuid.to_string()),
         ended: entry.ended.map(day),

@@ -45,6 +45,8 @@ pub(super) struct RelevantSessions {
     pub(super) notes_told: Vec<Entry>,
     /// Remarks on the search.
     pub(super) notes: Vec<String>,
+    /// Share of the question's words that the best one has.
+    pub(super) share: f32,
 }
 
 impl Recall {
@@ -63,7 +65,8 @@ impl Recall {
         let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
         let wanted = SearchRequest { meaning: self.meaning.clone(), ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
-        let mut found = RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes };
+        let mut found =
+            RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, share: hits.share };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         for hit in hits.hits {
             if self.client.is_closed() {
