@@ -81,9 +81,11 @@ pub(crate) enum Sign {
     Expected,
     /// An attempt came to nothing: `a dead end`.
     Setback,
+    /// Not of this session's making: `pre-existing`.
+    Foreign,
 }
 
-const SECTIONS: [(&str, Sign); 26] = [
+const SECTIONS: [(&str, Sign); 27] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -110,6 +112,7 @@ const SECTIONS: [(&str, Sign); 26] = [
     ("result", Sign::Result),
     ("expected", Sign::Expected),
     ("setback", Sign::Setback),
+    ("foreign", Sign::Foreign),
 ];
 
 struct Lexicon {

@@ -17,6 +17,8 @@ pub(super) struct Leftover<'a> {
     pub(super) text: &'a str,
     /// True if it is to do, false if it is open.
     pub(super) next: bool,
+    /// True if it stands in a list of such matters.
+    pub(super) listed: bool,
 }
 
 /// Returns everything that a text says is left, in order; linear.
@@ -40,11 +42,14 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             // Nested items explain the one above.
             let point = bare[length..].trim();
             let nested = line.starts_with([' ', '\t']);
-            let said = if nested { says_left(point) } else { says_left(point).or(head) };
+            let unticked = bare[..length].contains("[ ]").then_some(false);
+            let listed = head.filter(|_| !nested).or(unticked);
             let done = point.starts_with(['✅', '✓', '☑']) || bare[..length].contains(['x', 'X']);
             found.extend(
-                said.filter(|_| !done && !point.is_empty() && !is_label(point))
-                    .map(|next| Leftover { text: point, next }),
+                says_left(point)
+                    .or(listed)
+                    .filter(|_| !done && !point.is_empty() && !is_label(point))
+                    .map(|next| Leftover { text: point, next, listed: listed.is_some() }),
             );
             if head.is_none() && is_label(point) {
                 head = announced_kind(point);
@@ -59,11 +64,11 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             head = None;
         }
         for sentence in sentences(bare) {
-            found.extend(
-                says_left(sentence.text)
-                    .or(head.filter(|_| !is_idle(sentence.text)))
-                    .map(|next| Leftover { text: sentence.text, next }),
-            );
+            found.extend(says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text))).map(|next| Leftover {
+                text: sentence.text,
+                next,
+                listed: head.is_some(),
+            }));
         }
     }
     let excess = found.len().saturating_sub(MAX_LEFT);
@@ -87,7 +92,10 @@ fn is_label(text: &str) -> bool {
 /// Returns whether a sentence itself says that something is next (`true`) or open (`false`).
 fn says_left(sentence: &str) -> Option<bool> {
     let signs = Signs::read(sentence);
-    if is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
+    if signs.begins(Sign::Next) && !signs.asks() {
+        return Some(true);
+    }
+    if signs.has(Sign::Foreign) || is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
         return None;
     }
     let label = sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3);

@@ -13,17 +13,24 @@ use super::repetition::SeenTexts;
 use super::sentence::{plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
-    ERROR_CHARS, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, decision, is_courtesy, todo, work,
+    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, decision, is_courtesy, todo,
+    work,
 };
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
 
 /// Number of last rounds in which something said to be open counts as still open.
 const LAST_ROUNDS: usize = 2;
+/// Number of last rounds in which a list of what remains is looked for.
+const LISTED_ROUNDS: usize = 5;
 /// A question in fewer words does not name its matter: the sentence before is added.
 const TELLING_WORDS: usize = 7;
 /// Number of last sentences in which a closing question is looked for.
 const LAST_SENTENCES: usize = 3;
+/// Number of closing questions in a row.
+const MAX_QUESTIONS: usize = 4;
+/// A shorter word says little about the matter, in bytes.
+const TELLING_BYTES: usize = 4;
 /// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
 /// Number of files that are named.
@@ -43,7 +50,8 @@ pub(super) struct OpenEnds {
 /// Returns what is open at the end, each list in transcript order, without repetitions.
 pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEnds {
     let mut ends = OpenEnds { uncommitted: uncommitted(timeline), ..OpenEnds::default() };
-    ends.unresolved.extend(failures.iter().filter(|failure| failure.is_open).map(|failure| {
+    let stands = |failure: &&Failure| failure.is_open && !got_around(timeline, &failure.line);
+    ends.unresolved.extend(failures.iter().filter(stands).map(|failure| {
         let line = &failure.line;
         Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
     }));
@@ -65,6 +73,33 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
         super::keep(list, MAX_ENTRIES, |_| true);
     }
     ends
+}
+
+/// Returns true if the agent closed the round of a failure with success, without saying that anything still fails.
+fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
+    let fails = |deed: &&Deed<'_>| !deed.aside && (deed.line == failure.line || deed.result_line == failure.line);
+    let Some(index) = timeline.deeds.iter().position(|deed| fails(&deed)) else { return false };
+    let Some(round) = timeline.rounds.iter().find(|round| round.deeds.contains(&index)) else { return false };
+    let Some(said) = exchange::conclusion(timeline, round) else { return false };
+    let check = failure.text.split(':').next().unwrap_or_default().to_lowercase();
+    let delivers = |text| timeline.deeds[index].commits() || Command::read(text).pushes();
+    let delivers = timeline.deeds[index].command().is_some_and(delivers);
+    let mut ends_well = false;
+    for sentence in sentences(said.text) {
+        let signs = Signs::read(sentence.text);
+        let none = sentence.text.split_whitespace().any(|word| matches!(word, "0" | "no" | "zero"));
+        let wrong = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback]) && !none;
+        let lower = sentence.text.to_lowercase();
+        let names_check = telling_words(&check).any(|word| lower.contains(word));
+        if signs.has(Sign::Remaining)
+            || signs.asks()
+            || wrong && !signs.has(Sign::Change) && (signs.has(Sign::Result) || names_check)
+        {
+            return false;
+        }
+        ends_well |= !wrong && (delivers && names_check || signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]));
+    }
+    ends_well && said.place > timeline.deeds[index].began
 }
 
 /// Returns commands and changes of the last round that have no result, or were interrupted, with nothing after them.
@@ -104,7 +139,8 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
     let last_prompt = prompts.next_back().map(|prompt| prompt.place);
     for (index, deed) in timeline.deeds.iter().enumerate() {
-        let unanswered = !deed.succeeded() && last_prompt.is_none_or(|place| place < deed.began);
+        let unanswered = !matches!(deed.outcome(), Some(Outcome::Ok | Outcome::Failed))
+            && last_prompt.is_none_or(|place| place < deed.began);
         if deed.aside || !unanswered || timeline.answers.iter().any(|answer| answer.deed == Some(index)) {
             continue;
         }
@@ -116,33 +152,39 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }));
     }
     let Some(last) = timeline.rounds.last() else { return found };
-    found.extend(closing_question(timeline, last));
+    found.extend(closing_questions(timeline, last));
     found.extend(unanswered_request(timeline, last));
     found
 }
 
-/// Returns the question or offer with which the agent's last message ends, with the sentence before it if it does not name
-/// its matter.
-fn closing_question(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
-    let reply = last.replies.last()?;
+/// Returns the questions and offers with which the agent's last message ends, each with the sentence before it if it does
+/// not name its matter.
+fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> {
+    let Some(reply) = last.replies.last() else { return Vec::new() };
     if timeline.deeds.iter().any(|deed| deed.began > reply.place) {
-        return None;
+        return Vec::new();
     }
     let sentences = sentences(reply.text);
-    let asks = |text: &str| Signs::read(text).asks() || offers_work(text);
-    let (at, asked) =
-        sentences.iter().enumerate().rev().take(LAST_SENTENCES).find(|(_, sentence)| asks(sentence.text))?;
-    if is_mere_help(asked.text) {
-        return None;
+    // `(why?)` at the end of an item is a remark.
+    let asks = |text: &str| Signs::read(text).asks() && !text.ends_with(')') || offers_work(text);
+    let quiet = sentences.iter().rev().take_while(|sentence| !asks(sentence.text)).count();
+    if quiet >= LAST_SENTENCES {
+        return Vec::new();
     }
-    let says_little = asked.text.split_whitespace().count() < TELLING_WORDS && asked.text.is_ascii();
-    let before =
-        at.checked_sub(1).and_then(|before| sentences.get(before)).filter(|before| says_little && !before.point);
-    let text = match before {
-        Some(before) => format!("Not answered: {} {}", plain(before.text), plain(asked.text)),
-        None => format!("Not answered: {}", plain(asked.text)),
-    };
-    Some(pointed(&text, reply))
+    let until = sentences.len() - quiet;
+    let asked = sentences[..until].iter().rev().take_while(|sentence| asks(sentence.text)).count().min(MAX_QUESTIONS);
+    let mut found = Vec::new();
+    for (at, asked) in sentences.iter().enumerate().take(until).skip(until - asked) {
+        if is_mere_help(asked.text) {
+            continue;
+        }
+        let says_little = asked.text.split_whitespace().count() < TELLING_WORDS && asked.text.is_ascii();
+        let before = at.checked_sub(1).and_then(|before| sentences.get(before));
+        let before = before.filter(|before| says_little && !before.point && found.is_empty());
+        let before = before.map_or_else(String::new, |before| format!("{} ", plain(before.text)));
+        found.push(pointed(&format!("Not answered: {before}{}", plain(asked.text)), reply));
+    }
+    found
 }
 
 /// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`.
@@ -167,18 +209,36 @@ fn is_mere_help(question: &str) -> bool {
     .any(|phrase| lower.contains(phrase))
 }
 
-/// Returns the last request if nothing was said or done after it.
+/// Returns the last request if nothing was done or said after it, or the work on it breaks off.
 fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
-    let request = work::requests(timeline).last()?;
-    let heard = last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place)
-        || !last.replies.is_empty()
-        || timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.succeeded());
-    let alone = timeline.rounds.len() == 1;
-    (!heard && !alone && !is_courtesy(request.text)).then(|| Pointed {
-        text: format!("No answer to: {}", one_line(request.text, PROMPT_CHARS)),
+    let request = work::requests(timeline).last().filter(|request| !is_courtesy(request.text))?;
+    if last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place) {
+        return None;
+    }
+    let mut deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside);
+    let said = last.replies.last().map_or(0, |reply| reply.place);
+    let told = if last.replies.is_empty() && !deeds.clone().any(Deed::succeeded) {
+        (timeline.rounds.len() > 1).then_some("No answer to")
+    } else {
+        deeds.next_back().filter(|deed| deed.began > said && breaks_off(deed)).map(|_| "Not finished")
+    };
+    told.map(|told| Pointed {
+        text: format!("{told}: {}", one_line(request.text, PROMPT_CHARS)),
         line: request.line,
         at: request.at,
     })
+}
+
+/// Returns true for a step that cannot be the last one of a piece of work: it only looks, or it has no good end.
+fn breaks_off(deed: &Deed<'_>) -> bool {
+    match deed.act() {
+        Act::Plan | Act::Todo | Act::Ask => false,
+        Act::Read | Act::Search | Act::Fetch => true,
+        _ => {
+            !deed.in_background()
+                && (deed.only_looks() || !matches!(deed.outcome(), Some(Outcome::Ok | Outcome::Failed)))
+        }
+    }
 }
 
 /// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
@@ -259,18 +319,46 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
     found
 }
 
-/// Adds what the agent's last conclusions list as remaining, if nothing was changed after them.
+/// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
+/// a later list replaces an earlier one.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
     let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
-    let rounds = timeline.rounds.iter().skip(timeline.rounds.len().saturating_sub(LAST_ROUNDS));
-    let conclusions = rounds.filter_map(|round| exchange::conclusion(timeline, round));
-    for said in conclusions.filter(|said| said.place > changed) {
+    let mut later = String::new();
+    for (back, round) in timeline.rounds.iter().rev().take(LISTED_ROUNDS).enumerate() {
+        let Some(said) = exchange::conclusion(timeline, round) else {
+            later.extend(round.prompt.iter().map(|prompt| prompt.text));
+            continue;
+        };
+        let is_last = back < LAST_ROUNDS && said.place > changed;
+        let mut listed = false;
         for left in leftovers::leftovers(said.text) {
+            if !is_last && (!left.listed || covered(left.text, &later)) {
+                continue;
+            }
+            listed |= left.listed;
             let pointed = pointed(left.text, said);
             if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
         }
+        // The work went on as the agent proposed.
+        let agreed = |prompt: &Message<'_>| Signs::read(prompt.text).has_any(&[Sign::Assent, Sign::Order]);
+        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+        if listed || worked && round.prompt.as_ref().is_some_and(agreed) {
+            break;
+        }
+        later.extend(round.prompt.iter().map(|prompt| prompt.text).chain([" ", said.text, " "]));
     }
+}
+
+/// Returns true if half of the telling words of a matter occur in what was said later.
+fn covered(matter: &str, later: &str) -> bool {
+    let later = later.to_lowercase();
+    let matter = matter.to_lowercase();
+    telling_words(&matter).filter(|word| later.contains(word)).count() * 2 >= telling_words(&matter).count()
+}
+
+fn telling_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() >= TELLING_BYTES)
 }
 
 fn pointed(text: &str, said: &Message<'_>) -> Pointed {
