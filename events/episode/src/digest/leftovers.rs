@@ -8,6 +8,10 @@ use crate::lexicon::{Sign, Signs};
 const MAX_BYTES: usize = 20_000;
 /// Maximum number of entries per reply.
 const MAX_LEFT: usize = 12;
+/// Marks of what is not done, at the beginning of an item or in a cell.
+const PENDING: [char; 5] = ['⏳', '🔲', '⬜', '☐', '🚧'];
+/// A longer cell is no state, in words.
+const STATE_WORDS: usize = 3;
 /// A longer heading is a sentence, in words.
 const HEADING_WORDS: usize = 8;
 
@@ -29,6 +33,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
     // What the heading above announces, and whether items have followed it.
     let mut head: Option<bool> = None;
     let mut points = false;
+    let mut in_table = false;
     for line in text.lines() {
         let bare = line.trim();
         if bare.starts_with("```") || bare.starts_with("~~~") {
@@ -37,12 +42,21 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         if fenced || bare.is_empty() {
             continue;
         }
+        if bare.starts_with('|') {
+            // The first row names the columns.
+            let left = in_table && bare.split('|').any(is_pending_state);
+            found.extend(left.then(|| Leftover { text: bare.trim_matches(['|', ' ']), next: false, listed: true }));
+            in_table = true;
+            continue;
+        }
+        in_table = false;
         if let Some(length) = list_marker(bare) {
             points = true;
             // Nested items explain the one above.
             let point = bare[length..].trim();
             let nested = line.starts_with([' ', '\t']);
-            let unticked = bare[..length].contains("[ ]").then_some(false);
+            let unticked = bare[..length].contains("[ ]") || point.starts_with(PENDING);
+            let unticked = unticked.then_some(false);
             let listed = head.filter(|_| !nested).or(unticked);
             let done = point.starts_with(['✅', '✓', '☑']) || bare[..length].contains(['x', 'X']);
             found.extend(
@@ -79,9 +93,16 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
 /// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).
 fn announced_kind(line: &str) -> Option<bool> {
     let short = line.split_whitespace().count() <= HEADING_WORDS;
-    let signs = Signs::read(line.trim_start_matches(|c: char| !c.is_alphanumeric()));
+    let signs = Signs::read(line.trim_start_matches(|c: char| !c.is_alphabetic()));
     let next = signs.begins(Sign::NextHead);
     (short && (next || signs.begins(Sign::RemainingHead) || signs.has(Sign::Remaining))).then_some(next)
+}
+
+/// Returns true for a cell such as `⏳ Pending`.
+fn is_pending_state(cell: &str) -> bool {
+    let cell = cell.trim();
+    let short = cell.split_whitespace().count() <= STATE_WORDS;
+    short && !cell.is_empty() && (cell.starts_with(PENDING) || announced_kind(cell) == Some(false))
 }
 
 /// Returns true if items are to follow.
@@ -139,15 +160,30 @@ mod tests {
     }
 
     #[test]
+    fn boxes_marks_and_cells_show_what_is_not_done() {
+        check("- [ ] release\n- [x] tests\n- ⏳ docs\n", &[("release", false), ("⏳ docs", false)]);
+        check(
+            "| Step | Pending |\n|---|---|\n| Parser | ✅ Done |\n| Docs | ⏳ Pending |\n| Release | Not started |\n",
+            &[("Docs | ⏳ Pending", false), ("Release | Not started", false)],
+        );
+        check("### 3. Remaining work\n- the cache\n", &[("the cache", false)]);
+        check("## Caveats\n- slow on Windows\n", &[("slow on Windows", false)]);
+    }
+
+    #[test]
     fn a_sentence_may_say_so_itself() {
         check("The upload is not tested on Windows yet.", &[("The upload is not tested on Windows yet.", false)]);
         check("You'll need to rotate the key.", &[("You'll need to rotate the key.", true)]);
+        check("Ready to push and deploy!", &[("Ready to push and deploy!", true)]);
+        check("I have not run the suite.", &[("I have not run the suite.", false)]);
         for nothing in [
             "Let me know if anything is not done.",
             "Would you like me to do that tomorrow?",
             "If it is not there yet, wait.",
             "The page still works.",
             "All tests pass.",
+            "The unrelated file was not committed.",
+            "Next, I'll run the tests.",
             "",
         ] {
             check(nothing, &[]);

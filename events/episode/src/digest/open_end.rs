@@ -17,7 +17,7 @@ use super::{
     work,
 };
 use crate::lexicon::{Sign, Signs};
-use baton_conversation::item::{Act, Outcome};
+use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Number of last rounds in which something said to be open counts as still open.
 const LAST_ROUNDS: usize = 2;
@@ -217,10 +217,15 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     }
     let mut deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside);
     let said = last.replies.last().map_or(0, |reply| reply.place);
+    let announces = last.replies.last().is_some_and(|reply| announces_work(reply.text));
     let told = if last.replies.is_empty() && !deeds.clone().any(Deed::succeeded) {
         (timeline.rounds.len() > 1).then_some("No answer to")
     } else {
-        deeds.next_back().filter(|deed| deed.began > said && breaks_off(deed)).map(|_| "Not finished")
+        let broken_off = deeds.next_back().map_or(announces, |deed| match deed.began > said {
+            true => breaks_off(deed),
+            false => announces,
+        });
+        broken_off.then_some("Not finished")
     };
     told.map(|told| Pointed {
         text: format!("{told}: {}", one_line(request.text, PROMPT_CHARS)),
@@ -229,15 +234,21 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     })
 }
 
+/// Returns true if the last sentence says what the agent is about to do.
+fn announces_work(reply: &str) -> bool {
+    sentences(reply).last().is_some_and(|last| !last.point && Signs::read(last.text).begins(Sign::Announce))
+}
+
 /// Returns true for a step that cannot be the last one of a piece of work: it only looks, or it has no good end.
 fn breaks_off(deed: &Deed<'_>) -> bool {
     match deed.act() {
         Act::Plan | Act::Todo | Act::Ask => false,
         Act::Read | Act::Search | Act::Fetch => true,
-        _ => {
-            !deed.in_background()
-                && (deed.only_looks() || !matches!(deed.outcome(), Some(Outcome::Ok | Outcome::Failed)))
-        }
+        _ if deed.in_background() => false,
+        _ => match (deed.outcome(), deed.command()) {
+            (Some(Outcome::Ok), Some(text)) => Command::read(text).only_looks(),
+            (outcome, _) => !matches!(outcome, Some(Outcome::Ok | Outcome::Failed)),
+        },
     }
 }
 
@@ -292,7 +303,23 @@ fn kept_back(timeline: &Timeline<'_>, uncommitted: &[String]) -> Vec<Pointed> {
         );
         found.push(Pointed { text, line: commit.line, at: commit.at });
     }
+    found.extend(draft(timeline));
     found
+}
+
+/// Returns the last pull request that was opened as a draft and not made ready.
+fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let runs = |deed: &&Deed<'_>, words: &str| deed.command().is_some_and(|text| text.contains(words));
+    let deed = timeline.deeds.iter().rfind(|deed| runs(deed, " --draft") && deed.succeeded())?;
+    let made = deed.result?.made().iter().find_map(|made| match made {
+        GitOutput::PullRequest(address) => Some(address),
+        GitOutput::Commit { .. } => None,
+    })?;
+    let later = |other: &Deed<'_>| other.began > deed.began && other.succeeded();
+    let is_over =
+        timeline.deeds.iter().any(|other| later(other) && (runs(&other, "pr ready") || runs(&other, "pr merge")));
+    let text = format!("Pull request is a draft: {}", one_line(made, SHORT_CHARS));
+    (!is_over).then_some(Pointed { text, line: deed.line, at: deed.at })
 }
 
 /// Returns what a person postponed in their last prompts.

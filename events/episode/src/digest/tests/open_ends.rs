@@ -20,7 +20,7 @@ fn a_failure_is_open_until_the_work_goes_past_it() {
     let failing = || start().failed("cargo test parser", 101, "test parser::lists: boom");
     let open = (3, "cargo test parser: exit 101, test parser::lists: boom");
     check(failing(), &[open], &[]);
-    check(failing().ok("ls"), &[open], &[]);
+    check(failing().ok("ls"), &[(1, "Not finished: Make the build green again"), open], &[]);
     check(failing().ok("cargo test parser"), &[], &[]);
     check(failing().ok("cargo test lexer"), &[], &[]);
     check(failing().ok("git commit -m x"), &[open], &[]);
@@ -87,6 +87,10 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
         &[],
         &[(3, "User: good leave the docs for tomorrow")],
     );
-    check(start().reply("I found it. Now let me run the tests:"), &[], &[]);
+    let broken_off = [(1, "Not finished: Make the build green again")];
+    check(start().reply("I found it. Now let me run the tests:"), &broken_off, &[]);
+    check(start().reply("I found it. Let me look at it:").ok("cat a.rs"), &broken_off, &[]);
+    let then = start().reply(report).prompt("first the lexer").edit("b.rs", 1, 1).reply("I mended the lexer.");
+    check(then, &[], &left.1);
     check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
 }
