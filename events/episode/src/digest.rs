@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::attempt::{Action, Attempt, attempts};
 pub use self::choice::{clauses, is_choice, is_laid_down};
 pub use self::command::{Part, Ran, programs};
-pub(crate) use self::continuation::is_courtesy;
+pub(crate) use self::continuation::{is_courtesy, last_commit};
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 use self::timeline::Timeline;

@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, MODEL_MARK, Pointed, WorkState};
+use crate::digest::{Episode, MODEL_MARK, Pointed, last_commit};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::CloseReason;
@@ -33,6 +33,8 @@ const MAX_ENTRIES: usize = 20;
 const ENTRY_CHARS: usize = 280;
 /// Maximum length of objective and last statement, in characters.
 const PURPOSE_CHARS: usize = 400;
+/// A shorter statement ("Committed.") says little, in characters.
+const TELLING_CHARS: usize = 120;
 /// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.
 const MAX_FILES: usize = 64;
 /// Words of commands that remove files.
@@ -54,7 +56,7 @@ pub struct Facts {
     modified: Vec<String>,
     unresolved: Vec<String>,
     next_steps: Vec<String>,
-    /// Branch and pull requests, on one line.
+    /// Branch, pull requests and last commit, on one line.
     branch: String,
     uncommitted: Vec<String>,
     check: String,
@@ -73,7 +75,6 @@ pub struct File {
 impl Facts {
     /// Extracts the facts from an episode.
     pub fn new(episode: &Episode) -> Self {
-        let said = episode.work_completed.get("answers").and_then(|answers| answers.last());
         let marked = |line: u64, text: &str, max_chars: usize| {
             let told = quoted(text, max_chars);
             if episode.is_of_model(line, text) && !told.is_empty() { told + MODEL_MARK } else { told }
@@ -91,13 +92,13 @@ impl Facts {
             relevant: is_relevant(episode),
             files: files(episode),
             objective: purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)),
-            said: said.map(|said| quoted(&said.text, PURPOSE_CHARS)).filter(|said| !said.is_empty()),
+            said: said(episode),
             decisions: entries(&episode.decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
             unresolved: entries(&episode.unresolved),
             next_steps: entries(&episode.next_steps),
-            branch: branch(&episode.state),
+            branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),
             check: episode.state.check.as_deref().map(|check| quoted(check, ENTRY_CHARS)).unwrap_or_default(),
             cwd: episode.cwd.clone(),
@@ -117,10 +118,22 @@ fn purpose(episode: &Episode, objective: String) -> String {
     }
 }
 
-/// Returns the branch and the pull requests.
-fn branch(state: &WorkState) -> String {
-    let branch = state.branch.iter().map(|branch| quoted(branch, ENTRY_CHARS));
-    branch.chain(state.pull_requests.iter().map(|address| quoted(address, ENTRY_CHARS))).collect::<Vec<_>>().join(", ")
+/// Returns what the last exchange came to; with the one before if that says little ("Committed.").
+fn said(episode: &Episode) -> Option<String> {
+    let mut answers = episode.work_completed.get("answers")?.iter().rev();
+    let last = answers.next()?.text.as_str();
+    let before = answers.next().filter(|_| last.chars().count() < TELLING_CHARS);
+    let text = before.map_or_else(|| last.to_owned(), |before| format!("{} {last}", before.text));
+    Some(quoted(&text, PURPOSE_CHARS)).filter(|said| !said.is_empty())
+}
+
+/// Returns the branch, the pull requests and the last commit.
+fn branch(episode: &Episode) -> String {
+    let state = &episode.state;
+    let mut told: Vec<_> =
+        state.branch.iter().chain(&state.pull_requests).map(|text| quoted(text, ENTRY_CHARS)).collect();
+    told.extend(last_commit(episode).map(|commit| format!("last commit {}", quoted(commit, ENTRY_CHARS))));
+    told.join(", ")
 }
 
 /// Returns the last entries of a list.

@@ -3,8 +3,10 @@
 use super::command::Command;
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::exchange::{conclusion, gist};
+use super::sentence::{plain, sentences};
 use super::timeline::{Deed, Timeline};
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
@@ -51,14 +53,15 @@ const COURTESIES: [&str; 24] = [
 /// said or done.
 pub(super) fn paragraph(timeline: &Timeline<'_>, episode: &Episode) -> String {
     let state = &episode.state;
-    let open = episode.unresolved.iter().chain(&episode.next_steps).cloned().collect::<Vec<_>>();
     let sentences = [
         objective(episode),
         said(timeline).map(|said| format!("State: {}", closed(said))),
         left_off(timeline),
         listed("Decided", &episode.decisions),
-        listed("Open", &open),
+        listed("Open", &episode.unresolved),
+        listed("Next", &episode.next_steps),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
+        last_commit(episode).map(|commit| closed(format!("Last commit: {}", one_line(commit, SHORT_CHARS)))),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed last.", one_line(check, SHORT_CHARS))),
@@ -70,16 +73,38 @@ pub(super) fn paragraph(timeline: &Timeline<'_>, episode: &Episode) -> String {
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = sentences_within(&episode.objective, QUOTED_CHARS);
-    (!first.is_empty()).then(|| format!("Goal: {}", closed(first)))
+    let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
+    let title = if episode.is_titled && !shows_title { format!("{}: ", episode.title) } else { String::new() };
+    (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
+}
+
+/// Returns the last commit, as `hash subject`.
+pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
+    let mut made = episode.exchanges.iter().flat_map(|exchange| &exchange.made);
+    made.rfind(|made| !made.contains("://")).map(String::as_str)
 }
 
 /// Returns the gist of the last conclusion; of the last two if that is short.
 pub(super) fn said(timeline: &Timeline<'_>) -> Option<String> {
     let conclusions = timeline.rounds.iter().rev().filter_map(|round| conclusion(timeline, round));
-    let mut gists = conclusions.map(|said| gist(said.text, QUOTED_CHARS)).filter(|gist| !gist.is_empty());
+    let mut gists = conclusions.map(|said| outcome(said.text)).filter(|gist| !gist.is_empty());
     let last = gists.next()?;
     let before = if last.chars().count() < TELLING_CHARS { gists.next() } else { None };
     Some(before.map_or_else(|| last.clone(), |before| format!("{} {last}", closed(before))))
+}
+
+/// Returns the gist of a conclusion, with the sentence that says what was changed if the gist only describes.
+fn outcome(text: &str) -> String {
+    let changes = |text: &str| Signs::read(text).has_any(&[Sign::Change, Sign::Works, Sign::Result]);
+    let gist = gist(text, QUOTED_CHARS);
+    if gist.is_empty() || changes(&gist) {
+        return gist;
+    }
+    let sentences = sentences(text);
+    let tells = |text: &str| Signs::read(text).has(Sign::Change) && !text.ends_with([':', '：', '?', '？']);
+    let changed = sentences.iter().find(|sentence| tells(sentence.text) && !sentence.quoted);
+    let changed = changed.map(|sentence| sentences_within(&plain(sentence.text), QUOTED_CHARS));
+    changed.map_or_else(|| gist.clone(), |changed| format!("{} {changed}", closed(gist.clone())))
 }
 
 /// Returns the facts about the work tree at the end.
@@ -141,6 +166,9 @@ fn last_check(timeline: &Timeline<'_>) -> Option<String> {
 /// Returns what was in progress at the end of the transcript.
 fn left_off(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last()?;
+    if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
+        return None;
+    }
     let what = || {
         let command = last.command().map(|text| Command::read(text).shown().into_owned());
         let target = last.target().map(|target| timeline.relative_path(target));

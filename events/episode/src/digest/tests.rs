@@ -130,7 +130,7 @@ fn a_developer_recognises_the_session() {
     assert_eq!((commit.line, commit.count, commit.ok, commit.failed), (14, 1, 1, 0));
     assert_eq!(
         episode.continuation_context,
-        "Goal: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
+        "Goal: Check expiry in UTC: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
          moved the check to UTC. Open: Not answered: Fixed: the expiry was compared in local time, so I moved the check to UTC. \
          Shall I push? Changed: src/token.rs, src/auth.rs. To check: `cargo test -p auth` passed last."
     );

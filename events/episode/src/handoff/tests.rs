@@ -72,7 +72,7 @@ fn the_next_agent_is_told_facts() {
          What it was for: Refresh the token once, not once for each tab.\n\
          Open:\n- make lint still fails\n\
          Next, as it was left:\n- write the release note\n- measure the lock\n\
-         It came to: The lock works in both tabs.\n\
+         It came to: One. The lock works in both tabs.\n\
          Decided:\n- Web Locks instead of a flag, because a tab may die.\n\
          Failed and mended:\n- cargo test: exit 101, refresh_twice panicked -> cargo test passed after edits to src/token.rs\n\
          Its files that have changed since: src/token.rs, old.rs (gone)\n\
