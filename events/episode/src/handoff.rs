@@ -106,12 +106,12 @@ impl Facts {
     }
 }
 
-/// Puts the title before the objective, unless it is made of the objective.
+/// Puts the title before the objective, unless the objective contains it.
 fn purpose(episode: &Episode, objective: String) -> String {
     let title = quoted(&episode.title, PURPOSE_CHARS);
     match (episode.is_titled && !title.is_empty(), objective.is_empty()) {
         (true, true) => title,
-        (true, false) if !objective.to_lowercase().starts_with(&title.to_lowercase()) => {
+        (true, false) if !objective.to_lowercase().contains(&title.to_lowercase()) => {
             format!("{title}: {objective}")
         }
         _ => objective,
