@@ -319,7 +319,7 @@ fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
     let is_over =
         timeline.deeds.iter().any(|other| later(other) && (runs(&other, "pr ready") || runs(&other, "pr merge")));
     let text = format!("Pull request is a draft: {}", one_line(made, SHORT_CHARS));
-    (!is_over).then_some(Pointed { text, line: deed.line, at: deed.at })
+    (!is_over).then_some(Pointed { text, line: deed.result_line, at: deed.result_at })
 }
 
 /// Returns what a person postponed in their last prompts.
