@@ -84,6 +84,8 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
     let check = failure.text.split(':').next().unwrap_or_default().to_lowercase();
     let delivers = |text| timeline.deeds[index].commits() || Command::read(text).pushes();
     let delivers = timeline.deeds[index].command().is_some_and(delivers);
+    // A test's name, say: a sentence about it that claims no success says that it still fails.
+    let names = || failure.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| name.contains('_'));
     let mut ends_well = false;
     for sentence in sentences(said.text) {
         let signs = Signs::read(sentence.text);
@@ -91,13 +93,16 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
         let wrong = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback]) && !none;
         let lower = sentence.text.to_lowercase();
         let names_check = telling_words(&check).any(|word| lower.contains(word));
-        if signs.has(Sign::Remaining)
+        let succeeds = signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]);
+        let doubts = !signs.has_any(&[Sign::Works, Sign::Change]) && names().any(|name| sentence.text.contains(name));
+        if doubts
+            || signs.has(Sign::Remaining)
             || signs.asks()
             || wrong && !signs.has(Sign::Change) && (signs.has(Sign::Result) || names_check)
         {
             return false;
         }
-        ends_well |= !wrong && (delivers && names_check || signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]));
+        ends_well |= !wrong && (succeeds || delivers && names_check);
     }
     ends_well && said.place > timeline.deeds[index].began
 }
