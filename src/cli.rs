@@ -6,6 +6,7 @@ mod blame;
 mod close;
 mod completions;
 mod config;
+mod correct;
 mod costs;
 mod daemon;
 mod doctor;
@@ -106,6 +107,8 @@ enum Command {
     Show(show::Args),
     /// Close a session now and index it
     Close(close::Args),
+    /// Correct what is told of a session: its title, decisions, fixes, open items
+    Correct(correct::Args),
     /// Show what the last session of a project leaves to the next
     Handoff(handoff::Args),
     /// List sessions by day, one line each: goal, outcome, open work
@@ -324,6 +327,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Timeline(args) => timeline::run(&environment, &args),
         Command::Show(args) => show::run(&environment, &args),
         Command::Close(args) => close::run(&environment, &args),
+        Command::Correct(args) => correct::run(&environment, &args),
         Command::Handoff(args) => handoff::run(&environment, &args),
         Command::Sessions(args) => sessions::run(&environment, &args),
         Command::Unindexed(args) => unindexed::run(&environment, &args),

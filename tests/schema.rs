@@ -20,7 +20,9 @@ use baton_events::envelope;
 use baton_events::envelope::ChainHash;
 use baton_events::memo::Source;
 use baton_events::schema::{export, home, item, memo, session};
-use baton_events::session::{Agent, Ask, CallOutcome, CloseReason, FailureReason, GaveUp, Tier, UnindexedReason};
+use baton_events::session::{
+    Agent, Ask, CallOutcome, CloseReason, FailureReason, GaveUp, Tier, UnindexedReason, Verdict,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -337,6 +339,7 @@ fn every_word_in_an_event_stays_readable() {
     known("ask", &texts(Ask::ALL, Ask::as_str), &|word| Ask::parse(word).is_some());
     known("call_outcome", &texts(CallOutcome::ALL, CallOutcome::as_str), &|word| CallOutcome::parse(word).is_some());
     known("gave_up", &texts(GaveUp::ALL, GaveUp::as_str), &|word| GaveUp::parse(word).is_some());
+    known("verdict", &texts(Verdict::ALL, Verdict::as_str), &|word| Verdict::parse(word).is_some());
     known("why", &texts(UnindexedReason::ALL, UnindexedReason::as_str), &|word| UnindexedReason::parse(word).is_some());
 }
 

@@ -23,6 +23,7 @@
 //! | mention, entity | an entity as one session has it; the group of its mentions (crate `baton-graph`) |
 //! | assertion, fact | a fact as one session supports it; the group of its assertions |
 //! | memo, words | what an agent told the memory directly, outside of any session; its text, stored outside of the log ([`memo`]) |
+//! | correction, verdict | what a person corrects of a session; what they say of an entry ([`session::Correction`]) |
 //! | generation | how many times a transcript file was started anew |
 //! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes (crate `baton-notes`) |
 

@@ -1,6 +1,7 @@
 //! Stored shapes: the serialised form, apart from the domain. Domain types carry no serde; these carry no behaviour.
 
 pub mod checkpoint_row;
+mod correction;
 pub mod cursor;
 mod enrichment;
 pub mod export;

@@ -24,6 +24,7 @@
 //! effects that are still owed. An [`Aggregate`] binds them to one stream of events.
 
 mod command;
+mod correction;
 mod decide;
 mod describe;
 mod effect;
@@ -44,6 +45,7 @@ pub use command::{
     Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Redact, RedactedConversation, Stored,
     TakeAnswer,
 };
+pub use correction::{CorrectedEntry, Correction, Corrections, EntryKind, MAX_CORRECTIONS, Verdict};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
 pub use event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier};
@@ -158,6 +160,9 @@ pub enum Rejection {
     /// There is no episode, or its content is another.
     #[error("there is no episode of that content")]
     NoSuchContent,
+    /// The session has as many corrected entries as are kept.
+    #[error("{MAX_CORRECTIONS} entries of the session are corrected, the most that are kept; take some back first")]
+    TooManyCorrections,
     /// A call of a model is running already.
     #[error("a model is already being asked about it")]
     CallRunning,

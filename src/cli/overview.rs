@@ -13,7 +13,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs", "help"],
     ),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
-    ("Maintain", &["sync", "enrich", "vault", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"]),
+    (
+        "Maintain",
+        &["sync", "enrich", "vault", "correct", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"],
+    ),
 ];
 
 const TOP: &str = "\

@@ -13,8 +13,8 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, FailureReason, Phase};
 use baton_protocol::answer::{
-    Close, CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit, Line, Metadata,
-    Problem, WorkState,
+    Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit,
+    Line, Metadata, Problem, WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -36,6 +36,8 @@ pub(super) fn episode_name(id: &SessionId) -> String {
 
 /// Marks what neither a person nor a program stated.
 const MODEL: &str = "model";
+/// Marks what a person stated about a session.
+pub(super) const PERSON: &str = "person";
 
 pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
     let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
@@ -68,6 +70,8 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
     let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
     let own = [("objective", &episode.objective), ("continuation_context", &episode.continuation_context)];
     let by_model_alone = own.into_iter().filter(|(_, text)| episode.is_of_model(0, text));
+    let by_person = episode.is_titled_by_person.then_some(("title", PERSON));
+    let owned = |(name, by): (&str, &str)| (name.to_owned(), by.to_owned());
     let by_model = |line: u64, text: &str| episode.is_of_model(line, text).then(|| MODEL.to_owned());
     Episode {
         uuid: current.uuid.to_string(),
@@ -150,7 +154,12 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             filtered_token_count: numbers.filtered_token_count,
             llm_cost_estimate: numbers.llm_cost_estimate,
         },
-        said_by: by_model_alone.map(|(name, _)| (name.to_owned(), MODEL.to_owned())).collect(),
+        said_by: by_model_alone.map(|(name, _)| (name, MODEL)).chain(by_person).map(owned).collect(),
+        corrected: episode
+            .corrected
+            .iter()
+            .map(|it| CorrectedLine { verdict: it.verdict.to_string(), entry: line(&it.said, &episode) })
+            .collect(),
         left_out: episode.left_out,
     }
 }

@@ -4,6 +4,7 @@ mod blame;
 mod close;
 mod compact;
 mod config;
+mod correct;
 mod costs;
 mod daemon_parts;
 mod deleting;
@@ -160,6 +161,7 @@ async fn dispatch(
         method::ENRICH => {
             result(&enrich::enrich(params(raw)?, parts.resolver(), parts.coverage(), &parts.enricher, client).await?)
         }
+        method::CORRECT => result(&correct::correct(params(raw)?, parts.resolver(), &parts.indexer).await?),
         method::COSTS => result(&costs::costs(params(raw)?, &parts.catalog, &parts.enricher, &*parts.clock).await?),
         method::CONFIG => result(&config::config(params(raw)?, &parts.configuration).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, parts.graph_search(client), parts.recalls()).await?),
@@ -210,7 +212,7 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
+            let known = "blame, close, config, correct, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
                          session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
                          vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("unknown method {other:?}; there are {known}")).into())

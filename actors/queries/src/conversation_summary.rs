@@ -68,7 +68,7 @@ pub(super) fn summarise(
         })?;
         summary.numbers = numbers.metadata(current.to);
         summary.episode = conversations.apply_answer(id, by.as_ref(), abridged.digest(&show), &lines);
-        conversations.entitle(id, &mut summary.episode);
+        conversations.correct(id, &mut summary.episode);
         Ok(summary)
     })
 }

@@ -121,8 +121,11 @@ fn conversations(table: &SessionTable, chunks: &ChunkStore) -> u64 {
     };
     let conversations: u64 =
         table.iter().filter_map(|(session, row)| Some(of(session, &row.state.episode.as_ref()?.manifest))).sum();
-    let notes: u64 =
-        table.iter().filter_map(|(session, row)| Some(size(&chunks.note_path(session, &row.state.close_note?)))).sum();
+    let of_people = |row: &Row| [row.state.close_note, row.state.corrections.title];
+    let note = |session, row: &Row| {
+        of_people(row).into_iter().flatten().map(|note| size(&chunks.note_path(session, &note))).sum::<u64>()
+    };
+    let notes: u64 = table.iter().map(|(session, row)| note(session, row)).sum();
     let answer = |session, row: &Row| Some(size(&chunks.note_path(session, &row.state.enriched_by()?.answer)));
     let answers: u64 = table.iter().filter_map(|(session, row)| answer(session, row)).sum();
     let words: u64 = table

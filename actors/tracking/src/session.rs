@@ -6,6 +6,7 @@
 
 mod answer;
 mod closing;
+mod correcting;
 mod effects;
 mod enriching;
 mod forgetting;

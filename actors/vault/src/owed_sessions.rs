@@ -34,7 +34,9 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     let (uuid, manifest) = (episode.uuid.simple(), episode.manifest.short());
     // A model's answer comes later and changes the note.
     let by = current_answer(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
-    Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}", end.at.0))
+    // So does a correction.
+    let corrected = state.corrections.mark().map(|mark| format!(":{mark}")).unwrap_or_default();
+    Some(format!("{NOTES_VERSION}:{uuid}:{manifest}:{}:{by}{corrected}", end.at.0))
 }
 
 /// The sessions whose notes are owed, maintained incrementally: only changed rows and entries are examined, or all

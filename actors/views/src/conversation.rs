@@ -13,6 +13,7 @@ use baton_store::conversation::{Error, for_each_item};
 use baton_store::model_answer::{current_answer, read_answer};
 
 use crate::catalog::Catalog;
+use crate::correction;
 use crate::digests::{Digests, MadeOf};
 pub use crate::titles::given_title;
 
@@ -54,19 +55,35 @@ impl Conversations {
         &self.chunks
     }
 
-    /// The digest of the episode `current` or its successor, see [`Self::read`]. Without a title of its own it gets the
-    /// one that another session gives it. The conversation is read in chunks; the digest may be cached. Blocks for disk
-    /// reads.
+    /// The digest of the episode `current` or its successor, see [`Self::read`], as a person has corrected it. Without a
+    /// title of its own it gets the one that another session gives it. The conversation is read in chunks; the digest
+    /// may be cached. Blocks for disk reads.
     ///
     /// # Errors
     ///
     /// If the conversation cannot be read.
     pub fn digest(&self, id: &SessionId, current: EpisodeRef, show: &Show) -> Result<(EpisodeRef, Episode), Error> {
+        let (current, mut episode) = self.uncorrected(id, current, show)?;
+        self.correct(id, &mut episode);
+        Ok((current, episode))
+    }
+
+    /// The same without a person's corrections and without another session's title. Blocks for disk reads.
+    ///
+    /// # Errors
+    ///
+    /// If the conversation cannot be read.
+    pub fn uncorrected(
+        &self,
+        id: &SessionId,
+        current: EpisodeRef,
+        show: &Show,
+    ) -> Result<(EpisodeRef, Episode), Error> {
         self.read(id, current, |episode| {
             let by = self.catalog.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
             let made_of = MadeOf { manifest: episode.manifest, answer: by, show: *show };
-            let mut episode = match self.digests.get(&made_of) {
-                Some(known) => Episode::clone(&known),
+            match self.digests.get(&made_of) {
+                Some(known) => Ok(Episode::clone(&known)),
                 None => {
                     let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
                     for_each_item(&self.chunks, id, episode, |item| {
@@ -78,11 +95,9 @@ impl Conversations {
                     })?;
                     let made = self.apply_answer(id, by.as_ref(), abridged.digest(show), &lines);
                     self.digests.put(made_of, &made);
-                    made
+                    Ok(made)
                 }
-            };
-            self.entitle(id, &mut episode);
-            Ok(episode)
+            }
         })
     }
 
@@ -131,8 +146,12 @@ impl Conversations {
         given_title(&self.index.searcher()?, &self.catalog.table.now(), &self.catalog.settings.now(), id)
     }
 
-    /// Sets the title of an untitled episode, if another session gives it one. Blocks for reads of the index.
-    pub fn entitle(&self, id: &SessionId, episode: &mut Episode) {
+    /// Applies a person's corrections. An episode that is still untitled gets the title that another session gives it.
+    /// Blocks for disk reads.
+    pub fn correct(&self, id: &SessionId, episode: &mut Episode) {
+        if let Some(row) = self.catalog.table.now().get(id) {
+            correction::correct(&self.chunks, id, &row.state, episode);
+        }
         if !episode.is_titled
             && let Some(title) = self.given_title(id)
         {

@@ -5,6 +5,7 @@ pub mod catalog;
 pub mod claim;
 pub mod clones;
 pub mod conversation;
+pub mod correction;
 mod digests;
 mod titles;
 pub mod visibility;

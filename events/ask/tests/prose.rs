@@ -192,7 +192,7 @@ fn live_through(texts: &[String; 6]) {
     let at = Surroundings { session: &session, group: "g", project: Some("/p"), parent: None, follows: None };
     let (items, episode) = remember(&written, &at);
     let tried = outcomes(&items, &episode, &at);
-    let mut pieces = Pieces::new(at);
+    let mut pieces = Pieces::new(at, &|_| ());
     items.iter().for_each(|item| pieces.push(item.clone()));
     black_box(pieces.finish());
     black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));

@@ -9,6 +9,7 @@ mod choice;
 mod command;
 mod content;
 mod continuation;
+mod correction;
 mod decision;
 mod excerpt;
 mod exchange;
@@ -33,6 +34,7 @@ mod todo;
 mod work;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
+pub use self::correction::{Correctable, Corrected, PERSON_MARK, verdicts};
 pub use self::excerpt::head;
 pub use self::exchange::{Exchange, carrying_sentences};
 pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
@@ -103,6 +105,8 @@ pub struct Episode {
     pub title: String,
     /// True if somebody gave it: a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
     pub is_titled: bool,
+    /// True if a person gave it by a correction.
+    pub is_titled_by_person: bool,
     /// The purpose: the first prompt.
     pub objective: String,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
@@ -138,6 +142,10 @@ pub struct Episode {
     pub next_steps: Vec<Pointed>,
     /// The work tree at the end.
     pub state: WorkState,
+    /// Gist of what the agent concluded last, for the continuation.
+    pub concluded: Option<String>,
+    /// What was in progress at the end, as a sentence of the continuation.
+    pub in_progress: Option<String>,
     /// One paragraph for the next person or agent.
     pub continuation_context: String,
     /// The first working directory, if known; [`Episode::content`] shows paths below it as relative.
@@ -146,6 +154,8 @@ pub struct Episode {
     pub span: Option<(Timestamp, Timestamp)>,
     /// Texts that only a model says, each with its line, or 0 if it has none. Empty for an extractive episode.
     pub said_by_model: BTreeSet<(u64, String)>,
+    /// Entries that a person has corrected; those lists have them no more.
+    pub corrected: Vec<Corrected>,
     /// Number of items that were left out, or used only in part, because the conversation is longer than
     /// [`WHOLE_BYTES`]; almost always 0.
     pub left_out: u64,
@@ -288,6 +298,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let mut episode = Episode {
         title,
         is_titled,
+        is_titled_by_person: false,
         objective,
         prompts: work::prompts(&timeline),
         exchanges: exchange::exchanges(&timeline),
@@ -305,13 +316,16 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state: continuation::work_state(&timeline, open.uncommitted),
+        concluded: continuation::concluded(&timeline),
+        in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
         span: times.span(),
         said_by_model: BTreeSet::new(),
+        corrected: Vec::new(),
         left_out: 0,
     };
-    episode.continuation_context = continuation::paragraph(&timeline, &episode);
+    episode.continuation_context = continuation::paragraph(&episode);
     episode
 }
 

@@ -86,14 +86,20 @@ impl Facts {
         let errors = last_entries(&episode.errors).map(|error| {
             let resolution = error.resolution.as_ref();
             let resolution = resolution.map(|resolution| marked(resolution.line, &resolution.text, ENTRY_CHARS));
-            (marked(error.line, &error.text, ENTRY_CHARS), resolution)
+            let text = marked(error.line, &error.text, ENTRY_CHARS);
+            match quoted(&episode.not_a_fix(error), ENTRY_CHARS) {
+                note if note.is_empty() => (text, resolution),
+                note => (format!("{text} {note}"), resolution),
+            }
         });
+        // Those that no longer hold come first, as the last ones matter most.
+        let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions.iter().cloned()).collect();
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
             objective: purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)),
             said: said(episode),
-            decisions: entries(&episode.decisions),
+            decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
             unresolved: entries(&episode.unresolved),

@@ -179,7 +179,7 @@ impl SessionFacts {
             let about = subjects.on_error(error);
             Some(Statement { text: error.text.clone(), resolution: Some(resolution.text.clone()), at: error.at, about })
         });
-        let decisions = said(&episode.decisions, &|decision| subjects.on_decision(decision));
+        let mut decisions = said(&episode.decisions, &|decision| subjects.on_decision(decision));
         let rule = |said: &&Statement| said.text.strip_prefix(PERSON).is_some_and(baton_episode::digest::is_standing_rule);
         let laid_down = decisions.iter().filter(rule);
         let errors: Vec<Statement> = mended.take(MAX_ENTRIES).collect();
@@ -192,6 +192,7 @@ impl SessionFacts {
         }
         let failed = alone(&episode.setbacks).into_iter().map(|said| (Topic::FailedApproaches, said));
         let patterns = failed.chain(laid_down.map(|said| (Topic::Conventions, said.clone()))).collect();
+        decisions.extend(alone(&episode.superseded_by_person().collect::<Vec<_>>()));
         Self {
             title: episode.title.clone(),
             goal: episode.objective.clone(),

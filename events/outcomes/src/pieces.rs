@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::builder::OutcomeBuilder;
 use baton_conversation::item::{Body, Item, Meta};
-use baton_episode::digest::{Show, digest};
+use baton_episode::digest::{Episode, Show, digest};
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Surroundings;
 
@@ -25,6 +25,8 @@ const OPEN_PART: usize = 2;
 /// of the same piece.
 pub struct Pieces<'a> {
     at: Surroundings<'a>,
+    /// Corrects the digest of a piece.
+    correct: &'a dyn Fn(&mut Episode),
     /// See [`PIECE_BYTES`].
     piece: usize,
     builder: OutcomeBuilder,
@@ -36,10 +38,12 @@ pub struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// An empty conversation of the session described by `at`.
-    pub fn new(at: Surroundings<'a>) -> Self {
+    /// An empty conversation of the session described by `at`. `correct` applies a person's corrections to the digest
+    /// of each piece.
+    pub fn new(at: Surroundings<'a>, correct: &'a dyn Fn(&mut Episode)) -> Self {
         Self {
             at,
+            correct,
             piece: PIECE_BYTES,
             builder: OutcomeBuilder::default(),
             held: Vec::new(),
@@ -102,7 +106,8 @@ impl<'a> Pieces<'a> {
 
     fn count(&mut self) {
         let held = std::mem::take(&mut self.held);
-        let episode = digest(&held, &Show::default());
+        let mut episode = digest(&held, &Show::default());
+        (self.correct)(&mut episode);
         self.builder.add(&held, &episode, &self.at);
     }
 }
@@ -173,7 +178,7 @@ mod tests {
     }
 
     fn in_pieces(items: &[Item], session: &SessionId) -> Outcomes {
-        let mut pieces = Pieces { piece: SMALL_BYTES, ..Pieces::new(at(session)) };
+        let mut pieces = Pieces { piece: SMALL_BYTES, ..Pieces::new(at(session), &|_| ()) };
         for item in items {
             pieces.push(item.clone());
             let most = TIMES * SMALL_BYTES + 2 * items.iter().map(Item::weight).max().unwrap_or(0);

@@ -2,6 +2,7 @@
 
 mod coding;
 mod config;
+mod correct;
 mod enrichment;
 mod episode;
 mod forget;
@@ -30,9 +31,11 @@ pub use coding::{
     PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs,
 };
 pub use config::{Config, ConfigValue, ImportedKey};
+pub use correct::{Correct, CorrectEntry};
 pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};
 pub use episode::{
-    CommandLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Line, Metadata, WorkState,
+    CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Line, Metadata,
+    WorkState,
 };
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use graph::{Fact, Facts, Node, Nodes};

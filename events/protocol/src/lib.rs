@@ -5,6 +5,7 @@
 
 pub mod answer;
 mod coding;
+mod correct;
 mod enrichment;
 mod forget;
 mod graph;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
+pub use correct::CorrectParams;
 pub use enrichment::{CostsParams, EnrichParams};
 pub use forget::{ForgetParams, ReindexParams};
 pub use graph::{During, FactsParams, NodesParams};

@@ -16,6 +16,8 @@ pub const SHOW: &str = "show";
 pub const MESSAGES: &str = "session/messages";
 /// Returns a session's events, each with its effect and its reason.
 pub const EXPLAIN: &str = "session/explain";
+/// Corrects what is told of a session, or lists what can be corrected.
+pub const CORRECT: &str = "correct";
 /// Closes a session.
 pub const CLOSE: &str = "close";
 /// Returns the state of the daemon, log, memory and roots, counts and problems.

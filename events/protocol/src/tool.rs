@@ -80,6 +80,8 @@ pub enum ToolId {
     Track,
     /// Stops tracking a session.
     StopTracking,
+    /// Corrects what is told of a session.
+    Correct,
     /// Adds a note.
     AddMemory,
     /// Adds a fact.

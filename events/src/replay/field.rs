@@ -29,6 +29,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         close_note,
         episode,
         deleted,
+        corrections,
         checked,
         unindexed,
         late_index_at,
@@ -85,6 +86,8 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
         }),
     );
     add("episode_deleted", deleted.map(|uuid| uuid.to_string()));
+    add("title", corrections.title.map(|title| title.short()));
+    add("corrected", count(corrections.entries.len() as u64));
     add("checked", checked.map(|checked| format!("generation {} to byte {}", checked.generation, checked.to)));
     add("unindexed", count(*unindexed));
     add("late_index_at", moment(late_index_at));

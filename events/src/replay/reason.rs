@@ -71,6 +71,7 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
         Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
         Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
         Event::EpisodeRestored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
+        Event::Corrected { .. } => "a person asked for it: `baton correct`".to_owned(),
         Event::Redacted { .. } => "this version redacts more than the one that stored it".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "a person asked for it: `baton enrich`".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => match before.end {

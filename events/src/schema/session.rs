@@ -22,15 +22,15 @@ use super::version::{Shape, read, write};
 use fields::Fields;
 use records_appended::RecordsAppendedV3;
 use shape::{
-    AbandonedV1, CloseRequestedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1, EnrichmentOwedV1,
-    EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1, HandoffOfferedV1,
-    IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV2, ModelAnsweredV1, ModelCalledV1, MovedV1,
-    ParentFoundV1, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1, SignalledV1, TrackingForcedV1,
-    TrackingResumedV1, TrackingStoppedV1, WentIdleV1,
+    AbandonedV1, CloseRequestedV1, CorrectedV1, DiscoveredV1, EndedV1, EnrichedV1, EnrichmentGivenUpV1,
+    EnrichmentOwedV1, EpisodeDeletedV1, EpisodeRestoredV1, ForgottenV1, GroupAssignedV1, HandoffClaimedV1,
+    HandoffOfferedV1, IndexSkippedV1, IndexedV1, IndexingFailedV1, IndexingStartedV1, LocatedV2, ModelAnsweredV1,
+    ModelCalledV1, MovedV1, ParentFoundV1, RedactedEpisodeV1, RedactedV1, RestoredV1, ResumedV1, RewrittenV1,
+    SignalledV1, TrackingForcedV1, TrackingResumedV1, TrackingStoppedV1, WentIdleV1,
 };
 
 /// Every event type, in the order of [`Event`].
-pub const KINDS: [&str; 32] = [
+pub const KINDS: [&str; 33] = [
     DiscoveredV1::KIND,
     MovedV1::KIND,
     LocatedV2::KIND,
@@ -57,6 +57,7 @@ pub const KINDS: [&str; 32] = [
     HandoffClaimedV1::KIND,
     EpisodeDeletedV1::KIND,
     EpisodeRestoredV1::KIND,
+    CorrectedV1::KIND,
     RedactedV1::KIND,
     EnrichmentOwedV1::KIND,
     ModelCalledV1::KIND,
@@ -173,6 +174,7 @@ pub fn encode(event: &Event) -> Encoded {
         Event::HandoffClaimed { episode } => write(&HandoffClaimedV1 { episode: episode.to_string() }),
         Event::EpisodeDeleted { episode } => write(&EpisodeDeletedV1 { episode: episode.to_string() }),
         Event::EpisodeRestored { episode } => write(&EpisodeRestoredV1 { episode: episode.to_string() }),
+        Event::Corrected { correction, at } => write(&CorrectedV1::of(correction, *at)),
         Event::Redacted { episode, notes } => write(&RedactedV1 {
             episode: episode.as_ref().map(Into::into),
             notes: notes.iter().map(|(old, new)| [old.to_string(), new.to_string()]).collect(),
@@ -326,6 +328,11 @@ pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
         EpisodeRestoredV1::KIND => {
             let shape: EpisodeRestoredV1 = read(v, data)?;
             Event::EpisodeRestored { episode: Fields::new::<EpisodeRestoredV1>(v).uuid(&shape.episode)? }
+        }
+        CorrectedV1::KIND => {
+            let shape: CorrectedV1 = read(v, data)?;
+            let (correction, at) = Fields::new::<CorrectedV1>(v).named("entry or title", shape.read())?;
+            Event::Corrected { correction, at }
         }
         RedactedV1::KIND => redacted(read(v, data)?, &Fields::new::<RedactedV1>(v))?,
         EnrichmentOwedV1::KIND => {

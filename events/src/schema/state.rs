@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::correction::CorrectionsV1;
 use super::cursor::CursorV3;
 use super::enrichment::EnrichmentV1;
 use super::read_optional;
@@ -58,6 +59,8 @@ struct RowV1 {
     episode: Option<EpisodeV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     deleted: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    corrections: Option<CorrectionsV1>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     checked: Option<CheckedV1>,
     unindexed: u64,
@@ -232,6 +235,7 @@ impl From<&Row> for RowV1 {
             close_note: state.close_note.map(|hash| hash.to_string()),
             episode: state.episode.as_ref().map(EpisodeV1::from),
             deleted: state.deleted.map(|uuid| uuid.to_string()),
+            corrections: CorrectionsV1::of(&state.corrections),
             checked: state.checked.map(|checked| CheckedV1 { generation: checked.generation, to: checked.to }),
             unindexed: state.unindexed,
             late_index_at: state.late_index_at.map(|at| at.0),
@@ -287,6 +291,7 @@ impl RowV1 {
             close_note: read_optional(self.close_note, |hash| ContentHash::parse(&hash))?,
             episode: read_optional(self.episode, EpisodeV1::read)?,
             deleted: read_optional(self.deleted, |uuid| Uuid::try_parse(&uuid).ok())?,
+            corrections: read_optional(self.corrections, CorrectionsV1::read)?.unwrap_or_default(),
             checked: self.checked.map(|checked| Checked { generation: checked.generation, to: checked.to }),
             unindexed: self.unindexed,
             late_index_at: self.late_index_at.map(Timestamp),

@@ -7,6 +7,7 @@
 
 use uuid::Uuid;
 
+use super::correction::Correction;
 use super::event::{Agent, Counts, EffectId, FileIdentity, Kind, Place, TailDigest};
 use super::model_call::{Ask, CallOutcome, CallTokens, GaveUp};
 use super::reason::{CloseReason, FailureReason};
@@ -91,6 +92,8 @@ pub enum Command {
         /// True if its group was cleared since; the session's state does not know this.
         is_cleared: bool,
     },
+    /// A person corrects what is told of the session. Refused without an episode.
+    Correct(Vec<Correction>),
     /// Stored data was redacted again: record the files that replace the old ones. Refused if the conversation is no
     /// longer current.
     Redact(Box<Redact>),

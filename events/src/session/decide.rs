@@ -6,6 +6,7 @@
 //!   skipped would grow the log with each query. After a failed index job, queries do not retry; the retry deadline, a
 //!   change of the file or a close does.
 
+mod correction;
 mod enrichment;
 mod signal;
 
@@ -105,6 +106,7 @@ pub fn decide(
             }
             _ => Err(Rejection::WrongEpisode),
         },
+        Command::Correct(corrections) => correction::decide_correct(state, corrections, now),
         Command::Redact(redact) => decide_redact(id, state, redact),
         Command::Enrich => enrichment::decide_enrich(state, now),
         Command::CallModel(call) => enrichment::decide_call(state, call, now),
@@ -150,6 +152,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::Forget
                 | Command::DeleteEpisode { .. }
                 | Command::RestoreEpisode { .. }
+                | Command::Correct(_)
                 | Command::Redact(_)
                 | Command::Assign { .. }
                 | Command::Wake { .. }

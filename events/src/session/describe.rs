@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use super::correction::Correction;
 use super::event::{Counts, Event, Kind};
 use super::model_call::{CallOutcome, GaveUp, ModelAnswer, ModelCall};
 use crate::prices::usd;
@@ -91,6 +92,7 @@ impl fmt::Display for Event {
             Self::HandoffClaimed { episode } => write!(f, "has taken over from episode {episode}"),
             Self::EpisodeDeleted { episode } => write!(f, "episode {episode} deleted, until its content changes"),
             Self::EpisodeRestored { episode } => write!(f, "episode {episode} is found again"),
+            Self::Corrected { correction, .. } => write_correction(f, correction),
             Self::Redacted { episode, notes } => {
                 f.write_str("stored text redacted again: ")?;
                 match episode {
@@ -126,6 +128,17 @@ impl fmt::Display for Event {
             Self::EnrichmentGivenUp { content, why } => {
                 write!(f, "given up to ask a model: {why}; the episode of content {} stays as it is", content.short())
             }
+        }
+    }
+}
+
+fn write_correction(f: &mut fmt::Formatter<'_>, correction: &Correction) -> fmt::Result {
+    match correction {
+        Correction::Title(Some(title)) => write!(f, "titled by a person: {}", title.short()),
+        Correction::Title(None) => f.write_str("a person's title taken back"),
+        Correction::Entry { line, verdict, withdrawn, .. } => {
+            let (kind, back) = (verdict.kind().as_str(), if *withdrawn { ", taken back" } else { "" });
+            write!(f, "{kind} of line {line} corrected by a person: {verdict}{back}")
         }
     }
 }
@@ -178,7 +191,7 @@ mod tests {
 
     use super::super::{
         Ask, CallTokens, CloseReason, EffectId, EnrichedBy, EpisodeRef, FailureReason, FileIdentity, GaveUp, Place,
-        Signal, SignalDetail, SignalKind, TailDigest, Tier, UnindexedReason,
+        Signal, SignalDetail, SignalKind, TailDigest, Tier, UnindexedReason, Verdict,
     };
     use super::*;
     use baton_conversation::hash::ContentHash;
@@ -236,6 +249,9 @@ mod tests {
         let reason = CloseReason::Explicit;
         let nil = Uuid::nil();
         let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
+        let corrected = |correction| Event::Corrected { correction, at };
+        let entry =
+            |withdrawn| corrected(Correction::Entry { line: 12, print: 7, verdict: Verdict::Superseded, withdrawn });
         let by = EnrichedBy { answer: hash, model: "gpt-4.1-mini".to_owned(), unseen: 0, not_held: 0, at };
         let of_some = EnrichedBy { unseen: 310, ..by.clone() };
         let of_giant = EnrichedBy { unseen: 350, not_held: 40, ..by.clone() };
@@ -356,6 +372,10 @@ mod tests {
                 Event::EpisodeDeleted { episode: nil },
                 "episode 00000000-0000-0000-0000-000000000000 deleted, until its content changes",
             ),
+            (corrected(Correction::Title(Some(hash))), "titled by a person: abababababababab"),
+            (corrected(Correction::Title(None)), "a person's title taken back"),
+            (entry(false), "decision of line 12 corrected by a person: superseded"),
+            (entry(true), "decision of line 12 corrected by a person: superseded, taken back"),
             (Event::EpisodeRestored { episode: nil }, "episode 00000000-0000-0000-0000-000000000000 is found again"),
             (
                 Event::Redacted { episode: None, notes: vec![(ContentHash([1; 32]), ContentHash([2; 32]))] },

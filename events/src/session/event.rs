@@ -13,6 +13,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
+use super::correction::Correction;
 use super::model_call::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
@@ -194,6 +195,13 @@ pub enum Event {
     EpisodeRestored {
         /// The episode.
         episode: Uuid,
+    },
+    /// A person corrected what is told of the session, or took a correction back.
+    Corrected {
+        /// The correction.
+        correction: Correction,
+        /// When it was given.
+        at: Timestamp,
     },
     /// The session's stored text was redacted again by newer rules and changed: other files replace the old ones.
     /// Nothing was read again, and no model was asked.

@@ -4,6 +4,7 @@ pub(super) mod enrichment;
 
 use uuid::Uuid;
 
+use super::correction::Corrections;
 use super::event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::{Handoff, Signals};
@@ -87,6 +88,8 @@ pub struct State {
     pub episode: Option<EpisodeRef>,
     /// The current episode, if a person deleted it: it is hidden until the content changes.
     pub deleted: Option<Uuid>,
+    /// What a person corrected.
+    pub corrections: Corrections,
     /// Offset up to which the content is known to match the episode.
     pub checked: Option<Checked>,
     /// Conversation records that were read and that no finished index job covers.
@@ -189,6 +192,7 @@ impl Default for State {
             close_note: None,
             episode: None,
             deleted: None,
+            corrections: Corrections::default(),
             checked: None,
             unindexed: 0,
             late_index_at: None,
@@ -390,8 +394,9 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.forced = false;
-            // The text of the note is erased.
+            // The texts of the note and of a person's title are erased.
             state.close_note = None;
+            state.corrections.forget_text();
             state.signals.active_at = None;
             state.signals.disconnected_at = None;
             state.signals.close_owed = None;
@@ -421,6 +426,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.deleted = state.episode.as_ref().map(|current| current.uuid).filter(|current| current == episode);
         }
         Event::EpisodeRestored { episode } => state.deleted = state.deleted.filter(|deleted| deleted != episode),
+        Event::Corrected { correction, at } => state.corrections.apply(correction, *at),
         Event::Redacted { episode, notes } => {
             if let (Some(before), Some(after)) = (state.episode.clone(), episode) {
                 state.deleted = state.deleted.map(|gone| if gone == before.uuid { after.uuid } else { gone });
@@ -429,6 +435,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             }
             let now = |hash: ContentHash| notes.iter().find(|(old, _)| *old == hash).map_or(hash, |(_, new)| *new);
             state.close_note = state.close_note.map(now);
+            state.corrections.title = state.corrections.title.map(now);
             enrichment::replace_answer_hashes(&mut state, now);
         }
         Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),

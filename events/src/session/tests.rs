@@ -7,6 +7,7 @@
 use super::*;
 use baton_conversation::record::{Metadata, StreamId};
 
+mod correcting;
 mod deleting;
 mod disconnects;
 mod enrichment;

@@ -25,7 +25,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::schema;
 use baton_events::schema::export::{EXPORT_FORMAT, End, Header, Line, Record, write};
 use baton_events::schema::session::hide_group;
-use baton_events::session::{Event, ModelAnswer, Phase};
+use baton_events::session::{Correction, Event, ModelAnswer, Phase};
 use baton_protocol::Progress;
 use baton_redaction::json::redact_json;
 
@@ -276,7 +276,8 @@ impl Survey {
     }
 }
 
-/// Tracks the notes that events name (of closes, answers of models, and memos), by the id of their folder.
+/// Tracks the notes that events name (of closes, answers of models, a person's titles, and memos), by the id of their
+/// folder.
 pub(crate) fn track_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>, record: &StoredRecord) {
     if let Some(uuid) = record.stream.memo_uuid() {
         match schema::memo::decode(&record.kind, record.v, &record.data) {
@@ -288,13 +289,16 @@ pub(crate) fn track_notes(notes: &mut BTreeMap<SessionId, BTreeSet<ContentHash>>
         }
         return;
     }
-    if !matches!(record.kind.as_str(), "close_requested" | "model_answered" | "redacted" | "forgotten") {
+    if !matches!(record.kind.as_str(), "close_requested" | "model_answered" | "corrected" | "redacted" | "forgotten") {
         return;
     }
     let Some(session) = record.stream.session_id() else { return };
     match session_stream::decode(record).map(|recorded| recorded.event) {
         Ok(Event::CloseRequested { note: Some(note), .. }) => drop(notes.entry(session).or_default().insert(note)),
-        Ok(Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } }) => {
+        Ok(
+            Event::Corrected { correction: Correction::Title(Some(note)), .. }
+            | Event::ModelAnswered { answer: ModelAnswer { answer: Some(note), .. } },
+        ) => {
             notes.entry(session).or_default().insert(note);
         }
         Ok(Event::Redacted { notes: replaced, .. }) => {

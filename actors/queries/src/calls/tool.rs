@@ -14,7 +14,7 @@ mod bounded;
 use baton_protocol::tool;
 use baton_protocol::tool::{Arguments, ToolId};
 use baton_protocol::{
-    AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, During,
+    AddMemoryParams, AddTripletParams, BlameParams, Caller, ClearGraphParams, CloseParams, CorrectParams, During,
     EpisodeEntitiesParams, EpisodesParams, ExplainParams, FactsParams, Failure, FixParams, HandoffParams, HowParams,
     NodesParams, PassageParams, PatternsParams, RecallParams, SyncParams, TimelineParams, ToolParams, TrackParams,
     TrackingParams, UnindexedParams, UntrackParams, UuidParams, VaultReadParams, answer, code,
@@ -24,8 +24,8 @@ use serde_json::{Value, json};
 
 use super::DaemonParts;
 use super::{
-    QueryError, blame, close, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, passage, patterns,
-    recall, timeline, track, tracking, unindexed, vault,
+    QueryError, blame, close, correct, deleting, episodes, facts, fix, handoff, how, internal, memory, nodes, passage,
+    patterns, recall, timeline, track, tracking, unindexed, vault,
 };
 use crate::client::{ClientRef, failure};
 use crate::resolve;
@@ -92,6 +92,7 @@ impl Call<'_> {
             ToolId::Status => self.status().await,
             ToolId::Track => self.track().await,
             ToolId::StopTracking => self.stop_tracking().await,
+            ToolId::Correct => self.correct().await,
             ToolId::AddMemory => self.add_memory().await,
             ToolId::AddTriplet => self.add_triplet().await,
             ToolId::GetEpisodeEntities => {
@@ -340,6 +341,22 @@ impl Call<'_> {
         let asked = UntrackParams { session: self.arguments.text("session_id").unwrap_or_default() };
         let stopped = track::untrack(asked, self.parts.resolver()).await?;
         to_result(&stopped, stopped.status == "success")
+    }
+
+    async fn correct(&self) -> Result<answer::ToolResult, QueryError> {
+        let texts = |name: &str| self.arguments.texts(name);
+        let asked = CorrectParams {
+            session: self.arguments.text("session_id"),
+            title: self.arguments.text("title"),
+            wrong: texts("wrong"),
+            superseded: texts("superseded"),
+            done: texts("done"),
+            not_a_fix: texts("not_a_fix"),
+            undo: texts("undo"),
+            caller: self.caller.clone(),
+        };
+        let corrected = correct::correct(asked, self.parts.resolver(), &self.parts.indexer).await?;
+        to_quoted_result(&corrected)
     }
 
     async fn add_memory(&self) -> Result<answer::ToolResult, QueryError> {

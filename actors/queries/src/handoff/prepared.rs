@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use baton_conversation::hash::Mark;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::Show;
 use baton_episode::handoff::Facts;
@@ -46,8 +47,8 @@ pub struct Handoffs {
 #[derive(Default)]
 struct Kept(VecDeque<(Key, Arc<Facts>)>);
 
-/// Episode, its tier, what is shown of it, and the title that another session gives it.
-type Key = (Uuid, Tier, Show, Option<String>);
+/// Episode, its tier, what is shown of it, the title that another session gives it, and what a person has corrected.
+type Key = (Uuid, Tier, Show, Option<String>, Option<Mark>);
 
 impl Handoffs {
     /// Nothing is prepared yet.
@@ -77,7 +78,9 @@ impl Handoffs {
 
     /// The key of an episode's facts. Blocks for reads of the index, if any session gives titles.
     fn key(&self, id: &SessionId, current: &EpisodeRef) -> Key {
-        (current.uuid, current.tier, self.catalog().settings.now().filtering, self.conversations.given_title(id))
+        let (table, settings) = self.catalog().now();
+        let corrected = table.get(id).and_then(|row| row.state.corrections.mark());
+        (current.uuid, current.tier, settings.filtering, self.conversations.given_title(id), corrected)
     }
 
     /// The facts of a session's episode, or of its replacement. `None` if they are not available before `until`; late ones
@@ -205,17 +208,18 @@ mod tests {
         let mut kept = Kept::default();
         let (show, uuid) = (Show::default(), |n: usize| Uuid::from_u128(n as u128));
         for n in 0..KEPT {
-            kept.put((uuid(n), RULES, show, None), Arc::default());
+            kept.put((uuid(n), RULES, show, None, None), Arc::default());
         }
-        assert!(kept.get(&(uuid(0), RULES, show, None)).is_some());
-        kept.put((uuid(KEPT), RULES, show, None), Arc::default());
-        assert!(kept.get(&(uuid(1), RULES, show, None)).is_none(), "it was wanted longest ago");
+        assert!(kept.get(&(uuid(0), RULES, show, None, None)).is_some());
+        kept.put((uuid(KEPT), RULES, show, None, None), Arc::default());
+        assert!(kept.get(&(uuid(1), RULES, show, None, None)).is_none(), "it was wanted longest ago");
         assert!(
-            kept.get(&(uuid(0), RULES, show, None)).is_some() && kept.get(&(uuid(KEPT), RULES, show, None)).is_some()
+            kept.get(&(uuid(0), RULES, show, None, None)).is_some()
+                && kept.get(&(uuid(KEPT), RULES, show, None, None)).is_some()
         );
         assert_eq!(kept.0.len(), KEPT);
         let less = Show { keep_agent_responses: false, ..show };
-        assert!(kept.get(&(uuid(0), RULES, less, None)).is_none(), "shown otherwise it says something else");
-        assert!(kept.get(&(uuid(0), Tier::Enriched, show, None)).is_none(), "a model tells it otherwise");
+        assert!(kept.get(&(uuid(0), RULES, less, None, None)).is_none(), "shown otherwise it says something else");
+        assert!(kept.get(&(uuid(0), Tier::Enriched, show, None, None)).is_none(), "a model tells it otherwise");
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn verify(
     for (owner, note) in notes.iter().flat_map(|(owner, notes)| notes.iter().map(move |note| (owner, note))) {
         let (place, whose) = match memo::uuid_of_key(owner.as_str()) {
             Some(_) => (owner.to_string(), "what was added with it"),
-            None => (format!("session {owner}"), "the words of that close or of that answer of a model"),
+            None => (format!("session {owner}"), "the words of that close, of that title or of that answer of a model"),
         };
         match chunks.note(owner, note) {
             Ok(_) => report.checked().notes += 1,

@@ -122,6 +122,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
                 | Event::Moved { .. }
                 | Event::EpisodeDeleted { .. }
                 | Event::EpisodeRestored { .. }
+                | Event::Corrected { .. }
                 | Event::Redacted { .. }
                 | Event::Restored { .. })
         )

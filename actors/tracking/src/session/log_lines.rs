@@ -36,6 +36,9 @@ impl State {
             Event::EpisodeRestored { .. } => {
                 tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode found again");
             }
+            Event::Corrected { .. } => {
+                tracing::info!(%session, reason = "asked for", hash = %hash_of(before), %old, "episode corrected");
+            }
             Event::IndexingStarted { reason, .. } => {
                 if let Some(attempts) = failed {
                     tracing::info!(%session, %reason, attempts, hash = %hash_of(before), %old, "index retried");

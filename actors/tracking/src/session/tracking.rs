@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::CommandId;
 use baton_conversation::transcript::{Kind, Source};
-use baton_events::session::{Command, Redact, Rejection};
+use baton_events::session::{Command, Correction, Redact, Rejection};
 use ractor::RpcReplyPort;
 use uuid::Uuid;
 
@@ -60,6 +60,13 @@ pub enum Switch {
         is_cleared: bool,
         /// The requesting call.
         cause: Option<CommandId>,
+    },
+    /// Records a person's corrections.
+    Correct {
+        /// The text of a new title, redacted.
+        title: Option<String>,
+        /// Further corrections.
+        corrections: Vec<Correction>,
     },
     /// Replaces the stored conversation by its newly redacted form.
     Redact(Box<Redact>),
@@ -170,6 +177,7 @@ impl State {
             Switch::RestoreEpisode { episode, is_cleared, cause } => {
                 self.submit_switch(Command::RestoreEpisode { episode, is_cleared }, cause.as_ref()).await
             }
+            Switch::Correct { title, corrections } => self.correct(title, corrections).await,
             Switch::Redact(redact) => {
                 let redacted = self.submit_switch(Command::Redact(redact), None).await;
                 if let Ok(Switched::Done { already: false }) = &redacted {
@@ -225,7 +233,11 @@ impl State {
         Ok(Switched::Done { already })
     }
 
-    async fn submit_switch(&mut self, wish: Command, cause: Option<&CommandId>) -> Result<Switched, AppendError> {
+    pub(super) async fn submit_switch(
+        &mut self,
+        wish: Command,
+        cause: Option<&CommandId>,
+    ) -> Result<Switched, AppendError> {
         let before = self.aggregate().version();
         if let Err(rejection) = self.submit(&wish, cause).await? {
             return Ok(Switched::Refused(rejection));

@@ -3,6 +3,7 @@
 use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, Place, Sort};
 use baton_episode::digest::{Episode, Pointed};
+use baton_events::session::Verdict;
 
 /// Maximum number of open ends per session.
 const MOST: usize = 6;
@@ -32,6 +33,8 @@ impl Later {
     pub fn add(&mut self, episode: &Episode) {
         let done = episode.work_completed.values().flatten().chain(&episode.decisions);
         self.done.extend(done.map(|said| key_words(&said.text)));
+        let by_person = episode.corrected.iter().filter(|it| it.verdict == Verdict::Done);
+        self.done.extend(by_person.map(|it| key_words(&it.said.text)));
         let mended = episode.errors.iter().filter_map(|error| error.resolution.as_ref());
         self.done.extend(mended.map(|said| key_words(&said.text)));
         let commands = episode.commands.iter().filter(|command| command.outcome == "ok");

@@ -30,6 +30,8 @@ const MOST_FILES: usize = 20;
 const MOST_LISTED: usize = 3;
 /// How much a session's worth decreases with its rank.
 const DECAY: f32 = 0.2;
+/// Share of its worth that a decision keeps when a person says that it no longer holds.
+const SUPERSEDED: f32 = 0.5;
 /// Share of the session's fit that counts for an entry without words of the subject.
 const OF_THE_SESSION: f32 = 0.5;
 
@@ -117,7 +119,10 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
         false => near(text),
     };
     let decisions = episode.decisions.iter().map(|said| (said.clone(), decided(&said.text)));
-    tell(Sort::Decision, wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 }), decisions.collect());
+    let worth = wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 });
+    tell(Sort::Decision, worth, decisions.collect());
+    let superseded = episode.superseded_by_person().map(|said| (said.clone(), decided(&said.text)));
+    tell(Sort::Decision, worth * SUPERSEDED, superseded.collect());
 
     let setbacks = episode.setbacks.iter().map(|said| (said.clone(), near(&said.text)));
     tell(Sort::Failed, wanted(Kind::Failed, if asked.is(Kind::Solved) { 1.6 } else { 0.6 }), setbacks.collect());
@@ -125,7 +130,7 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
     for error in &episode.errors {
         let (text, list) = match &error.resolution {
             Some(resolution) => (format!("{} -> {}", error.text, resolution.text), &mut mended),
-            None => (error.text.clone(), &mut failed),
+            None => (format!("{}{}", error.text, episode.not_a_fix(error)), &mut failed),
         };
         let fit = near(&text);
         list.push((Pointed { text, line: error.line, at: error.at }, fit));

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use super::command::Command;
 use super::continuation;
 use super::excerpt::one_line;
-use super::{Episode, MODEL_BEGINS, Pointed, model_marks};
+use super::{Corrected, Episode, MODEL_BEGINS, PERSON_MARK, Pointed, model_marks};
+use baton_events::session::Verdict;
 
 /// Maximum length of the content, in bytes.
 const MAX_BYTES: usize = 16_000;
@@ -25,16 +26,19 @@ impl Episode {
     /// The same; with `is_apart` the model's marks do not count towards the length.
     pub(super) fn render(&self, is_apart: bool) -> String {
         let mut content = Content { text: String::with_capacity(4_096), is_apart };
-        content.paragraph("# ", &self.title);
+        // The mark is for readers, not for the search.
+        let by = if self.is_titled_by_person && !is_apart { PERSON_MARK } else { "" };
+        content.paragraph("# ", &format!("{}{by}", self.title));
         content.paragraph("Objective: ", &self.objective);
         content.paragraph("Where it stands: ", self.standing());
         if self.left_out > 0 {
             content.paragraph("Left out: ", &format!("{} parts of a very long conversation", self.left_out));
         }
         content.section("Decisions", &texts(&self.decisions));
-        content.section("Decided before and overruled", &texts(&self.superseded));
+        content.section("Decided before and overruled", &texts(&self.superseded_by_rules()));
         content.section("Done", &self.done());
         content.section("Open", &self.open());
+        content.section("Corrected", &self.corrected_lines(is_apart));
         content.section("Asked and answered", &self.asked_and_answered());
         content.section("Errors", &self.error_lines());
         let shown = |path: &str| self.relative(path).into_owned();
@@ -124,12 +128,30 @@ impl Episode {
         self.knowledge_stored.iter().flat_map(line).collect()
     }
 
+    /// Returns the overruled decisions that are not among the corrected entries.
+    fn superseded_by_rules(&self) -> Vec<Pointed> {
+        let is_corrected = |said: &Pointed| self.corrected.iter().any(|it| it.said == *said);
+        self.superseded.iter().filter(|said| !is_corrected(said)).cloned().collect()
+    }
+
+    /// Returns what a person has corrected and no other section shows. A search does not find what is wrong.
+    fn corrected_lines(&self, is_searched: bool) -> Vec<String> {
+        let is_told = |corrected: &&Corrected| match corrected.verdict {
+            Verdict::Wrong => !is_searched,
+            Verdict::Superseded | Verdict::Done => true,
+            Verdict::NotAFix => false,
+        };
+        self.corrected.iter().filter(is_told).map(|it| self.relative(&it.text()).into_owned()).collect()
+    }
+
     fn error_lines(&self) -> Vec<String> {
         let line = |error: &super::ErrorLine| match &error.resolution {
             Some(resolution) => {
                 format!("{} -> resolved: {}", self.relative(&error.text), self.relative(&resolution.text))
             }
-            None => format!("{} -> not resolved", self.relative(&error.text)),
+            None => {
+                format!("{} -> not resolved{}", self.relative(&error.text), self.relative(&self.not_a_fix(error)))
+            }
         };
         self.errors.iter().map(line).collect()
     }

@@ -49,14 +49,13 @@ const COURTESIES: [&str; 24] = [
     "you",
 ];
 
-/// Composes the paragraph from the other fields of the episode and the end of the timeline. Empty only if nothing was
-/// said or done.
-pub(super) fn paragraph(timeline: &Timeline<'_>, episode: &Episode) -> String {
+/// Composes the paragraph from the other fields of the episode. Empty only if nothing was said or done.
+pub(super) fn paragraph(episode: &Episode) -> String {
     let state = &episode.state;
     let sentences = [
         objective(episode),
-        said(timeline).map(|said| format!("State: {}", closed(said))),
-        left_off(timeline),
+        episode.concluded.as_ref().map(|said| format!("State: {}", closed(said.clone()))),
+        episode.in_progress.clone(),
         listed("Decided", &episode.decisions),
         listed("Open", &episode.unresolved),
         listed("Next", &episode.next_steps),
@@ -85,7 +84,7 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
 }
 
 /// Returns the gist of the last conclusion; of the last two if that is short.
-pub(super) fn said(timeline: &Timeline<'_>) -> Option<String> {
+pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
     let conclusions = timeline.rounds.iter().rev().filter_map(|round| conclusion(timeline, round));
     let mut gists = conclusions.map(|said| outcome(said.text)).filter(|gist| !gist.is_empty());
     let last = gists.next()?;
@@ -164,7 +163,7 @@ fn last_check(timeline: &Timeline<'_>) -> Option<String> {
 }
 
 /// Returns what was in progress at the end of the transcript.
-fn left_off(timeline: &Timeline<'_>) -> Option<String> {
+pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last()?;
     if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
         return None;

@@ -37,12 +37,14 @@ impl Episode {
         let lists = [
             &mut self.prompts,
             &mut self.decisions,
+            &mut self.superseded,
             &mut self.external_research,
             &mut self.unresolved,
             &mut self.next_steps,
         ];
         let maps = self.work_completed.values_mut().chain(self.knowledge_stored.values_mut());
         lists.into_iter().chain(maps).flatten().for_each(|said| clean(&mut said.text));
+        self.corrected.iter_mut().for_each(|it| clean(&mut it.said.text));
         for error in &mut self.errors {
             clean(&mut error.text);
             error.resolution.iter_mut().for_each(|resolution| clean(&mut resolution.text));

@@ -53,10 +53,13 @@ pub struct Episode {
     pub content: String,
     /// Figures about the session.
     pub metadata: Metadata,
-    /// For fields that are one text: `model` for `objective` and `continuation_context` if only a model says it. Absent
-    /// if there is none.
+    /// For fields that are one text: `model` for `objective` and `continuation_context` if only a model says it, and
+    /// `person` for a `title` that a person gave. Absent if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said_by: BTreeMap<String, String>,
+    /// Entries that a person has corrected; the lists have them no more. Absent if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corrected: Vec<CorrectedLine>,
     /// Parts in the middle of a very long conversation from which only prompts and changed files were used. Absent if
     /// zero.
     #[serde(skip_serializing_if = "is_zero")]
@@ -150,6 +153,17 @@ pub struct Line {
     /// `model` if only a model says it. Absent if a person, a program or a file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
+}
+
+/// An entry that a person has corrected.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CorrectedLine {
+    /// `wrong`, `superseded`, `done` or `not_a_fix`.
+    pub verdict: String,
+    /// The entry. Of a fix: the failure, and what was told to have resolved it.
+    #[serde(flatten)]
+    pub entry: Line,
 }
 
 /// A failure.

@@ -37,6 +37,7 @@ fn the_tools_are_those_of_the_contract() {
         session_tracking_status get_session_tracking_status | session_id\n\
         track_session | session_id group_id force=false\n\
         stop_tracking_session | session_id!\n\
+        correct | session_id title wrong superseded done not_a_fix undo\n\
         explain | session_id\n\
         vault_status | \n\
         vault_read | path!";

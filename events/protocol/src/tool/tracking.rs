@@ -84,6 +84,25 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[argument("session_id", Kind::Needed, "The session's id.")],
     },
     Tool {
+        id: ToolId::Correct,
+        name: "correct",
+        aliases: &[],
+        title: "Correct a session",
+        description: "Records a person's corrections of what is told of a session; without any, lists the entries by \
+                      number. Call it when a person says what is wrong.",
+        effect: Effect::Adds,
+        listed: false,
+        arguments: &[
+            argument("session_id", Kind::Text, SESSION),
+            argument("title", Kind::Text, "The session's title."),
+            argument("wrong", Kind::Texts, "Decisions never made: a number, or L and the line."),
+            argument("superseded", Kind::Texts, "Decisions that no longer hold."),
+            argument("done", Kind::Texts, "Open items and next steps that are done."),
+            argument("not_a_fix", Kind::Texts, "Fixes that fixed nothing."),
+            argument("undo", Kind::Texts, "Entries to leave as they were; title; all."),
+        ],
+    },
+    Tool {
         id: ToolId::Explain,
         name: "explain",
         aliases: &[],

@@ -32,6 +32,7 @@ first_version! {
     HandoffClaimedV1 = "handoff_claimed",
     EpisodeDeletedV1 = "episode_deleted",
     EpisodeRestoredV1 = "episode_restored",
+    CorrectedV1 = "corrected",
     RedactedV1 = "redacted",
     EnrichmentOwedV1 = "enrichment_owed",
     ModelCalledV1 = "model_called",
@@ -221,6 +222,26 @@ pub(super) struct EpisodeDeletedV1 {
 #[derive(Serialize, Deserialize)]
 pub(super) struct EpisodeRestoredV1 {
     pub(super) episode: String,
+}
+
+/// An entry or, without one, a title; neither: the title is taken back.
+#[derive(Serialize, Deserialize)]
+pub(in crate::schema) struct CorrectedV1 {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::schema) title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::schema) entry: Option<CorrectedEntryV1>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(in crate::schema) withdrawn: bool,
+    pub(in crate::schema) at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(in crate::schema) struct CorrectedEntryV1 {
+    pub(in crate::schema) line: u64,
+    /// Sixteen hexadecimal digits.
+    pub(in crate::schema) print: String,
+    pub(in crate::schema) verdict: String,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,5 +1,8 @@
 use super::*;
-use crate::session::{Ask, CallOutcome, Cost, EffectId, EnrichedBy, Enrichment, GaveUp, ModelCall, Owed};
+use crate::session::{
+    Ask, CallOutcome, CorrectedEntry, Corrections, Cost, EffectId, EnrichedBy, Enrichment, GaveUp, ModelCall, Owed,
+    Verdict,
+};
 use baton_conversation::transcript::Cursor;
 
 fn full() -> State {
@@ -46,6 +49,10 @@ fn full() -> State {
             at: Timestamp(40),
         }),
         deleted: Some(Uuid::from_u128(5)),
+        corrections: Corrections {
+            title: Some(ContentHash([6; 32])),
+            entries: vec![CorrectedEntry { line: 4, print: 7, verdict: Verdict::NotAFix, at: Timestamp(41) }],
+        },
         checked: Some(Checked { generation: 3, to: 9 }),
         unindexed: 12,
         late_index_at: Some(Timestamp(50)),

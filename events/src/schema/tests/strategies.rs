@@ -9,10 +9,10 @@ use uuid::Uuid;
 
 use crate::row::Row;
 use crate::session::{
-    Agent, Ask, CallOutcome, CallTokens, Checked, CloseReason, Cost, Counts, EffectId, End, EnrichedBy, Enrichment,
-    EpisodeRef, Event, Failure, FailureReason, FileIdentity, Follows, GaveUp, Handoff, Job, Kind, ModelAnswer,
-    ModelCall, Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State, TailDigest, Tier, Transcript,
-    UnindexedReason,
+    Agent, Ask, CallOutcome, CallTokens, Checked, CloseReason, CorrectedEntry, Correction, Corrections, Cost, Counts,
+    EffectId, End, EnrichedBy, Enrichment, EpisodeRef, Event, Failure, FailureReason, FileIdentity, Follows, GaveUp,
+    Handoff, Job, Kind, ModelAnswer, ModelCall, Owed, Phase, Place, Signal, SignalDetail, SignalKind, Signals, State,
+    TailDigest, Tier, Transcript, UnindexedReason, Verdict,
 };
 use baton_conversation::hash::{ContentHash, Mark};
 use baton_conversation::item::{Body, Call, Edit, Item, Meta, Outcome, TitleSource, ToolResult};
@@ -167,11 +167,24 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         }),
         1 => any::<u128>().prop_map(|episode| Event::HandoffClaimed { episode: Uuid::from_u128(episode) }),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeDeleted { episode: Uuid::from_u128(episode) }),
+        1 => (correction(), time()).prop_map(|(correction, at)| Event::Corrected { correction, at }).boxed(),
         1 => any::<u128>().prop_map(|episode| Event::EpisodeRestored { episode: Uuid::from_u128(episode) }),
         1 => (option::of(episode()), vec((hash(), hash()), 0..3))
             .prop_map(|(episode, notes)| Event::Redacted { episode, notes }),
         5 => of_enrichment().boxed(),
     ]
+}
+
+pub(super) fn correction() -> impl Strategy<Value = Correction> {
+    let entry = (any::<(u64, u64, bool)>(), one_of(Verdict::ALL))
+        .prop_map(|((line, print, withdrawn), verdict)| Correction::Entry { line, print, verdict, withdrawn });
+    prop_oneof![option::of(hash()).prop_map(Correction::Title), entry]
+}
+
+pub(super) fn corrections() -> impl Strategy<Value = Corrections> {
+    let entry = (any::<(u64, u64)>(), one_of(Verdict::ALL), time())
+        .prop_map(|((line, print), verdict, at)| CorrectedEntry { line, print, verdict, at });
+    (option::of(hash()), vec(entry, 0..3)).prop_map(|(title, entries)| Corrections { title, entries })
 }
 
 pub(super) fn model_call() -> impl Strategy<Value = ModelCall> {
@@ -296,9 +309,9 @@ pub(super) fn row() -> impl Strategy<Value = Row> {
     let deleted = option::of(any::<u128>().prop_map(Uuid::from_u128));
     let work = (option::of(checked), option::of(job), option::of(failure), deleted);
     let plain = any::<(u64, bool, u32, [u8; 16], u64, u32)>();
-    let last = (option::of(handoff()), option::of(enrichment().prop_map(Box::new).boxed()));
+    let last = (corrections(), option::of(handoff()), option::of(enrichment().prop_map(Box::new).boxed()));
     (whole, times, course, work, plain, signals(), last).prop_map(
-        |(whole, times, course, work, plain, signals, (handoff, enrichment))| {
+        |(whole, times, course, work, plain, signals, (corrections, handoff, enrichment))| {
             let (phase, transcript, place, group, read, counts) = whole;
             let (first_at, discovered_at, last_at, last_conversation_at, late_index_at) = times;
             let (end, last_close, close_note, episode) = course;
@@ -324,6 +337,7 @@ pub(super) fn row() -> impl Strategy<Value = Row> {
                 close_note,
                 episode,
                 deleted,
+                corrections,
                 checked,
                 unindexed,
                 late_index_at,

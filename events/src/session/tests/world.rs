@@ -208,6 +208,13 @@ impl World {
                 why: words.iter().find_map(|word| GaveUp::parse(word)).unwrap_or(GaveUp::Unreadable),
             },
             "claim" => Command::Claim,
+            "title" => Command::Correct(vec![Correction::Title(number("hash=").map(|n| ContentHash([n as u8; 32])))]),
+            "correct" | "withdraw" => Command::Correct(vec![Correction::Entry {
+                line: number("line=").unwrap_or(1) as u64,
+                print: number("print=").unwrap_or(7) as u64,
+                verdict: Verdict::parse(words[1]).unwrap(),
+                withdrawn: words[0] == "withdraw",
+            }]),
             "delete" => Command::DeleteEpisode {
                 episode: episode_uuid(&session(), &ContentHash([number("hash=").unwrap_or(1) as u8; 32])),
             },
@@ -313,6 +320,12 @@ fn name(event: &Event) -> String {
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
         Event::EpisodeDeleted { .. } => "deleted".to_owned(),
         Event::EpisodeRestored { .. } => "shown".to_owned(),
+        Event::Corrected { correction: Correction::Title(title), .. } => {
+            if title.is_some() { "titled" } else { "untitled" }.to_owned()
+        }
+        Event::Corrected { correction: Correction::Entry { line, verdict, withdrawn, .. }, .. } => {
+            format!("{}({line} {verdict})", if *withdrawn { "withdrawn" } else { "corrected" })
+        }
         Event::Redacted { .. } => "redacted".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => "owed".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "owed(asked)".to_owned(),
@@ -333,6 +346,7 @@ fn refusal(rejection: &Rejection) -> &'static str {
         Rejection::SwitchedOff => "switched off",
         Rejection::StaleRange { .. } => "stale range",
         Rejection::UnknownEffect => "unknown effect",
+        Rejection::TooManyCorrections => "too many corrections",
         Rejection::WrongEpisode => "wrong episode",
         Rejection::SecondFile { .. } => "second file",
         Rejection::NoSuchContent => "no such content",

@@ -1,10 +1,12 @@
 //! Applies one event to the memory.
 
+use std::borrow::Cow;
+
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_enrichment::Lines;
 use baton_episode::digest;
-use baton_episode::digest::Show;
+use baton_episode::digest::{Episode, Show};
 use baton_events::envelope::StoredRecord;
 use baton_events::projection::table::Row;
 use baton_events::session::EpisodeRef;
@@ -19,6 +21,7 @@ use crate::indexer::restore;
 use baton_memory::{Entry, Error as MemoryError};
 use baton_store::conversation::Conversation;
 use baton_store::model_answer::{current_answer, read_answer};
+use baton_views::correction;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     pub(super) fn apply(&mut self, record: &StoredRecord) -> Result<(), Error> {
@@ -70,15 +73,25 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let follows = state.signals.follows.as_ref().map(|follows| &follows.session);
         let surroundings = Surroundings { session, group, project, parent: state.parent(), follows };
         interrupt.check()?;
-        let graph = parts.make("its facts", || outline::graph(items, &episode, &surroundings, answer.as_ref(), &lines));
+        let (chunks, corrections) = (self.options.chunks.clone(), &state.corrections);
+        let correct = |episode: &mut Episode| correction::correct(&chunks, session, state, episode);
+        // Corrected again once merged: a model's answer repeats what the rules find.
+        let mut by_rules = Cow::Borrowed(&episode);
+        if !corrections.is_empty() {
+            correct(by_rules.to_mut());
+        }
+        let graph =
+            parts.make("its facts", || outline::graph(items, &by_rules, &surroundings, answer.as_ref(), &lines));
         interrupt.check()?;
-        let outcomes =
-            parts.make("its outcomes", || Some(outline.outcomes(&conversation, &episode, surroundings, interrupt)));
+        let outcomes = parts.make("its outcomes", || {
+            Some(outline.outcomes(&conversation, &by_rules, surroundings, &correct, interrupt))
+        });
         let outcomes = outcomes.transpose()?.unwrap_or_default();
         outline.let_go();
         if let Some(answer) = &answer {
             episode = answer.merge_into(episode, &lines);
         }
+        correct(&mut episode);
         let titles = std::mem::take(&mut outline.titles).with_own(episode.is_titled);
         let (title, content) = (episode.title.clone(), episode.content_with_marks());
         let entry = Entry {

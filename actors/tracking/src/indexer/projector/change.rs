@@ -50,7 +50,10 @@ impl Change {
                 Some(current) if current.manifest != episode.manifest => return Self::Nothing,
                 _ => false,
             },
-            Event::EpisodeDeleted { .. } | Event::EpisodeRestored { .. } | Event::Enriched { .. } => false,
+            Event::EpisodeDeleted { .. }
+            | Event::EpisodeRestored { .. }
+            | Event::Corrected { .. }
+            | Event::Enriched { .. } => false,
             // The session that it follows is one of its facts.
             Event::Signalled { signal } if signal.follows.is_some() => false,
             // The text or its context has changed, even if there are as many items.

@@ -105,18 +105,20 @@ impl Outline {
         self.abridged.as_ref().map_or(0, |(_, left_out)| *left_out)
     }
 
-    /// Extracts the outcomes. Every call counts, even if a digest holds only a part of the conversation.
+    /// Extracts the outcomes. Every call counts, even if a digest holds only a part of the conversation; `correct`
+    /// applies a person's corrections to the digest of each part.
     pub(super) fn outcomes(
         &self,
         conversation: &Conversation,
         episode: &Episode,
         at: Surroundings<'_>,
+        correct: &dyn Fn(&mut Episode),
         interrupt: Interrupt<'_>,
     ) -> Result<Outcomes, baton_memory::Error> {
         if self.left_out() == 0 {
             return Ok(outcomes::outcomes(self.items(conversation), episode, &at));
         }
-        let mut pieces = Pieces::new(at);
+        let mut pieces = Pieces::new(at, correct);
         conversation
             .each(|item| {
                 pieces.push(item.clone());

@@ -1,0 +1,151 @@
+//! Corrections by a person: a title, and verdicts on entries of the episode.
+//!
+//! # Decisions
+//!
+//! - An entry is named by its kind, its transcript line and a fingerprint of its words, so that a re-reading that finds
+//!   other words on that line is not corrected by mistake. The log holds neither the words nor the title: a title is a
+//!   note beside the conversation.
+//! - Verdicts outlast forgetting and apply again once the session is restored. A title's text is erased with the
+//!   session.
+
+use baton_conversation::hash::{ContentHash, Mark};
+use baton_conversation::record::Timestamp;
+use baton_protocol::named;
+
+/// Most corrected entries per session.
+pub const MAX_CORRECTIONS: usize = 256;
+
+named! {
+    /// What a person says of an entry. A verdict applies to one kind of entry.
+    Verdict {
+        /// The decision was never made, or says something else.
+        Wrong = "wrong",
+        /// The decision was made and no longer holds.
+        Superseded = "superseded",
+        /// The open item or next step is done.
+        Done = "done",
+        /// What is told as the resolution of a failure did not resolve it.
+        NotAFix = "not_a_fix",
+    }
+}
+
+/// Kind of an entry that can be corrected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A decision.
+    Decision,
+    /// The resolution of a failure.
+    Fix,
+    /// An open item or a next step.
+    Open,
+}
+
+impl EntryKind {
+    /// The name in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Fix => "fix",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl Verdict {
+    /// The kind of entry that it applies to.
+    pub fn kind(self) -> EntryKind {
+        match self {
+            Self::Wrong | Self::Superseded => EntryKind::Decision,
+            Self::NotAFix => EntryKind::Fix,
+            Self::Done => EntryKind::Open,
+        }
+    }
+}
+
+/// A correction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// The session's title, by the hash of its text; `None` to use the derived one again.
+    Title(Option<ContentHash>),
+    /// A verdict on an entry.
+    Entry {
+        /// The entry's transcript line.
+        line: u64,
+        /// Fingerprint of the entry's kind and words.
+        print: u64,
+        /// The verdict.
+        verdict: Verdict,
+        /// True if the verdict is taken back.
+        withdrawn: bool,
+    },
+}
+
+/// A standing verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorrectedEntry {
+    /// The entry's transcript line when it was corrected.
+    pub line: u64,
+    /// Fingerprint of the entry's kind and words.
+    pub print: u64,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// When it was given.
+    pub at: Timestamp,
+}
+
+/// All standing corrections of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Corrections {
+    /// Hash of the title's text.
+    pub title: Option<ContentHash>,
+    /// Verdicts, at most [`MAX_CORRECTIONS`], in the order in which they were given.
+    pub entries: Vec<CorrectedEntry>,
+}
+
+impl Corrections {
+    /// True if nothing is corrected.
+    pub fn is_empty(&self) -> bool {
+        self.title.is_none() && self.entries.is_empty()
+    }
+
+    /// Changes with every correction; `None` if nothing is corrected.
+    pub fn mark(&self) -> Option<Mark> {
+        (!self.is_empty()).then(|| Mark::digest(format!("{self:?}").as_bytes()))
+    }
+
+    fn position(&self, line: u64, print: u64) -> Option<usize> {
+        self.entries.iter().position(|entry| (entry.line, entry.print) == (line, print))
+    }
+
+    /// True if the correction changes nothing.
+    pub(super) fn holds(&self, correction: &Correction) -> bool {
+        match correction {
+            Correction::Title(title) => self.title == *title,
+            Correction::Entry { line, print, verdict, withdrawn } => {
+                let standing = self.position(*line, *print).map(|at| self.entries[at].verdict);
+                if *withdrawn { standing != Some(*verdict) } else { standing == Some(*verdict) }
+            }
+        }
+    }
+
+    /// Applies a recorded correction.
+    pub(super) fn apply(&mut self, correction: &Correction, at: Timestamp) {
+        match *correction {
+            Correction::Title(title) => self.title = title,
+            Correction::Entry { line, print, verdict, withdrawn } => {
+                let known = self.position(line, print);
+                if let Some(known) = known {
+                    self.entries.remove(known);
+                }
+                if !withdrawn {
+                    self.entries.push(CorrectedEntry { line, print, verdict, at });
+                }
+            }
+        }
+    }
+
+    /// Drops what is text of a person; verdicts stay.
+    pub(super) fn forget_text(&mut self) {
+        self.title = None;
+    }
+}
