@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Read};
 
 use baton_ask::query::Question;
 use baton_conversation::record::SessionId;
-use baton_episode::digest::{Exchange, carrying_sentences};
+use baton_episode::digest::{Episode, Exchange, carrying_sentences};
+use baton_events::session::Verdict;
 use baton_outcomes::{AccountReader, FixQuery, claims};
 use baton_protocol::Failure;
 use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
@@ -92,12 +93,18 @@ impl Accounts<'_> {
         });
         let (_, found) = read.ok()?;
         let (share, mut account) = found?;
+        let current = self.source.table.get(&id)?.state.episode.clone()?;
+        let digest = self.conversations.digest(&id, current, &self.source.settings.filtering);
+        let episode = digest.ok().map(|(_, episode)| episode).unwrap_or_default();
+        if is_no_fix(&episode, account.line, error) {
+            return None;
+        }
         // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
         let is_about = |concluded: &Quote| match &account.said {
             Some(said) => concluded.line > said.line && error.fit(&concluded.text) > 0.0,
             None => concluded.line >= account.line,
         };
-        account.concluded = self.conclusion(&id, account.line, error).filter(is_about);
+        account.concluded = conclusion(&episode, account.line, error).filter(is_about);
         account.session_id = session.to_owned();
         if let Some(place) = &row.state.place {
             let below = |path: &String| Some(path.strip_prefix(&*place.project)?.strip_prefix('/')?.to_owned());
@@ -110,19 +117,6 @@ impl Accounts<'_> {
         Some((share, account))
     }
 
-    /// The conclusion of the exchange that a line belongs to; of a long one the sentences that are about the failure.
-    fn conclusion(&self, id: &SessionId, line: u64, error: &FixQuery) -> Option<Quote> {
-        let current = self.source.table.get(id)?.state.episode.clone()?;
-        let (_, episode) = self.conversations.digest(id, current, &self.source.settings.filtering).ok()?;
-        let is_before = |exchange: &&Exchange| exchange.prompt.as_ref().is_none_or(|prompt| prompt.line <= line);
-        let said = episode.exchanges.iter().rfind(is_before)?.conclusion.as_ref()?;
-        let text = match said.text.chars().count() {
-            0..=CONCLUSION_CHARS => said.text.clone(),
-            _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit(sentence)),
-        };
-        Some(Quote { text, session_id: String::new(), line: said.line, at: said.at.map(|at| at.to_string()) })
-    }
-
     /// The lines of a session's transcript that have the failure's line.
     fn lines_with(&self, session: &str, error: &FixQuery) -> Vec<u64> {
         let row = SessionId::new(session).and_then(|id| self.source.table.get(&id).cloned());
@@ -132,4 +126,29 @@ impl Accounts<'_> {
         let has = |line: &[u8]| std::str::from_utf8(line).is_ok_and(|line| error.is_in_encoded(line));
         (1..).zip(lines).filter(|(_, line)| has(line)).map(|(number, _)| number).take(LINES).collect()
     }
+}
+
+/// The number of prompts up to a line, which numbers the exchanges.
+fn exchange_of(episode: &Episode, line: u64) -> usize {
+    let is_before = |exchange: &&Exchange| exchange.prompt.as_ref().is_none_or(|prompt| prompt.line <= line);
+    episode.exchanges.iter().take_while(is_before).count()
+}
+
+/// True if a person says that what was done about this failure, in the exchange of the line, did not fix it.
+fn is_no_fix(episode: &Episode, line: u64, error: &FixQuery) -> bool {
+    let mut no_fixes = episode.corrected.iter().filter(|it| it.verdict == Verdict::NotAFix);
+    no_fixes.any(|it| {
+        exchange_of(episode, it.said.line) == exchange_of(episode, line) && error.share_of(&it.said.text) >= NEAR
+    })
+}
+
+/// The conclusion of the exchange that a line belongs to; of a long one the sentences that are about the failure.
+fn conclusion(episode: &Episode, line: u64, error: &FixQuery) -> Option<Quote> {
+    let exchange = exchange_of(episode, line).checked_sub(1)?;
+    let said = episode.exchanges.get(exchange)?.conclusion.as_ref()?;
+    let text = match said.text.chars().count() {
+        0..=CONCLUSION_CHARS => said.text.clone(),
+        _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit(sentence)),
+    };
+    Some(Quote { text, session_id: String::new(), line: said.line, at: said.at.map(|at| at.to_string()) })
 }

@@ -99,6 +99,12 @@ impl Recall {
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
             found.sessions.push(Session { id, row, episode, passages, score });
         }
+        for Session { episode, passages, .. } in &mut found.sessions {
+            for hit in passages.iter_mut() {
+                episode.cut_overruled(hit.line.unwrap_or_default(), &mut hit.snippet);
+            }
+            passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
+        }
         if asked.is(Kind::Latest) && !asked.is_general() {
             let fits = |session: &Session| session.fit(asked);
             let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
