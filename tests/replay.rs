@@ -69,6 +69,7 @@ const TRANSITIONS: &[&str] = &[
     "forgotten restored unindexed (gone)",
     "indexed episode_deleted indexed",
     "indexed episode_restored indexed",
+    "indexed corrected indexed",
     "indexing enrichment_owed indexing",
     "indexed model_called indexed",
     "indexed model_answered indexed",

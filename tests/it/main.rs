@@ -21,6 +21,7 @@ mod codex;
 mod coding;
 mod compact;
 mod config;
+mod correct;
 mod crashes;
 mod daemons;
 mod damage;
