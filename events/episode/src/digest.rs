@@ -45,12 +45,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
 pub use self::choice::{clauses, is_choice};
-pub use self::decision::contrasted;
-pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::{is_courtesy, last_commit};
+pub use self::decision::contrasted;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
+pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 use self::timeline::Timeline;
 use baton_conversation::item::Item;
 use baton_conversation::queued_prompts::without_withdrawn;

@@ -275,7 +275,8 @@ impl Recall {
         };
         let said = replies::around(&self.conversations, &session.id, current, &lines).into_iter().flat_map(told);
         let entry = |(number, said): (u8, Pointed)| {
-            let text = carrying_sentences(&said.text, PASSAGE_CHARS, |sentence| asked.fit(sentence));
+            let mut text = carrying_sentences(&said.text, PASSAGE_CHARS, |sentence| asked.fit(sentence));
+            session.episode.cut_overruled(said.line, &mut text);
             let fit = asked.fit(&text);
             let worth = passage_worth(asked, fit, number);
             Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(said.line), said.at, worth) }
