@@ -19,14 +19,15 @@ out. Each entry names its session and line, for `baton show ID --line N`.
 Some questions are recognised by their words and get just what they ask for: what was worked on last time (or \
 yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
 approach failed, how an error was solved, which files belong to a piece of work. If none of that is known, the answer \
-says so, above passages with the question's words. If such a question names no subject, the latest sessions answer it, \
-those of this directory's project if it has any. A project named in the question (in ledger-api, in this project) \
+says so, above passages with the question's words. If what was found has too little of the question, nothing is \
+claimed, and the nearest sessions are named. If such a question names no subject, the latest sessions answer it, those \
+of this directory's project if it has any. A project named in the question (in ledger-api, in this project) \
 narrows it. The question may use the query language of `baton search`.
 
 JSON: \
 {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"answer\":[{\"kind\": \
 \"session\"|\"done\"|\"answer\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"at\",\"day\", \
-\"uuid\",\"ended\",\"said_by\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
