@@ -165,9 +165,10 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
 }
 
 fn shown_exchange(exchange: &digest::Exchange, of: &Digest) -> Exchange {
-    let command = |(text, outcome): &(String, Option<item::Outcome>)| ExchangeCommand {
-        text: redact_plain(text),
-        outcome: match outcome {
+    let command = |run: &digest::Run| ExchangeCommand {
+        text: redact_plain(&run.text),
+        line: run.line,
+        outcome: match run.outcome {
             Some(item::Outcome::Ok) => "ok",
             Some(item::Outcome::Failed) => "failed",
             Some(item::Outcome::Denied) => "denied",
@@ -176,13 +177,18 @@ fn shown_exchange(exchange: &digest::Exchange, of: &Digest) -> Exchange {
         }
         .to_owned(),
     };
+    let said = exchange.prompt.as_ref().or(exchange.conclusion.as_ref());
+    let (prs, commits) = exchange.made.iter().map(|made| redact_plain(made)).partition(|made| made.contains("://"));
     Exchange {
+        line: said.map_or(0, |said| said.line),
+        at: said.and_then(|said| said.at).map(|at| at.to_string()),
         prompt: exchange.prompt.as_ref().map(|said| line(said, of)),
         conclusion: exchange.conclusion.as_ref().map(|said| line(said, of)),
         acts: exchange.acts.iter().map(|(act, count)| (act.as_str().to_owned(), *count)).collect(),
         files: exchange.files.iter().map(|path| redact_plain(path)).collect(),
         commands: exchange.commands.iter().map(command).collect(),
-        made: exchange.made.iter().map(|made| redact_plain(made)).collect(),
+        commits,
+        prs,
         interrupted: exchange.interrupted,
     }
 }

@@ -299,6 +299,37 @@ pub fn claims(row: &FixRow) -> bool {
     row.text != PASSED_LATER
 }
 
+/// Returns the answer with its short form: cause, resolution, what was tried and the places. A resolution is that of the
+/// failure itself and claims something; a cause is quoted from the agent.
+#[must_use]
+pub fn summary(fix: Fix) -> Fix {
+    let best = fix.matches.first().filter(|known| known.same);
+    let accounts = || fix.matches.iter().filter_map(|known| known.account.as_ref()).chain(&fix.accounts);
+    let row = best.and_then(|known| known.fixes.iter().find(|row| claims(row)));
+    let resolution = row.map(|row| quote(&row.text, &row.session_id, row.line, row.at.as_ref()));
+    let changed = |files: &[String], commands: &[String]| files.iter().chain(commands).cloned().collect::<Vec<_>>();
+    let failed = best.into_iter().flat_map(|known| &known.tried_in_vain);
+    let failed = failed.map(|tried| {
+        quote(&changed(&tried.files, &tried.commands).join(", "), &tried.session_id, tried.line, tried.at.as_ref())
+    });
+    let again = accounts().filter(|account| !account.tried.is_empty());
+    let again =
+        again.map(|account| quote(&account.tried.join(", "), &account.session_id, account.line, account.at.as_ref()));
+    let place = |account: &FixAccount| quote(&account.text, &account.session_id, account.line, account.at.as_ref());
+    Fix {
+        cause: accounts().next().and_then(|account| account.said.clone()),
+        resolution,
+        tried: failed.chain(again).collect(),
+        places: accounts().map(place).collect(),
+        abstained: fix.matches.is_empty() && fix.accounts.is_empty(),
+        ..fix.clone()
+    }
+}
+
+fn quote(text: &str, session: &str, line: u64, at: Option<&String>) -> Quote {
+    Quote { text: text.to_owned(), session_id: session.to_owned(), line, at: at.cloned() }
+}
+
 /// Adds the accounts of sessions that have the words of a failure; `by_words` is false for those that are only near.
 #[must_use]
 pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) -> Fix {

@@ -32,7 +32,7 @@ mod trouble;
 pub use account::AccountReader;
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};
-pub use fix::{FixQuery, claims, fix, with_accounts};
+pub use fix::{FixQuery, claims, fix, summary, with_accounts};
 pub use forks::remove_copies;
 pub use how::{how, how_keys, of_newest, with_other_projects};
 pub use patterns::patterns;

@@ -52,5 +52,5 @@ pub(crate) async fn fix(
     };
     let question = (asked.error.as_str(), asked.project.as_deref(), asked.wait);
     let (found, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;
-    Ok(answer::Fix { freshness, ..found })
+    Ok(outcomes::summary(answer::Fix { freshness, ..found }))
 }

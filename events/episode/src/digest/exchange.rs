@@ -41,12 +41,23 @@ pub struct Exchange {
     pub acts: Vec<(Act, u32)>,
     /// Files that were changed, by first change.
     pub files: Vec<String>,
-    /// Commands that did more than look, each with how its last run ended.
-    pub commands: Vec<(String, Option<Outcome>)>,
+    /// Commands that did more than look.
+    pub commands: Vec<Run>,
     /// Commits, as `hash subject`, and pull requests that were made.
     pub made: Vec<String>,
     /// True if a person interrupted the agent.
     pub interrupted: bool,
+}
+
+/// A command of an exchange.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The command, on one line.
+    pub text: String,
+    /// Transcript line of its last run.
+    pub line: u64,
+    /// How that ended, if known.
+    pub outcome: Option<Outcome>,
 }
 
 /// Returns the last [`MAX_ENTRIES`] exchanges, in order.
@@ -82,9 +93,10 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
         }
         if let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-            match exchange.commands.iter().position(|(known, _)| *known == text) {
-                Some(at) => exchange.commands[at].1 = deed.outcome(),
-                None if exchange.commands.len() < MAX_DONE => exchange.commands.push((text, deed.outcome())),
+            let run = Run { text, line: deed.line, outcome: deed.outcome() };
+            match exchange.commands.iter().position(|known| known.text == run.text) {
+                Some(at) => exchange.commands[at] = run,
+                None if exchange.commands.len() < MAX_DONE => exchange.commands.push(run),
                 None => {}
             }
         }

@@ -132,6 +132,16 @@ pub struct Fix {
     pub message: String,
     /// The line of the given text that describes the failure.
     pub error: String,
+    /// What the agent said of the cause where it mended or met it. Null if not known.
+    pub cause: Option<Quote>,
+    /// What made it go away. Null if not known; that it passed later claims nothing.
+    pub resolution: Option<Quote>,
+    /// What did not help.
+    pub tried: Vec<Quote>,
+    /// Where it stands.
+    pub places: Vec<Quote>,
+    /// True if nothing is known of it.
+    pub abstained: bool,
     /// Similar failures, most similar first.
     pub matches: Vec<FixMatch>,
     /// Other places in sessions that have its line or most of its words, the best first; if there are none, the nearest

@@ -70,6 +70,10 @@ pub struct Episode {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Exchange {
+    /// Transcript line of the prompt, else of the conclusion; 0 if there is neither.
+    pub line: u64,
+    /// Time of it, RFC 3339 UTC.
+    pub at: Option<String>,
     /// What the person asked. Absent for work before the first prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Line>,
@@ -83,8 +87,10 @@ pub struct Exchange {
     pub files: Vec<String>,
     /// Commands that did more than look.
     pub commands: Vec<ExchangeCommand>,
-    /// Commits, as `hash subject`, and addresses of pull requests that were made.
-    pub made: Vec<String>,
+    /// Commits, as `hash subject`.
+    pub commits: Vec<String>,
+    /// Addresses of pull requests that were opened.
+    pub prs: Vec<String>,
     /// True if a person interrupted the agent. Absent if false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
@@ -96,6 +102,8 @@ pub struct Exchange {
 pub struct ExchangeCommand {
     /// The command.
     pub text: String,
+    /// Transcript line of its last run.
+    pub line: u64,
     /// Outcome of its last run: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
     pub outcome: String,
 }
