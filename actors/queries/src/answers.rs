@@ -178,7 +178,6 @@ fn shown_exchange(exchange: &digest::Exchange, of: &Digest) -> Exchange {
         .to_owned(),
     };
     let said = exchange.prompt.as_ref().or(exchange.conclusion.as_ref());
-    let (prs, commits) = exchange.made.iter().map(|made| redact_plain(made)).partition(|made| made.contains("://"));
     Exchange {
         line: said.map_or(0, |said| said.line),
         at: said.and_then(|said| said.at).map(|at| at.to_string()),
@@ -187,8 +186,8 @@ fn shown_exchange(exchange: &digest::Exchange, of: &Digest) -> Exchange {
         acts: exchange.acts.iter().map(|(act, count)| (act.as_str().to_owned(), *count)).collect(),
         files: exchange.files.iter().map(|path| redact_plain(path)).collect(),
         commands: exchange.commands.iter().map(command).collect(),
-        commits,
-        prs,
+        commits: exchange.commits.iter().map(|commit| redact_plain(commit)).collect(),
+        prs: exchange.pull_requests.iter().map(|address| redact_plain(address)).collect(),
         interrupted: exchange.interrupted,
     }
 }

@@ -83,11 +83,9 @@ pub(crate) enum Sign {
     Setback,
     /// Not of this session's making: `pre-existing`.
     Foreign,
-    /// A rule for the time to come: `always`, `from now on`.
-    Standing,
 }
 
-const SECTIONS: [(&str, Sign); 28] = [
+const SECTIONS: [(&str, Sign); 27] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -115,7 +113,6 @@ const SECTIONS: [(&str, Sign); 28] = [
     ("expected", Sign::Expected),
     ("setback", Sign::Setback),
     ("foreign", Sign::Foreign),
-    ("standing", Sign::Standing),
 ];
 
 struct Lexicon {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::claim::{Claim, Claims};
+use super::claim::Claim;
 use super::one_line::one_line;
 use super::session::{session_name, session_uuid};
+use super::stance::Claims;
 use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
 use baton_conversation::record::{SessionId, Timestamp};
 

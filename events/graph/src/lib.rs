@@ -23,9 +23,10 @@ mod path;
 mod preference;
 mod program;
 mod session;
-mod settled;
+mod stance;
 #[cfg(test)]
 mod tests;
+mod wording;
 
 pub use claim::{Claim, End, Settled, end};
 pub use error::normalise as error_name;

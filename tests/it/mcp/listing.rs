@@ -61,5 +61,5 @@ fn other_tools_are_listed_on_demand_and_all_can_be_called() {
     let call = json!({"name": "recall", "arguments": {"query": "what is still open", "budget_tokens": 200}});
     let answer = lines.ask(&json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": call}));
     let said = &answer["result"]["structuredContent"];
-    assert_eq!((&said["took"], &said["entries"]), (&json!(["open"]), &json!([])), "{answer}");
+    assert_eq!((&said["took"], &said["answer"]), (&json!(["open"]), &json!([])), "{answer}");
 }

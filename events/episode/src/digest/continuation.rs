@@ -79,8 +79,7 @@ pub(super) fn objective(episode: &Episode) -> Option<String> {
 
 /// Returns the last commit, as `hash subject`.
 pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
-    let mut made = episode.exchanges.iter().flat_map(|exchange| &exchange.made);
-    made.rfind(|made| !made.contains("://")).map(String::as_str)
+    episode.exchanges.iter().flat_map(|exchange| &exchange.commits).last().map(String::as_str)
 }
 
 /// Returns the gist of the last conclusion; of the last two if that is short.

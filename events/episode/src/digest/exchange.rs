@@ -43,8 +43,10 @@ pub struct Exchange {
     pub files: Vec<String>,
     /// Commands that did more than look.
     pub commands: Vec<Run>,
-    /// Commits, as `hash subject`, and pull requests that were made.
-    pub made: Vec<String>,
+    /// Commits, as `hash subject`.
+    pub commits: Vec<String>,
+    /// Pull requests that were opened, as addresses without a scheme.
+    pub pull_requests: Vec<String>,
     /// True if a person interrupted the agent.
     pub interrupted: bool,
 }
@@ -101,11 +103,12 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
             }
         }
         for made in deed.result.map_or(&[][..], ToolResult::made) {
-            if exchange.made.len() < MAX_DONE {
-                exchange.made.push(match made {
-                    GitOutput::Commit { hash, subject } => format!("{hash} {subject}"),
-                    GitOutput::PullRequest(address) => address.clone(),
-                });
+            let (list, text) = match made {
+                GitOutput::Commit { hash, subject } => (&mut exchange.commits, format!("{hash} {subject}")),
+                GitOutput::PullRequest(address) => (&mut exchange.pull_requests, address.clone()),
+            };
+            if list.len() < MAX_DONE {
+                list.push(text);
             }
         }
     }
