@@ -9,8 +9,8 @@ use baton_events::envelope::{ChainHash, Tail};
 use baton_events::projection::table::SessionTable;
 use baton_events::schema;
 use baton_events::session::{
-    Asleep, CloseReason, Command, Effect, Policy, Redact, Signal, SignalDetail, SignalKind, State, episode_uuid,
-    last_sign,
+    Asleep, CloseReason, Command, Correction, Effect, Policy, Redact, Signal, SignalDetail, SignalKind, State,
+    episode_uuid, last_sign,
 };
 
 use crate::folder::Folder;
@@ -463,9 +463,14 @@ impl World {
             _ => ("restore", Command::Restore { file_exists: exists }),
         };
         // Most of what was deleted is restored later.
-        let back = match command {
+        let back = match &command {
+            // A person corrects what is told at a handover, or takes that back.
+            Command::Offer { .. } | Command::Claim => {
+                let (withdrawn, verdict) = (matches!(command, Command::Claim), baton_events::session::Verdict::Wrong);
+                Some(Command::Correct(vec![Correction::Entry { line: 1, print: 7, verdict, withdrawn }]))
+            }
             Command::DeleteEpisode { episode } if self.rng.percent(90) => {
-                Some(Command::RestoreEpisode { episode, is_cleared: false })
+                Some(Command::RestoreEpisode { episode: *episode, is_cleared: false })
             }
             Command::Reindex => {
                 let notes = vec![(ContentHash([1; 32]), ContentHash([2; 32]))];
