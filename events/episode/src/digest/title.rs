@@ -319,7 +319,8 @@ fn within_words(text: &str) -> String {
     }
     let title = words.join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。']);
-    capitalised(&one_line(title, TITLE_CHARS))
+    // A capital may be longer than its letter.
+    one_line(&capitalised(title), TITLE_CHARS)
 }
 
 fn is_loose(word: &str) -> bool {
