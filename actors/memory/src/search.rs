@@ -35,6 +35,9 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// True if passages were left unread that may contain a required phrase.
     pub is_cut: bool,
+    /// Share of the query's words that the first session's best turns and title have together, from 0 to 1; rare words
+    /// count more.
+    pub share: f32,
 }
 
 /// A session or turn that was found.
@@ -45,8 +48,6 @@ pub struct Hit {
     /// The session's score: its three best turns relative to those of the best session (at most 1), plus at most 2 for
     /// how its whole text and its time fit, times 1.1 in a favoured place. Comparable only within one answer.
     pub score: f32,
-    /// Share of the query's words that the session's best turns and title have together, from 0 to 1; rare words count more.
-    pub share: f32,
     /// Whether the hit is a turn or a whole session.
     pub kind: Kind,
     /// Id of the session.
@@ -164,7 +165,8 @@ impl Searcher {
             // Required phrases were checked in the text itself.
             hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(SearchResult { hits, is_cut })
+        let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
+        Ok(SearchResult { hits, is_cut, share })
     }
 
     /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
@@ -340,10 +342,9 @@ fn append_hits(
     let head = snapshot.head_at(address).ok_or_else(|| Error::Broken("a session has no columns".to_owned()))?;
     let session_id =
         SessionId::new(&candidate.id).ok_or_else(|| Error::Broken("a session has no usable id".to_owned()))?;
-    let mut hit = Hit {
+    let hit = Hit {
         rank,
         score: candidate.score,
-        share: 0.0,
         kind: Kind::Episode,
         session_id,
         episode_uuid: text(&document, fields.uuid).parse().unwrap_or_default(),
@@ -364,13 +365,10 @@ fn append_hits(
         hits.push(Hit { snippet, matched, by_model, ..hit });
         return Ok(());
     }
-    let read = |turn: &Scored| snapshot.searcher.doc::<TantivyDocument>(turn.address);
-    let documents = candidate.turns.iter().take(turns.max(COUNTED_TURNS)).map(read).collect::<Result<Vec<_>, _>>()?;
-    let counted = documents.iter().take(COUNTED_TURNS).map(|document| text(document, fields.text));
-    hit.share = plan.share(analyzer, counted.chain([hit.title.as_str()]));
-    for (turn, document) in candidate.turns.iter().zip(&documents).take(turns) {
-        let role = parse_role(text(document, fields.role));
-        let said = text(document, fields.text);
+    for turn in candidate.turns.iter().take(turns) {
+        let document: TantivyDocument = snapshot.searcher.doc(turn.address)?;
+        let role = parse_role(text(&document, fields.role));
+        let said = text(&document, fields.text);
         let mut matched = reasons::turn_reasons(said, role == Some(Role::Tool), plan, analyzer);
         matched.extend(in_title);
         if let Some(near) = candidate.near.get(&turn.address) {
@@ -383,13 +381,24 @@ fn append_hits(
             kind: Kind::Turn,
             snippet: snippet::cut(analyzer, said, &plan.wanted, passage_chars),
             line: document.get_first(fields.line).and_then(|value| value.as_u64()),
-            at: stored_time(document, fields.at),
+            at: stored_time(&document, fields.at),
             role,
             matched,
             ..hit.clone()
         });
     }
     Ok(())
+}
+
+/// Share of the query's words in a session's title and the turns that make up its score.
+fn share_of(snapshot: &Snapshot, plan: &Plan, analyzer: &mut Analyzer, candidate: &Candidate) -> Result<f32, Error> {
+    let turns = candidate.turns.iter().take(COUNTED_TURNS).map(|turn| (turn.address, snapshot.fields.text));
+    let title = candidate.document.map(|address| (address, snapshot.fields.title));
+    let read = |(address, field)| -> Result<String, Error> {
+        Ok(text(&snapshot.searcher.doc::<TantivyDocument>(address)?, field).to_owned())
+    };
+    let texts = turns.chain(title).map(read).collect::<Result<Vec<_>, _>>()?;
+    Ok(plan.share(analyzer, texts.iter().map(String::as_str)))
 }
 
 fn stored_time(document: &TantivyDocument, field: Field) -> Option<Timestamp> {

@@ -1,9 +1,10 @@
 //! Reads transcripts again whose conversation an earlier version stored without what the tools report. Episodes, fixes
 //! and facts of such a session are made of less until then.
 //!
-//! The indexer names these sessions once it has looked at what is stored. They are read one at a time, the last active first, while nothing else is to be read and no query runs. Content hash and episode
-//! stay the same, so a model's answers stay too. Left as they are: sessions whose transcript is gone, and those whose
-//! episode is by an older filter, which would become another episode (`baton reindex` makes it).
+//! The indexer names these sessions once it has looked at what is stored. They are read one at a time, the last active
+//! first, while nothing else is to be read and no query runs. Content hash and episode stay the same, so a model's
+//! answers stay too. Left as they are: sessions whose transcript is gone, and those whose episode is by an older filter,
+//! which would become another episode (`baton reindex` makes it).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -26,8 +27,10 @@ use tokio::time::sleep;
 
 use crate::lazy;
 
-/// Pause after an event before transcripts are looked for again.
+/// Pause after an event before transcripts are looked for again; doubles up to [`LONGEST`] while none is found.
 const GATHER: Duration = Duration::from_secs(2);
+/// See [`GATHER`].
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// Handles for reading transcripts again.
 #[derive(Clone)]
@@ -57,7 +60,7 @@ impl Retyping {
 
     async fn work(mut self) {
         let (mut untyped, mut table) = (self.indexer.untyped(), self.catalog.table.clone());
-        let mut tried = BTreeSet::new();
+        let (mut tried, mut pause) = (BTreeSet::new(), GATHER);
         loop {
             let is_new = |all: &BTreeSet<SessionId>| all.difference(&tried).next().is_some();
             let Ok(new) = untyped.wait_for(is_new).await.map(|all| all.difference(&tried).cloned().collect()) else {
@@ -73,6 +76,7 @@ impl Retyping {
                     Err(error) => tracing::warn!(session = %id, %error, "transcript not read again"),
                 }
                 tried.insert(id);
+                pause = GATHER;
             }
             // A transcript that was moved is found by its next event.
             table.newest();
@@ -83,7 +87,8 @@ impl Retyping {
             if !known {
                 return;
             }
-            sleep(GATHER).await;
+            sleep(pause).await;
+            pause = (2 * pause).min(LONGEST);
         }
     }
 

@@ -169,7 +169,7 @@ pub(super) enum Scope {
 /// The result of a search.
 pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
-    /// Share of the question's words that the first session has, see [`baton_memory::Hit::share`].
+    /// Share of the question's words that the first session has, see [`baton_memory::SearchResult::share`].
     pub(super) share: f32,
     pub(super) notes: Vec<String>,
 }
@@ -247,7 +247,7 @@ pub(super) fn find(
         passage_chars: wanted.passage_chars.unwrap_or(usual.passage_chars),
         ..usual
     };
-    let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;
+    let baton_memory::SearchResult { mut hits, is_cut, share } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {
@@ -260,7 +260,6 @@ pub(super) fn find(
         (true, false) => notes.push(too_many_passages_note(&phrases())),
         (false, false) => {}
     }
-    let share = hits.first().map_or(0.0, |hit| hit.share);
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);

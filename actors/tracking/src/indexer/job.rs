@@ -159,7 +159,7 @@ fn beginning(request: &JobRequest) -> Start {
 }
 
 /// Returns the stored conversation and where its transcript was left, if this job continues it. If the stored
-/// conversation cannot be read, the job reads the transcript from the start.
+/// conversation cannot be read, or an earlier version has stored it, the job reads the transcript from the start.
 fn continued<'a>(
     request: &'a JobRequest,
     prior: Option<&EpisodeRef>,
@@ -169,11 +169,11 @@ fn continued<'a>(
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
         return None;
     }
-    let read = || -> Result<_, String> {
+    let read = || -> Result<Option<_>, String> {
         let told = |error: conversation::Error| error.to_string();
         let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
         if manifest.header.item_version < ITEM_VERSION {
-            return Err("an earlier version has stored it".to_owned());
+            return Ok(None);
         }
         let mut builder = ConversationBuilder::new(chunks, &request.session, Some(prior.manifest));
         for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
@@ -181,11 +181,12 @@ fn continued<'a>(
         }
         let cursor = manifest.header.cursor.read().ok_or("its cursor is not readable")?;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
-        Ok((builder, Start { cursor, tail, ..beginning(request) }))
+        Ok(Some((builder, Start { cursor, tail, ..beginning(request) })))
     };
     read()
-        .inspect_err(|reason| tracing::info!(session = %request.session, %reason, "stored conversation read anew"))
+        .inspect_err(|reason| tracing::warn!(session = %request.session, %reason, "stored conversation read anew"))
         .ok()
+        .flatten()
 }
 
 fn read(request: &JobRequest, builder: &mut ConversationBuilder<'_>, start: &Start) -> Result<Done, Stop> {
