@@ -146,6 +146,13 @@ fn how_did_we_solve_this_error_before() {
     assert_eq!(found["fixes"][0]["files"], json!(["src/features/import/parse.worker.ts"]), "{told}");
     assert!(text(&found["fixes"][0]["session_id"]).starts_with("0ad5c9e7"), "{told}");
     assert!(found["fixes"][0]["line"].is_u64() && text(&found["fixes"][0]["at"]).starts_with("2026-11-20"), "{told}");
+    // The short form says the same.
+    assert!(text(&told["resolution"]["text"]).contains("parse.worker.ts"), "{told}");
+    assert_eq!(told["resolution"]["session_id"], found["fixes"][0]["session_id"], "{told}");
+    assert_eq!((&told["abstained"], list(&told["places"]).is_empty()), (&json!(false), false), "{told}");
+    let unknown = of_examples(&["fix", "zebra: quagga overflow in kudu.rs", "--json"]).json();
+    let nothing = (&unknown["cause"], &unknown["resolution"], &unknown["abstained"]);
+    assert_eq!(nothing, (&Value::Null, &Value::Null, &json!(true)), "{unknown}");
     let never = of_examples(&["fix", "two_workers_share_the_outbox timed out"]);
     assert!(never.out.contains("never resolved") && never.out.contains("b84e6a10"), "{}", never.out);
 }

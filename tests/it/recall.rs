@@ -449,3 +449,26 @@ fn what_the_asking_session_said_before_a_compaction_is_known_though_nothing_had_
     assert!(told["answer"].to_string().contains("sled"), "{told}");
     assert_eq!(told["freshness"]["asking_last"], true, "{told}");
 }
+
+#[test]
+fn what_nothing_known_speaks_of_is_not_claimed_and_the_nearest_sessions_are_named() {
+    let world = World::new();
+    let mut one = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(60);
+    one.prompt("Let the numbat worker read its queue").reply("The numbat worker reads its queue in order now.");
+    let mut two = world.transcript("-work-one", &id(2)).in_directory("/srv/shop").minutes_ago(30);
+    two.prompt("Release the bilby")
+        .reply("The test of a vendored copy fails, which is none of ours, so I skip the check.");
+    two.call("c1", "Bash", json!({"command": "git commit --no-verify -m bilby"})).result("c1", "", false);
+    two.reply("The bilby is out.");
+    world.ok(&["sync"]);
+    let told = world.json(&["recall", "which invoices did the payment worker lose in the summer migration"]);
+    assert_eq!((&told["abstained"], &told["answer"]), (&json!(true), &json!([])), "{told}");
+    assert_eq!(told["nearest"][0]["session_id"], id(1), "{told}");
+    assert!(told["notes"].to_string().contains("nothing is known about"), "{told}");
+    let printed = world.ok(&["recall", "which invoices did the payment worker lose in the summer migration"]);
+    assert!(printed.out.starts_with("nearest"), "{}", printed.out);
+    // What the agent said before a command that has the words.
+    let told = world.json(&["recall", "git commit no-verify bilby"]);
+    assert_eq!((&told["abstained"], &told["nearest"]), (&json!(false), &json!([])), "{told}");
+    assert!(told["answer"].to_string().contains("none of ours, so I skip the check"), "{told}");
+}

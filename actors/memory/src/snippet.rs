@@ -125,11 +125,12 @@ fn widen(line: &str, passage: Range<usize>, most: usize) -> Range<usize> {
         |end| earliest + end,
     );
     let end = line[start..].char_indices().nth(room).map_or(line.len(), |(at, _)| start + at);
-    if end == line.len() || line[end..].starts_with(' ') {
+    if end == line.len() {
         return start..end;
     }
     let kept = passage.end.clamp(start, end);
-    let whole = sentence_ends(&line[kept..end]).last().or_else(|| line[kept..end].rfind(' '));
+    let words = || if line[end..].starts_with(' ') { None } else { line[kept..end].rfind(' ') };
+    let whole = sentence_ends(&line[kept..end]).last().or_else(words);
     start..whole.map_or(end, |at| kept + at)
 }
 
@@ -200,6 +201,17 @@ mod tests {
         assert!(snippet.starts_with('…') && snippet.ends_with('…'), "{snippet}");
         let none = cut(&mut Analyzer::default(), &text, &wanted(&["absent"]), SNIPPET_CHARS);
         assert!(none.starts_with("lorem ipsum") && none.ends_with('…'), "{none}");
+    }
+
+    #[test]
+    fn whole_sentences_are_shown_if_they_fit() {
+        let filler = "lorem ipsum dolor sit amet ".repeat(20);
+        let text = format!("{filler}ends. The refresh token expired too early. {filler}");
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["refresh"]), SNIPPET_CHARS);
+        assert!(snippet.starts_with("…The refresh token expired too early."), "{snippet}");
+        let text = format!("A refresh is due. {} It ends here. {filler}", "so it is ".repeat(20));
+        let snippet = cut(&mut Analyzer::default(), &text, &wanted(&["refresh"]), SNIPPET_CHARS);
+        assert!(snippet.ends_with("It ends here.…"), "{snippet}");
     }
 
     #[test]
