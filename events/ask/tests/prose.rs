@@ -101,7 +101,7 @@ fn text(dice: &mut Dice, rooms: &[Vec<String>]) -> String {
     text
 }
 
-/// Returns the quoted strings of the source, by room, so that new patterns are covered without a change here.
+/// Returns the quoted strings of the source and the phrases of the lexicon, by room, so that new patterns are covered without a change here.
 fn patterns_of_the_source() -> Vec<Vec<String>> {
     fn walk(folder: &Path, found: &mut BTreeSet<String>) {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -114,13 +114,17 @@ fn patterns_of_the_source() -> Vec<Vec<String>> {
                     let plain = between_quotes.filter(|text| !text.is_empty() && !text.contains(['\\', '{']));
                     found.extend(plain.filter(|text| text.len() <= LONGEST_PATTERN).map(str::to_owned));
                 }
+            } else if entry.extension().is_some_and(|ending| ending == "txt") {
+                let phrases = std::fs::read_to_string(&entry).unwrap();
+                let phrases = phrases.lines().map(|line| line.trim_start_matches('^')).filter(|line| !line.is_empty());
+                found.extend(phrases.map(str::to_owned));
             }
         }
     }
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let rooms = [
         "graph/src",
-        "graph/src/stance",
+        "episode/src/lexicon",
         "episode/src/digest",
         "outcomes/src",
         "ask/src/recall",

@@ -24,6 +24,7 @@ mod phrase;
 mod question;
 mod repetition;
 mod research;
+mod rule;
 mod sentence;
 mod setback;
 mod show;
@@ -43,7 +44,9 @@ pub use self::show::Show;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
-pub use self::choice::{clauses, is_choice, is_laid_down};
+pub use self::choice::{clauses, is_choice};
+pub use self::decision::contrasted;
+pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::{is_courtesy, last_commit};
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};

@@ -83,9 +83,11 @@ pub(crate) enum Sign {
     Setback,
     /// Not of this session's making: `pre-existing`.
     Foreign,
+    /// A rule for the time to come: `always`, `from now on`.
+    Standing,
 }
 
-const SECTIONS: [(&str, Sign); 27] = [
+const SECTIONS: [(&str, Sign); 28] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -113,6 +115,7 @@ const SECTIONS: [(&str, Sign); 27] = [
     ("expected", Sign::Expected),
     ("setback", Sign::Setback),
     ("foreign", Sign::Foreign),
+    ("standing", Sign::Standing),
 ];
 
 struct Lexicon {

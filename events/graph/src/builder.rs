@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::claim::Claim;
+use super::claim::{Claim, Claims};
 use super::one_line::one_line;
 use super::session::{session_name, session_uuid};
-use super::stance::Claims;
 use super::{Assertion, Graph, Label, MAX_ASSERTIONS, MAX_CLAIMS, MAX_NAME_CHARS, MAX_TEXT_CHARS, Mention, Relation};
 use baton_conversation::record::{SessionId, Timestamp};
 

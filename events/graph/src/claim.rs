@@ -35,6 +35,21 @@ fn first_half(parts: &[&str]) -> u64 {
     named(parts).as_u64_pair().0
 }
 
+/// The claims of an assertion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Claims {
+    pub(super) rests: Vec<Claim>,
+    pub(super) settles: Vec<Claim>,
+}
+
+impl Claims {
+    /// Adds a claim that the assertion rests on and settles.
+    pub(super) fn add(&mut self, claim: Claim) {
+        self.rests.push(claim);
+        self.settles.push(claim);
+    }
+}
+
 /// A settlement of a slot, as one session states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settled {

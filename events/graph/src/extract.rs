@@ -28,6 +28,9 @@ const SHORT_CHARS: usize = 160;
 /// Maximum length of a title inside another sentence, in characters.
 const TITLE_CHARS: usize = 80;
 
+/// Prefix by which the digest marks a failure that a person reported in their own words.
+const REPORTED: &str = "reported: ";
+
 /// State while the entities of a session are extracted.
 struct Extractor<'a> {
     at: &'a Surroundings<'a>,
@@ -180,6 +183,10 @@ impl<'a> Extractor<'a> {
 
     /// Adds a failure: the error, what failed with it, and its resolution.
     fn failure(&mut self, failure: &ErrorLine, mends: &[Mend]) {
+        // A person's report is a sentence and no name of an error.
+        if failure.text.starts_with(REPORTED) {
+            return;
+        }
         let of = Moment { line: failure.line, at: failure.at };
         let failed = self.result(failure.line, Outcome::Failed);
         let line = failed
@@ -187,18 +194,24 @@ impl<'a> Extractor<'a> {
             .filter(|line| !line.trim().is_empty())
             .unwrap_or_else(|| failure.text.split_once(": ").map_or(failure.text.as_str(), |(_, what)| what))
             .to_owned();
-        let name = error::normalise(&line);
+        // What follows a bar is the source line that a checker shows, with its number before it.
+        let line = line
+            .split_once('│')
+            .map_or(line.as_str(), |(said, _)| said.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' '));
+        let name = error::normalise(line);
         let Some(uuid) = self.builder.mention(Label::Error, &name, &failure.text, of, 1) else { return };
         let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
-        let fixes = self.fixes(failure, mends);
+        let (source, who) = self.failed_subject(call);
+        let mut fixes = self.fixes(failure, mends);
+        // That the same command passed says nothing of what mended it.
+        fixes.retain(|fix| !matches!(fix, Mend::Command(name) if who == format!("`{name}`")));
         let fix = match fixes.split_last() {
             None => String::new(),
             Some((Mend::File(last), [])) => format!(", resolved by editing {last}"),
             Some((Mend::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
             Some((Mend::Command(command), _)) => format!(", resolved by `{command}`"),
         };
-        let (source, who) = self.failed_subject(call);
-        let told = super::one_line::one_line(&line, SHORT_CHARS);
+        let told = super::one_line::one_line(line, SHORT_CHARS);
         let fact = format!("{who} failed with {told}{}{fix}", self.place);
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
@@ -241,7 +254,8 @@ impl<'a> Extractor<'a> {
 
     /// Returns the files and commands that mended a failure.
     fn fixes(&self, failure: &ErrorLine, mends: &[Mend]) -> Vec<Mend> {
-        let mends = mends.iter().filter(|_| failure.resolution.is_some()).rev().take(MAX_FIXES);
+        let is_telling = |mend: &&Mend| !matches!(mend, Mend::Command(name) if program::is_utility(name));
+        let mends = mends.iter().filter(|_| failure.resolution.is_some()).filter(is_telling).rev().take(MAX_FIXES);
         let fixes = mends.map(|mend| match mend {
             Mend::File(path) => Mend::File(self.file_name(path)),
             Mend::Command(_) => mend.clone(),
@@ -303,7 +317,9 @@ impl<'a> Extractor<'a> {
                     for page in path::page_names(text) {
                         self.page(Relation::Mentioned, "mentioned", &page, of);
                     }
-                    self.issues(text, of);
+                    // `#3` in a text is mostly a point of a list.
+                    let is_told = |issue: &Issue<'_>| issue.merges || issue.name.len() > 2;
+                    issue::issues(text).into_iter().filter(is_told).for_each(|issue| self.issue(issue, of));
                     self.hashes(text, of);
                 }
                 Body::Call(call) => {

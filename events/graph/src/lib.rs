@@ -23,10 +23,9 @@ mod path;
 mod preference;
 mod program;
 mod session;
-mod stance;
+mod settled;
 #[cfg(test)]
 mod tests;
-mod wording;
 
 pub use claim::{Claim, End, Settled, end};
 pub use error::normalise as error_name;

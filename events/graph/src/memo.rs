@@ -6,11 +6,11 @@
 //! - `NOTED` facts cut from one note differ in `value` (`part 2`), which is part of their uuid.
 
 use super::builder::{FactDraft, GraphBuilder, Moment};
-use super::extract::decisions::{NAME, WHO, settled};
+use super::extract::decisions::{NAME, WHO};
 use super::one_line::one_line;
+use super::settled::settled;
 use super::{
-    Assertion, Graph, Label, MAX_NAME_CHARS, MAX_TEXT_CHARS, Relation, issue, path, preference, stance,
-    valued_fact_uuid,
+    Assertion, Graph, Label, MAX_NAME_CHARS, MAX_TEXT_CHARS, Relation, issue, path, preference, valued_fact_uuid,
 };
 use baton_conversation::quoted_text::without_blocks;
 use baton_conversation::record::Timestamp;
@@ -76,6 +76,9 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             line += blank.get(seen..begin).map_or(0, |passed| passed.matches('\n').count()) as u64;
             (seen, left) = (begin, left - 1);
             let of = Moment { line, at: Some(at) };
+            let settled = settled(sentence);
+            let topic = settled.topic().or_else(|| project.map(|_| words.name.clone()));
+            let topic = topic.filter(|_| wishes && baton_episode::digest::is_choice(sentence));
             if let Some(rule) = preference::rule_in_note(group, sentence).filter(|_| wishes) {
                 let person = builder.mention(Label::Person, NAME, WHO, of, 1);
                 let wanted = builder.mention(Label::Preference, &rule.text, "", of, 1);
@@ -86,12 +89,14 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
                     };
                     builder.add(FactDraft::new(Relation::Prefers, person, wanted).with_claims(rule.claims), &fact, of);
                 }
-            } else if wishes && (baton_episode::digest::is_choice(sentence) || !stance::stances(sentence).is_empty()) {
-                let settled = settled(group, sentence);
-                let Some(topic) = builder.mention(Label::Topic, &settled.topic, "", of, 1) else { continue };
+            } else if let Some(topic) = topic {
+                let Some(topic) = builder.mention(Label::Topic, &topic, "", of, 1) else { continue };
                 let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
+                let claims = settled.claims(group);
+                let value =
+                    settled.chosen.filter(|_| settled.rejected.is_some()).unwrap_or_else(|| sentence.to_owned());
                 let said = FactDraft::new(Relation::Decided, project.unwrap_or(note), topic);
-                let said = said.with_value(settled.value).with_claims(settled.claims);
+                let said = said.with_value(value).with_claims(claims);
                 builder.add(said, &format!("decided{place}: {sentence}"), of);
             } else {
                 noted.push((line, sentence.to_owned()));
@@ -268,11 +273,11 @@ mod tests {
                 Source::Text,
                 "g",
                 "pref",
-                "The user prefers tabs over spaces. We decided to use sled instead of sqlite because of the license."
+                "The user prefers tabs over spaces. We decided to use sled instead of SQLite because of the license."
             ),
             [
                 "3 PREFERS the user prefers tabs over spaces",
-                "3 DECIDED decided: We decided to use sled instead of sqlite because of the license. = sled",
+                "3 DECIDED decided: We decided to use sled instead of SQLite because of the license. = sled",
             ]
         );
         assert_eq!(

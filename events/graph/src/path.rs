@@ -67,7 +67,9 @@ pub(super) fn page_name(url: &str) -> Option<String> {
 
 /// Returns the URLs of a text in order; linear. A URL inside another one belongs to that one.
 pub(super) fn page_names(text: &str) -> impl Iterator<Item = String> {
-    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\');
+    let ends = |c: char| {
+        c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')' | ']' | '}' | '|' | '\\' | '”' | '’')
+    };
     let mut read = 0;
     text.match_indices("http").filter_map(move |(at, _)| {
         let rest = &text[at..];

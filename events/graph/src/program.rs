@@ -3,6 +3,12 @@
 use baton_conversation::item::GitOutput;
 use baton_episode::digest::{programs, without_filter_mark};
 
+/// Programs that say nothing about the work; sorted.
+const UTILITIES: [&str; 30] = [
+    "awk", "bash", "chmod", "chown", "cp", "cut", "kill", "killall", "ln", "mkdir", "mktemp", "mv", "node", "perl",
+    "pkill", "python", "python3", "rm", "rmdir", "ruby", "sed", "sh", "sort", "tee", "touch", "tr", "uniq", "wait",
+    "xargs", "zsh",
+];
 /// Maximum length of a commit's body, in characters.
 const BODY_CHARS: usize = 260;
 /// Maximum number of files of one command line.
@@ -13,11 +19,16 @@ const MAX_FILES: usize = 20;
 pub(super) fn commands(line: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for program in programs(line).into_iter().filter(|program| !program.looks) {
-        if is_program(&program.name) && !names.contains(&program.name) {
+        if is_program(&program.name) && !is_utility(&program.name) && !names.contains(&program.name) {
             names.push(program.name);
         }
     }
     names
+}
+
+/// Returns true for a program that every session uses, so that its name says nothing about the work.
+pub(super) fn is_utility(name: &str) -> bool {
+    UTILITIES.binary_search(&name).is_ok()
 }
 
 /// Returns true for a program's name, false for a fragment of shell syntax.
@@ -246,6 +257,11 @@ fn joined(base: Option<&str>, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_list_of_utilities_is_sorted() {
+        assert!(UTILITIES.is_sorted());
+    }
 
     #[test]
     fn a_command_is_program_and_subcommand() {

@@ -180,7 +180,8 @@ impl SessionFacts {
             Some(Statement { text: error.text.clone(), resolution: Some(resolution.text.clone()), at: error.at, about })
         });
         let mut decisions = said(&episode.decisions, &|decision| subjects.on_decision(decision));
-        let rule = |said: &&Statement| said.text.strip_prefix(PERSON).is_some_and(baton_episode::digest::is_laid_down);
+        let rule =
+            |said: &&Statement| said.text.strip_prefix(PERSON).is_some_and(baton_episode::digest::is_standing_rule);
         let laid_down = decisions.iter().filter(rule);
         let errors: Vec<Statement> = mended.take(MAX_ENTRIES).collect();
         let references = alone(&episode.external_research);

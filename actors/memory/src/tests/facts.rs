@@ -104,7 +104,11 @@ fn find(memory: &Memory, words: &str) -> Fact {
 fn history() -> Vec<Session> {
     let work = || prompt("go on");
     vec![
-        session_at_hour("a", 1, vec![work(), reply("We use SQLite for the log, because it needs no server.")]),
+        session_at_hour(
+            "a",
+            1,
+            vec![work(), reply("We use SQLite instead of sled for the log, because it needs no server.")],
+        ),
         session_at_hour("b", 2, vec![prompt("always use tabs"), reply("Done.")]),
         session_at_hour("c", 3, [vec![work()], changed("/srv/shop/src/log.rs").to_vec()].concat()),
         session_at_hour(
@@ -113,7 +117,7 @@ fn history() -> Vec<Session> {
             vec![work(), reply("We switched from SQLite to sled for the log, because SQLite was slow.")],
         ),
         session_at_hour("e", 5, [vec![work()], ran("git mv src/log.rs src/journal.rs").to_vec()].concat()),
-        session_at_hour("f", 6, vec![prompt("from now on use spaces"), reply("Done.")]),
+        session_at_hour("f", 6, vec![prompt("from now on use spaces instead of tabs"), reply("Done.")]),
         session_at_hour("g", 7, [vec![work()], ran("cargo add sled").to_vec()].concat()),
         session_at_hour("h", 8, [vec![work()], ran("cargo remove sled").to_vec()].concat()),
     ]
@@ -125,7 +129,7 @@ const EXPECTED: [&str; 9] = [
     "DECIDED sqlite 1-4",
     "MODIFIED src/log.rs 3-5",
     "PREFERS always use tabs 2-6",
-    "PREFERS from now on use spaces 6--",
+    "PREFERS from now on use spaces instead of tabs 6--",
     "REMOVED_PACKAGE sled 8--",
     "RENAMED src/journal.rs 5--",
     "RAN git mv 5--",
@@ -209,7 +213,7 @@ fn what_is_said_again_holds_again() {
     history.push(session_at_hour(
         "i",
         9,
-        vec![prompt("go on"), reply("We use SQLite for the log, because it needs no server.")],
+        vec![prompt("go on"), reply("We use SQLite instead of sled for the log, because it needs no server.")],
     ));
     let memory = Memory::of(&history);
     assert_eq!(facts_in_time(&memory, &[Relation::Decided]), ["DECIDED sled 4-9", "DECIDED sqlite 1--"]);
@@ -235,7 +239,7 @@ fn facts_are_asked_for_by_their_times() {
         found.sort();
         assert_eq!(found, expected, "{valid:?} {invalid:?}");
     };
-    check((6, 0), (0, 0), &["from now on use spaces", "sled", "sled"]);
+    check((6, 0), (0, 0), &["from now on use spaces instead of tabs", "sled", "sled"]);
     check((0, 3), (0, 0), &["always use tabs", "sqlite"]);
     check((2, 4), (0, 0), &["always use tabs", "src/log.rs"]);
     check((0, 0), (1, 0), &["always use tabs", "sled", "sqlite", "src/log.rs"]);
@@ -260,11 +264,11 @@ fn facts_answer_what_people_ask() {
         assert!(facts.iter().any(|fact| fact.contains(expected)), "{question:?}: {facts:#?}");
     };
     check("why did we choose sled", "decided in shop: We switched from SQLite to sled");
-    check("what does the user prefer", "the user prefers: from now on use spaces");
+    check("what does the user prefer", "the user prefers: from now on use spaces instead of tabs");
     check("which files belong to this work", "modified src/log.rs");
     check("what was log.rs renamed to", "src/log.rs was renamed to src/journal.rs");
-    let sled = memory.searcher.nodes(&GraphQuery { text: "log", labels: &[Label::Topic], ..NONE }).unwrap().found;
-    assert_eq!((sled[0].name.as_str(), sled[0].sessions), ("log", 2));
+    let sled = memory.searcher.nodes(&GraphQuery { text: "sqlite", labels: &[Label::Topic], ..NONE }).unwrap().found;
+    assert_eq!((sled[0].name.as_str(), sled[0].sessions), ("sled or sqlite", 2));
     let telling = sled[0].telling.as_deref().unwrap_or_default();
     assert!(telling.contains("switched from SQLite to sled"), "{telling:?}");
 }

@@ -15,8 +15,8 @@ pub(super) use self::vocabulary::LATER;
 use self::vocabulary::{
     AGAINST, ALTERNATIVES, ANNOUNCING, ASSENT, BETWEEN, CASES, CHOOSING, COMMITTING, CORRECTING, DEMANDS, DOCUMENTS,
     EXPLAINING_WORDS, FOUND, GIVING_UP, GOING, HOLDING, IDLE, INSTRUCTING, LABELS, LABELS_PROPOSING, LOOKING, NOT_THAT,
-    OF_THIS, OWN_WORDS, PAST, POLITE, PROPOSING, REASONS, REFUSING, STEPS, SUBJECTS, TAGS, TELLING, TROUBLE,
-    TURNING_DOWN, UNSURE, WAITING, WEIGHING, WIDE, WIDE_ORDERS,
+    OWN_WORDS, PAST, POLITE, PROPOSING, REASONS, REFUSING, STEPS, SUBJECTS, TAGS, TELLING, TROUBLE, TURNING_DOWN,
+    UNSURE, WEIGHING, WIDE, WIDE_ORDERS,
 };
 use super::phrase::Phrase;
 use super::sentence::sentences;
@@ -203,16 +203,6 @@ pub(super) fn is_person_choice(sentence: &str) -> bool {
 pub(super) fn is_reasoned(sentence: &str) -> bool {
     let phrase = Phrase::new(sentence);
     phrase.has_any(&AGAINST) && phrase.has_any(&REASONS[..2]) && is_person_choice(sentence)
-}
-
-/// Returns true if a text of a person contains a rule that goes beyond the case at hand.
-pub fn is_laid_down(text: &str) -> bool {
-    clauses(text).any(|clause| {
-        let phrase = Phrase::new(clause);
-        let rest: Vec<&str> = phrase.words().skip_while(|word| ASSENT.contains(word)).collect();
-        let rest = Phrase::new(&rest.join(" "));
-        is_person_choice(clause) && !rest.begins(&WAITING) && (!rest.begins(&OF_THIS) || phrase.has_any(&REASONS))
-    })
 }
 
 /// Returns true if a sentence leaves a choice to the reader.

@@ -141,7 +141,7 @@ fn steers(clause: &str, worked: bool) -> bool {
 }
 
 /// Strips agreement before the clause: `yes please, and let's make it simple`.
-fn without_assent(text: &str) -> &str {
+pub(super) fn without_assent(text: &str) -> &str {
     let mut rest = text.trim_start();
     for _ in 0..4 {
         let word = rest.split([' ', ',']).next().unwrap_or_default();
@@ -370,20 +370,20 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
 
 /// Returns true for `59 fps instead of 9`.
 fn is_measurement(text: &str) -> bool {
-    alternative(&text.to_lowercase()).is_some_and(|after| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+    contrasted(&text.to_lowercase())
+        .is_some_and(|(_, after)| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Returns what follows the words for a rejected alternative, in a text in lower case.
-fn alternative(lower: &str) -> Option<&str> {
-    let marks =
-        ["instead of ", "rather than ", "no longer ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
-    marks.iter().find_map(|mark| lower.split_once(mark)).map(|(_, after)| after)
+/// Returns what stands before and after the words for a rejected alternative: `X instead of Y`.
+pub fn contrasted(text: &str) -> Option<(&str, &str)> {
+    let marks = ["instead of ", "rather than ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
+    marks.iter().find_map(|mark| text.split_once(mark))
 }
 
 /// Returns the content words of what a choice was made against: `X instead of these`.
 fn rejected(text: &str) -> Option<BTreeSet<String>> {
     let lower = text.to_lowercase();
-    let after = alternative(&lower)?;
+    let (_, after) = contrasted(&lower).or_else(|| lower.split_once("no longer "))?;
     let clause = after.split(['.', ';', ',', ':', '(', '。', '，']).next().unwrap_or_default();
     Some(words(clause)).filter(|words| !words.is_empty())
 }

@@ -473,8 +473,3 @@ pub(super) const LOOKING: [&str; 20] = [
 pub(super) const UNSURE: [&str; 5] = ["perhaps", "maybe", "i guess", "i wonder", "i suppose"];
 /// Last words that turn a sentence into a question.
 pub(super) const TAGS: [&str; 5] = ["right", "correct", "no", "huh", "yes"];
-/// Beginnings of a request to do something else first.
-pub(super) const WAITING: [&str; 5] = ["wait", "hold on", "hang on", "stop", "first"];
-/// Beginnings of an instruction about the thing at hand.
-pub(super) const OF_THIS: [&str; 9] =
-    ["keep it", "keep this", "keep that", "leave it", "leave this", "leave that", "set it", "use it", "use this"];
