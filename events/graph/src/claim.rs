@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use super::named;
 use baton_conversation::record::Timestamp;
+use baton_episode::digest;
 
 /// An answer to a question that has one answer at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +44,18 @@ pub(super) struct Claims {
 }
 
 impl Claims {
+    /// Returns the claims of a choice of a person or an agent. `kind` is what rests on it: `use` or `wish`. What a person
+    /// wishes ends by a person's word only.
+    pub(super) fn of(settled: &digest::Settled, group: &str, kind: &str, by_person: bool) -> Self {
+        let claim = |kind: &str, (question, answer): &(String, &str)| Claim::new(group, kind, question, answer);
+        let kinds: &[&str] = if by_person { &["use", "wish"] } else { &["use"] };
+        let (rests, settles) = (settled.rests(), settled.settles());
+        Self {
+            rests: rests.iter().map(|it| claim(kind, it)).collect(),
+            settles: kinds.iter().flat_map(|kind| settles.iter().map(move |it| claim(kind, it))).collect(),
+        }
+    }
+
     /// Adds a claim that the assertion rests on and settles.
     pub(super) fn add(&mut self, claim: Claim) {
         self.rests.push(claim);

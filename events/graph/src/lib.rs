@@ -23,7 +23,6 @@ mod path;
 mod preference;
 mod program;
 mod session;
-mod settled;
 #[cfg(test)]
 mod tests;
 

@@ -6,9 +6,9 @@
 //! - `NOTED` facts cut from one note differ in `value` (`part 2`), which is part of their uuid.
 
 use super::builder::{FactDraft, GraphBuilder, Moment};
+use super::claim::Claims;
 use super::extract::decisions::{NAME, WHO};
 use super::one_line::one_line;
-use super::settled::settled;
 use super::{
     Assertion, Graph, Label, MAX_NAME_CHARS, MAX_TEXT_CHARS, Relation, issue, path, preference, valued_fact_uuid,
 };
@@ -76,7 +76,7 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             line += blank.get(seen..begin).map_or(0, |passed| passed.matches('\n').count()) as u64;
             (seen, left) = (begin, left - 1);
             let of = Moment { line, at: Some(at) };
-            let settled = settled(sentence);
+            let settled = baton_episode::digest::settled(sentence);
             let topic = settled.topic().or_else(|| project.map(|_| words.name.clone()));
             let topic = topic.filter(|_| wishes && baton_episode::digest::is_choice(sentence));
             if let Some(rule) = preference::rule_in_note(group, sentence).filter(|_| wishes) {
@@ -92,7 +92,7 @@ pub fn memo(words: &Words, source: Source, group: &str, at: Timestamp) -> Graph 
             } else if let Some(topic) = topic {
                 let Some(topic) = builder.mention(Label::Topic, &topic, "", of, 1) else { continue };
                 let place = if place.is_empty() { String::new() } else { format!(" in {place}") };
-                let claims = settled.claims(group);
+                let claims = Claims::of(&settled, group, "use", true);
                 let value =
                     settled.chosen.filter(|_| settled.rejected.is_some()).unwrap_or_else(|| sentence.to_owned());
                 let said = FactDraft::new(Relation::Decided, project.unwrap_or(note), topic);

@@ -1,12 +1,15 @@
 //! What a person always or never wants: the clauses of their prompts that lay down a standing rule, as opposed to a task.
 
 use super::claim::{Claim, Claims};
-use super::settled::settled;
 use baton_conversation::quoted_text::without_blocks;
-use baton_episode::digest::{is_standing_rule, standing_rules};
+use baton_episode::digest::{is_standing_rule, settled, standing_rules, tells_how};
 
 /// Subjects whose wishes a note states.
 const WHO: [&str; 4] = ["the user ", "user ", "the team ", "our team "];
+/// Words that forbid what follows.
+const NEVER: [&str; 7] = ["never", "nie", "niemals", "nunca", "jamais", "никогда", "永远不要"];
+/// Most words of a refusal that only names another program.
+const REFUSAL_WORDS: usize = 3;
 
 /// A rule of a person.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,13 @@ pub(super) fn rule_in_note(group: &str, sentence: &str) -> Option<Rule> {
     is_standing_rule(said).then(|| rule(group, sentence, said))
 }
 
+/// Returns the rule in the refusal of a command line of `program`: it only names another to be used.
+pub(super) fn rule_in_refusal(group: &str, said: &str, program: &str) -> Option<Rule> {
+    let is_short = said.split_whitespace().count() <= REFUSAL_WORDS && tells_how(said);
+    let names_another = settled(said).chosen.is_some_and(|chosen| chosen != program);
+    (is_short && names_another).then(|| rule(group, said, &format!("{said} instead of {program}")))
+}
+
 /// Creates the rule with the text of `sentence`; `said` is its predicate.
 fn rule(group: &str, sentence: &str, said: &str) -> Rule {
     let text = sentence.trim().trim_end_matches(['.', '!', ',', '。', '！', ' ']);
@@ -40,17 +50,11 @@ fn rule(group: &str, sentence: &str, said: &str) -> Rule {
         }
         _ => text.to_owned(),
     };
-    let settled = settled(said);
-    let mut claims = settled.claims(group);
+    let mut claims = Claims::of(&settled(said), group, "wish", true);
     let said = said.trim_end_matches(['.', '!', ' ']).to_lowercase();
     // `always push` and `never push` are two answers to one question.
     if let Some((mark, act)) = said.split_once(' ') {
-        claims.add(Claim::new(group, "rule", act, mark));
-        if let (None, Some((_, thing))) = (&settled.rejected, act.split_once(' '))
-            && !thing.contains(' ')
-        {
-            claims.add(Claim::new(group, "use", thing, "yes"));
-        }
+        claims.add(Claim::new(group, "rule", act, if NEVER.contains(&mark) { "never" } else { "always" }));
     }
     Rule { text, claims }
 }

@@ -333,6 +333,24 @@ fn a_decision_is_a_fact_of_its_topic() {
 }
 
 #[test]
+fn a_wish_ends_by_a_word_of_the_person_only() {
+    let said = |body: Body| of_with(&Script::default().prompt("go on").edit("a.rs").say(body), None, None).assertions;
+    let prompt = |text: &str| said(Body::Prompt { text: text.to_owned() });
+    let ends = |later: &[Assertion], earlier: &[Assertion]| {
+        let settles = later.iter().flat_map(|said| &said.settles);
+        let wishes = earlier.iter().filter(|said| said.relation == Relation::Prefers);
+        let rests: Vec<_> = wishes.flat_map(|said| &said.rests).collect();
+        settles.into_iter().any(|new| rests.iter().any(|old| new.slot == old.slot && new.value != old.value))
+    };
+    let earlier = prompt("Always use tabs for indentation.");
+    assert!(ends(&prompt("From now on use spaces instead of tabs"), &earlier));
+    assert!(ends(&prompt("no, use spaces instead of tabs"), &earlier), "a decision of the person");
+    let reply = Body::Reply { text: "I decided to use spaces instead of tabs because the file has them.".to_owned() };
+    assert!(!ends(&said(reply), &earlier));
+    assert!(!ends(&prompt("Always use pnpm instead of npm"), &earlier));
+}
+
+#[test]
 fn an_answer_settles_its_question() {
     let script = Script::default().prompt("go on").say(Body::Answer {
         text: "User has answered your questions: \"Which database should the queue use?\"=\"Postgres\".".to_owned(),

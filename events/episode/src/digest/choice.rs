@@ -206,7 +206,7 @@ pub(super) fn is_reasoned(sentence: &str) -> bool {
 }
 
 /// Returns true if a sentence leaves a choice to the reader.
-pub(super) fn is_left_to_the_reader(sentence: &str) -> bool {
+pub fn is_left_to_the_reader(sentence: &str) -> bool {
     let phrase = Phrase::new(sentence);
     phrase.asks() && phrase.has_any(&ALTERNATIVES)
 }

@@ -12,6 +12,7 @@ use super::exchange;
 use super::question;
 use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
+use super::settled::{Settled, contrasted, settled};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -33,8 +34,6 @@ const LAST_SENTENCES: usize = 3;
 /// Maximum number of choices that are taken from one plan, and from one conclusion.
 const MAX_OF_PLAN: usize = 4;
 const MAX_OF_CONCLUSION: usize = 3;
-/// Two decisions that share this many content words may be about the same matter.
-const SAME_MATTER_WORDS: usize = 3;
 
 /// What was decided.
 #[derive(Default)]
@@ -336,7 +335,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 }
 
 /// Returns the indices of decisions that something later ended: a person's objection to what the agent decided for the
-/// prompt before, or a choice of the same matter that names the earlier one as its alternative.
+/// prompt before, or a choice that replaces the earlier one.
 fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|found| words(&found.said.text)).collect();
     let mut ended = BTreeSet::new();
@@ -354,16 +353,12 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
         let is_overruled = |at: &usize| !found[*at].by_person && matter[*at].intersection(&objection).count() >= 2;
         ended.extend((from..until).filter(is_overruled));
     }
-    for (at, later) in found.iter().enumerate() {
-        let Some(rejected) = rejected(&later.said.text) else { continue };
+    let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
+    for (at, later) in settled.iter().enumerate() {
         // Only so many are kept in the end.
         let from = at.saturating_sub(MAX_ENTRIES);
-        let is_rejected = |before: &usize| {
-            let shared = matter[*before].intersection(&rejected).count();
-            let of_same = matter[*before].intersection(&matter[at]).count() >= SAME_MATTER_WORDS;
-            of_same && shared > 0 && shared * 2 >= rejected.len() && found[*before].place < later.place
-        };
-        ended.extend((from..at).filter(is_rejected));
+        let is_replaced = |before: &usize| found[*before].place < found[at].place && later.replaces(&settled[*before]);
+        ended.extend((from..at).filter(is_replaced));
     }
     ended
 }
@@ -372,20 +367,6 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
 fn is_measurement(text: &str) -> bool {
     contrasted(&text.to_lowercase())
         .is_some_and(|(_, after)| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
-}
-
-/// Returns what stands before and after the words for a rejected alternative: `X instead of Y`.
-pub fn contrasted(text: &str) -> Option<(&str, &str)> {
-    let marks = ["instead of ", "rather than ", " statt ", "en lugar de ", "au lieu de ", "вместо ", "而不是"];
-    marks.iter().find_map(|mark| text.split_once(mark))
-}
-
-/// Returns the content words of what a choice was made against: `X instead of these`.
-fn rejected(text: &str) -> Option<BTreeSet<String>> {
-    let lower = text.to_lowercase();
-    let (_, after) = contrasted(&lower).or_else(|| lower.split_once("no longer "))?;
-    let clause = after.split(['.', ';', ',', ':', '(', '。', '，']).next().unwrap_or_default();
-    Some(words(clause)).filter(|words| !words.is_empty())
 }
 
 /// Returns the content words of a text.

@@ -1,14 +1,16 @@
 //! Decisions and preferences, as facts that can be reversed.
 
-use super::Extractor;
+use super::{Extractor, text};
 use crate::builder::{FactDraft, Moment};
-use crate::claim::Claim;
-use crate::preference::{Rule, rules};
-use crate::settled::settled;
+use crate::claim::{Claim, Claims};
+use crate::one_line::one_line;
+use crate::preference::{Rule, rule_in_refusal, rules};
 use crate::{Label, Relation};
-use baton_conversation::item::{Body, Item};
-use baton_episode::digest::{Episode, Pointed, answered, tells_how};
+use baton_conversation::item::{Body, Item, Outcome};
+use baton_episode::digest::{Episode, Pointed, answered, is_left_to_the_reader, settled, tells_how};
 
+/// Maximum length of a command inside a fact, in characters.
+const SHORT_CHARS: usize = 80;
 /// Prefix by which the digest marks a person's words on refusing a call.
 const REFUSED: &str = "User refused ";
 /// What the digest puts between a question and a person's answer.
@@ -30,30 +32,44 @@ impl Extractor<'_> {
             if matches!(item.body, Body::Answer { .. }) && !answered(said).is_empty() {
                 continue;
             }
+            let of = super::moment(item);
             for rule in rules(self.builder.group(), said) {
-                self.prefers(rule, super::moment(item));
+                self.prefers(rule, "", of);
+            }
+            let refused = self.result(item.line, Outcome::Denied).and_then(|result| self.calls.get(&*result.id));
+            if let Some(line) = refused.and_then(|(call, _)| text(call, "command"))
+                && let Some(program) = line.split_whitespace().next()
+                && let Some(rule) = rule_in_refusal(self.builder.group(), said, program)
+            {
+                self.prefers(rule, &format!(" (said on refusing `{}`)", one_line(line, SHORT_CHARS)), of);
             }
         }
     }
 
-    fn prefers(&mut self, rule: Rule, of: Moment) {
+    fn prefers(&mut self, rule: Rule, on: &str, of: Moment) {
         let person = self.builder.mention(Label::Person, NAME, WHO, of, 1);
         let wanted = self.builder.mention(Label::Preference, &rule.text, "", of, 1);
         if let (Some(person), Some(wanted)) = (person, wanted) {
-            let fact = format!("the user prefers: {}", rule.text);
+            let fact = format!("the user prefers: {}{on}", rule.text);
             self.builder.add(FactDraft::new(Relation::Prefers, person, wanted).with_claims(rule.claims), &fact, of);
         }
     }
 
-    /// Adds the decisions. One that the session overruled ends with the next that it made.
+    /// Adds the decisions. One that a person objected to ends with the next of the session.
     pub(super) fn decisions(&mut self, episode: &Episode) {
+        let all = episode.decisions.iter().chain(&episode.superseded);
+        let choices: Vec<_> = all.map(|decision| (decision.line, settled(&decision.text))).collect();
+        let is_replaced = |earlier: &Pointed| {
+            let was = settled(&earlier.text);
+            choices.iter().any(|(line, later)| *line > earlier.line && later.replaces(&was))
+        };
+        let objected: Vec<_> = episode.superseded.iter().filter(|earlier| !is_replaced(earlier)).collect();
         for decision in &episode.superseded {
-            let ends = episode.decisions.iter().any(|later| later.line > decision.line);
-            if ends {
+            if episode.decisions.iter().any(|later| later.line > decision.line) {
                 self.decision(decision, episode, &[]);
             }
         }
-        let mut overruled = &episode.superseded[..];
+        let mut overruled = &objected[..];
         for decision in &episode.decisions {
             let until = overruled.partition_point(|earlier| earlier.line < decision.line);
             let (ended, rest) = overruled.split_at(until);
@@ -63,7 +79,7 @@ impl Extractor<'_> {
     }
 
     /// Adds a decision about the two options that it names, else about what the session's title says.
-    fn decision(&mut self, decision: &Pointed, episode: &Episode, ended: &[Pointed]) {
+    fn decision(&mut self, decision: &Pointed, episode: &Episode, ended: &[&Pointed]) {
         if !is_lasting(&decision.text) {
             return;
         }
@@ -78,9 +94,11 @@ impl Extractor<'_> {
             topic => self.builder.mention(Label::Topic, &topic.unwrap_or_else(|| episode.title.clone()), "", of, 1),
         };
         let Some(target) = target else { return };
-        let mut claims = settled.claims(self.builder.group());
+        let mut claims = Claims::of(&settled, self.builder.group(), "use", decision.text.contains(PERSON.trim_start()));
         let answer = decision.text.split_once(PERSON);
-        if let Some((question, answer)) = answer.filter(|(question, _)| !question.ends_with('…')) {
+        // `Shall I commit it?` is another question each time.
+        let is_one = |question: &str| is_left_to_the_reader(question) && !question.ends_with('…');
+        if let Some((question, answer)) = answer.filter(|(question, _)| is_one(question)) {
             claims.add(self.claim("question", &question.to_lowercase(), &answer.to_lowercase()));
         }
         claims.rests.push(self.in_force(&decision.text, "yes"));

@@ -18,7 +18,7 @@ fn a_choice_of_the_agent_is_told_once_with_its_reason() {
             .prompt("Make it faster")
             .reply(&format!("I looked at it. **{choice}** It works."))
             .reply(choice),
-        &[(3, choice)],
+        &[(2, choice)],
     );
     check(Session::default().prompt("Make it faster").reply("I looked at it. All tests pass."), &[]);
     check(
