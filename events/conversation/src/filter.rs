@@ -18,16 +18,18 @@ pub(crate) mod media;
 pub mod open_calls;
 pub mod result;
 
-mod git_output;
+pub(crate) mod git_output;
 mod manifest;
+mod reason;
 mod recall;
 mod summary;
 mod telling;
 mod verdict;
 
 pub use manifest::Manifest;
+pub use reason::{is_echo, pasted_line};
 pub use recall::without_recall;
-pub use telling::{is_echo, pasted_line, telling_line};
+pub use telling::telling_line;
 
 /// Version of all rules that determine items: this module, redaction, and the readers. Content hashes of different
 /// versions are not comparable.

@@ -182,6 +182,7 @@ mod tests {
             name: "Bash".into(),
             input,
             edit: None,
+            commit: None,
         }))
     }
 

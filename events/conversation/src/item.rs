@@ -124,6 +124,8 @@ pub struct Call {
     pub input: BTreeMap<String, Value>,
     /// The effect on a file, for edits and writes.
     pub edit: Option<Edit>,
+    /// First line of the message of the commit that a command line makes, read before the line was shortened. Not hashed.
+    pub commit: Option<String>,
 }
 
 /// Effect of an edit on a file, counted before its text was shortened.

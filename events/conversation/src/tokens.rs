@@ -249,6 +249,7 @@ mod tests {
             name: "Bash".into(),
             input,
             edit: None,
+            commit: None,
         };
         let items = [
             item(Body::Meta(Meta::Cwd("/a".into()))),

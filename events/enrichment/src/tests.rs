@@ -47,7 +47,14 @@ fn item(line: &str) -> Item {
         "news" => Body::Notice { text },
         "calls" => {
             let input = [("command".to_owned(), text.into())].into();
-            Body::Call(Call { act: Act::of_tool("Bash"), id: "t1".into(), name: "Bash".to_owned(), input, edit: None })
+            Body::Call(Call {
+                act: Act::of_tool("Bash"),
+                id: "t1".into(),
+                name: "Bash".to_owned(),
+                input,
+                edit: None,
+                commit: None,
+            })
         }
         "ok" => result(Outcome::Ok),
         "fails" => result(Outcome::Failed),

@@ -41,6 +41,7 @@ fn conversation(rounds: u64) -> Vec<Item> {
                 name: name.into(),
                 input,
                 edit,
+                commit: None,
             }));
             let error = (outcome == Outcome::Failed).then(|| format!("assertion {round} failed"));
             let text = format!("{name} {value}: 20 lines");

@@ -30,19 +30,25 @@ impl Script {
             input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect();
         let (outcome, line) = result;
         let failed = outcome == Outcome::Failed;
-        self.say(Body::Call(Call { act: Act::of_tool(name), id: id.clone(), name: name.to_owned(), input, edit })).say(
-            Body::Result(ToolResult {
-                id,
-                name: Some(name.to_owned()),
-                outcome,
-                exit_code: failed.then_some(101),
-                text: format!("{name}: {line}"),
-                error: failed.then(|| line.to_owned()),
-                duration_ms: None,
-                agent: None,
-                report: None,
-            }),
-        )
+        self.say(Body::Call(Call {
+            act: Act::of_tool(name),
+            id: id.clone(),
+            name: name.to_owned(),
+            input,
+            edit,
+            commit: None,
+        }))
+        .say(Body::Result(ToolResult {
+            id,
+            name: Some(name.to_owned()),
+            outcome,
+            exit_code: failed.then_some(101),
+            text: format!("{name}: {line}"),
+            error: failed.then(|| line.to_owned()),
+            duration_ms: None,
+            agent: None,
+            report: None,
+        }))
     }
 
     fn bash(self, command: &str, result: (Outcome, &str)) -> Self {

@@ -138,6 +138,7 @@ mod tests {
                 name: "Bash".to_owned(),
                 input,
                 edit: None,
+                commit: None,
             }),
         )
     }

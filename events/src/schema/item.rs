@@ -7,7 +7,8 @@
 //! are ignored, so fields may be added; the meaning of an existing field never changes.
 //!
 //! Version 2 adds `act` to calls and `report` to results. An item of version 1 is read with the act of its tool's name and
-//! without a report: it is untyped until its transcript is read again.
+//! without a report: it is untyped until its transcript is read again. Version 3 adds `commit` to calls and more facts to
+//! reports; items of version 2 are read again as well.
 
 mod report;
 
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use self::report::ReportV2;
+use self::report::StoredReport;
 use super::is_zero;
 use baton_conversation::item::{
     Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
@@ -25,7 +26,7 @@ use baton_conversation::item::{
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape, for the manifest that lists the chunks.
-pub const ITEM_VERSION: u32 = 2;
+pub const ITEM_VERSION: u32 = 3;
 
 /// Why a stored line is not an item.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,8 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     edit: Option<EditV1<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i32>,
@@ -88,7 +91,7 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     withdrawn: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    report: Option<ReportV2<'a>>,
+    report: Option<StoredReport<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
 }
@@ -160,6 +163,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             act: None,
             input: None,
             edit: None,
+            commit: None,
             outcome: None,
             exit_code: None,
             error: None,
@@ -225,7 +229,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                 stored.error = result.error.as_deref().map(Cow::Borrowed);
                 stored.duration_ms = result.duration_ms;
                 stored.agent = result.agent.as_deref().map(Cow::Borrowed);
-                stored.report = result.report.as_deref().map(ReportV2::from);
+                stored.report = result.report.as_deref().map(StoredReport::from);
                 ("result", &result.text)
             }
             Body::Call(call) => {
@@ -236,6 +240,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                     added: *added,
                     removed: *removed,
                 });
+                stored.commit = call.commit.as_deref().map(Cow::Borrowed);
                 stored.name = Some(Cow::Borrowed(&call.name));
                 stored.act = Some(Cow::Borrowed(call.act.as_str()));
                 stored.kind = Cow::Borrowed("call");
@@ -301,6 +306,7 @@ impl ItemV1<'_> {
                 name: self.name.unwrap_or_default().into_owned(),
                 input: self.input.unwrap_or_default().into_owned(),
                 edit: self.edit.map(|EditV1 { path, added, removed }| Edit { path: path.into_owned(), added, removed }),
+                commit: self.commit.map(Cow::into_owned),
             }),
             _ => return Err(unknown("kind")),
         };

@@ -55,6 +55,7 @@ fn ran(command: &str) -> [Body; 2] {
         name: "Bash".to_owned(),
         input,
         edit: None,
+        commit: None,
     };
     let result = ToolResult {
         id,

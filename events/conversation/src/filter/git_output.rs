@@ -7,6 +7,10 @@ use crate::item::GitOutput;
 
 /// Most commits and pull requests kept of one result.
 const MAX_MADE: usize = 4;
+/// Most entries of a log that are kept.
+const MAX_LOGGED: usize = 10;
+/// Most echoed commands that are kept.
+const MAX_ECHOED: usize = 8;
 /// Longest first line of a commit message, in characters.
 const SUBJECT_CHARS: usize = 120;
 /// Number of digits of a hash.
@@ -39,6 +43,57 @@ impl GitOutput {
             Self::PullRequest(address) => format!("{OPENED}{address}"),
         }
     }
+}
+
+/// The commits that a log lists on one line each: `1a2b3c4 (HEAD -> main) Fix the login`; the first [`MAX_LOGGED`].
+pub(super) fn logged(output: &str) -> Vec<(String, String)> {
+    let entry = |line: &str| {
+        let (hash, subject) = line.trim().trim_start_matches(['*', '|', ' ']).split_once(' ')?;
+        let subject = match subject.strip_prefix('(') {
+            Some(names) => names.split_once(") ")?.1,
+            None => subject,
+        };
+        (is_hash(hash) && !subject.is_empty()).then(|| (hash.to_owned(), one_line(subject, SUBJECT_CHARS)))
+    };
+    output.lines().filter_map(entry).take(MAX_LOGGED).collect()
+}
+
+/// The commands that a runner echoes before it runs them, as bun and yarn do: `$ tsc --noEmit`; the first [`MAX_ECHOED`].
+pub(super) fn echoed(output: &str) -> Vec<String> {
+    let echo = |line: &str| line.strip_prefix("$ ").map(|command| one_line(command, SUBJECT_CHARS));
+    output.lines().filter_map(echo).filter(|command| !command.is_empty()).take(MAX_ECHOED).collect()
+}
+
+/// First line of the message of the `git commit` on a command line: `-m "Fix it"`, or in a here-document.
+pub(crate) fn subject(command: &str) -> Option<String> {
+    let parts = |text: &str| text.contains(['&', '|', ';', '\n']);
+    let options = command.match_indices("git ").find_map(|(at, git)| {
+        let (before, options) = command[at + git.len()..].split_once("commit ")?;
+        // Options of git itself may stand in between: `-C x`.
+        (before.is_empty() || before.starts_with('-') && !parts(before)).then_some(options)
+    })?;
+    let flags = ["-m", "-am", "--message", "-F -"].iter();
+    let found = flags.filter_map(|flag| {
+        options.match_indices(flag).find(|(at, _)| options[..*at].ends_with([' ', '\t']) || *at == 0)
+    });
+    let (at, flag) = found.min()?;
+    let message = options[at + flag.len()..].trim_start_matches([' ', '=']);
+    let quote = message.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let text = quote.map_or(message, |_| &message[1..]).trim_start();
+    let text = text.strip_prefix("$(cat").map_or(text, str::trim_start);
+    let first = match text.strip_prefix("<<") {
+        Some(document) => document.lines().skip(1).find(|line| !line.trim().is_empty())?,
+        None => {
+            let line = text.lines().next().unwrap_or_default();
+            let ends = |at: usize, c: char| match quote {
+                Some(quote) => c == quote && !line[..at].ends_with('\\'),
+                None => c.is_whitespace() || parts(c.encode_utf8(&mut [0; 4])),
+            };
+            line.char_indices().find(|(at, c)| ends(*at, *c)).map_or(line, |(at, _)| &line[..at])
+        }
+    };
+    let subject = one_line(&first.replace("\\\"", "\"").replace("\\`", "`"), SUBJECT_CHARS);
+    (!parts(&options[..at]) && !subject.is_empty() && !subject.starts_with(['$', '`'])).then_some(subject)
 }
 
 fn commit(line: &str) -> Option<GitOutput> {
@@ -92,5 +147,28 @@ mod tests {
         check("[main] 1a2b3c4 x\n[INFO 2026-01-01] y\n[main 1A2B3C4] z\n[1a2b3c4] w\n[main 1a2b3c4]", &[]);
         check("see https://github.com/o/r/pull/12\nhttps://github.com/o/r/pull/new/x\nhttps://x.org/pull/1?a=b", &[]);
         check("", &[]);
+    }
+
+    #[test]
+    fn a_commit_on_a_command_line_has_a_subject() {
+        let check =
+            |command: &str, expected: Option<&str>| assert_eq!(subject(command).as_deref(), expected, "{command}");
+        let document = "run git add a.rs && run git commit -m \"$(cat <<'EOF'\nPay orders (all of them) twice\n\nWhy: a.\nEOF\n)\"";
+        check(document, Some("Pay orders (all of them) twice"));
+        check("git -C /srv/shop commit -am 'Pay twice'", Some("Pay twice"));
+        check("git commit --amend --message=Pay", Some("Pay"));
+        check("git commit -m \"Say \\\"hello\\\" twice\n\nbody\"", Some("Say \"hello\" twice"));
+        check("git commit -F - <<EOF\n\nPay twice\nEOF", Some("Pay twice"));
+        check("git commit -m \"$SUBJECT\"", None);
+        check("git commit --amend --no-edit && git tag -m x", None);
+        check("git log --grep commit", None);
+        check("git commit", None);
+    }
+
+    #[test]
+    fn a_log_lists_commits_and_a_runner_echoes_commands() {
+        let listed = logged("1a2b3c4 (HEAD -> main, tag: v1) Pay twice\n* 2a2b3c4 Begin\ncommit 3a2b3c4\n");
+        assert_eq!(listed, [("1a2b3c4", "Pay twice"), ("2a2b3c4", "Begin")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(echoed("$ bun test src/\n 3 pass\n$ \n  $ no\n$ tsc"), ["bun test src/", "tsc"]);
     }
 }

@@ -3,10 +3,11 @@
 use crate::item::{Act, Edit, GitOutput, Outcome, Report, ToolResult, Verdict};
 use baton_redaction::raw_json::{Size, Text, Value};
 
-use super::git_output::unmarked;
+use super::git_output::{self, unmarked};
 use super::media::{self, Media};
 use super::open_calls::OpenCall;
-use super::telling::{cause_line, finding_line, reason_line, telling_line};
+use super::reason::{cause_line, finding_line, reason_line};
+use super::telling::telling_line;
 
 /// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -172,14 +173,14 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
     let complaint = failed.then(|| shown(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
-    let (report, verdict) = if watches { Default::default() } else { report(call, &lead, outcome, output) };
+    let (report, stored) = if watches { Default::default() } else { report(call, &lead, outcome, output) };
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
-        Outcome::Ok => format!("{}{}", success(call, &lead, output), reported(&report, verdict)),
+        Outcome::Ok => format!("{}{}", success(call, &lead, output), stored.suffix()),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
             let line = complaint.as_deref().and_then(telling_line);
-            line.map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(&line), reported(&report, verdict)))
+            line.map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(&line), stored.suffix()))
         }
         Outcome::Denied => "denied".to_owned(),
         Outcome::Interrupted => "interrupted".to_owned(),
@@ -237,46 +238,82 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
 }
 
-/// Facts in an output. Of a command line: commits and pull requests, also if the rest of the line failed, and a verdict
-/// if the exit code may be another program's; beside it the verdict of the result's line.
-fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> (Report, Option<Verdict>) {
-    let (mut report, mut verdict) = (Report::default(), None);
-    let Some(call) = call else { return (report, verdict) };
+/// What the stored line of a result, which is hashed, says about its output: as it was when that form was set.
+#[derive(Default)]
+struct StoredLine {
+    made: Vec<GitOutput>,
+    verdict: Option<Verdict>,
+}
+
+impl StoredLine {
+    fn suffix(&self) -> String {
+        let mut said: String = self.made.iter().map(GitOutput::suffix).collect();
+        said.extend(self.verdict.as_ref().map(Verdict::suffix));
+        said
+    }
+}
+
+/// Facts in an output. Of a command line: commits and pull requests, also if the rest of the line failed, and what the
+/// output says about the result, which counts if the exit code may be another program's.
+fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> (Report, StoredLine) {
+    let (mut report, mut stored) = (Report::default(), StoredLine::default());
+    let Some(call) = call else { return (report, stored) };
     let went_well = outcome == Outcome::Ok;
     if went_well && let Some(Edit { added, removed, .. }) = call.edit {
         report.changed = Some(output.facts.changed.unwrap_or((added, removed)));
     }
     report.in_background = went_well && in_background(&call.name, lead, &output.facts).is_some();
     if !matches!(outcome, Outcome::Ok | Outcome::Failed) || Act::of_tool(&call.name) != Act::Shell {
-        return (report, verdict);
+        return (report, stored);
     }
     let is_cut = call.target.ends_with('…');
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
-    let is_shared = went_well && (is_cut || call.target.contains(['|', ';', '&']));
-    let end = (makes || is_shared).then(|| output_end(output)).flatten();
-    if let Some(end) = &end {
+    let is_shared = is_cut || call.target.contains(['|', ';', '&']);
+    if let Some(end) = (makes || went_well && is_shared).then(|| output_end(output)).flatten() {
         if makes {
-            report.made = GitOutput::find_all(end);
+            stored.made = GitOutput::find_all(&end);
         }
-        if is_shared {
-            report.verdict = Verdict::find(end);
-            verdict = Verdict::find_for_line(end);
+        if went_well && is_shared {
+            stored.verdict = Verdict::find_for_line(&end);
         }
     }
-    if went_well && output.may_complain() {
-        report.failing = shown(&output.whole_words(ERROR_HEAD_BYTES)).and_then(|head| cause_line(&head));
+    if !makes && !is_shared && !output.may_complain() {
+        return (report, stored);
     }
-    if is_shared && report.failing.is_none() {
-        report.failing = end.and_then(|end| finding_line(&end));
+    let Some(said) = both_ends(output) else { return (report, stored) };
+    if makes {
+        report.made = shown(&git_lines(output)).map_or_else(Vec::new, |lines| GitOutput::find_all(&lines));
+        report.logged = if call.target.contains("git log") { git_output::logged(&said) } else { Vec::new() };
+        report.echoed = git_output::echoed(&said);
     }
-    (report, verdict)
+    if went_well {
+        report.verdict = Verdict::find(&said);
+        report.failing = if is_shared { finding_line(&said) } else { cause_line(&said) };
+    } else {
+        report.verdict = Some(Verdict::Passed).filter(|_| is_shared && Verdict::tests_passed(&said));
+        report.script = Verdict::script(&said);
+    }
+    (report, stored)
 }
 
-/// The part of a result's line that says what [`report`] found.
-fn reported(report: &Report, verdict: Option<Verdict>) -> String {
-    let mut said: String = report.made.iter().map(GitOutput::suffix).collect();
-    said.extend(verdict.as_ref().map(Verdict::suffix));
-    said
+/// The lines of the whole output that may report a commit or a pull request.
+fn git_lines(output: &Output<'_>) -> String {
+    let may = |line: &&str| line.contains('[') || line.contains("https://");
+    let pick = |text: &str| text.lines().filter(may).collect::<Vec<_>>().join("\n");
+    output.spilled.as_deref().map_or_else(|| pick(&output.whole()), pick)
+}
+
+/// The beginning and the end of an output, redacted and without colours.
+fn both_ends(output: &Output<'_>) -> Option<String> {
+    let head = output.whole_words(ERROR_HEAD_BYTES);
+    let written =
+        output.spilled.as_ref().map_or_else(|| output.texts.iter().map(|text| text.raw().len()).sum(), String::len);
+    let head = shown(&head);
+    if written <= ERROR_HEAD_BYTES {
+        return head;
+    }
+    let end = output_end(output);
+    Some([head, end].into_iter().flatten().collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
 }
 
 /// The end of an output, redacted and without colours, from a line break on, because half a key is not recognised as

@@ -2,14 +2,40 @@
 
 /// True if the line is the summary of a successful run, false if of a failed one.
 pub(super) fn summary(line: &str) -> Option<bool> {
-    let fails = || line.trim_end().strip_suffix(" fail").and_then(|count| count.trim().parse::<u64>().ok());
-    match fails() {
-        // bun prints the number of passed tests on a line of its own.
+    match count_of_fails(line) {
         Some(0) => Some(true),
         Some(_) => Some(false),
         None if RUNNERS.iter().any(|start| line.starts_with(start)) => Some(false),
         None => stored_summary(line),
     }
+}
+
+/// The number in ` 3 fail`: bun prints the counts of passed and of failed tests on lines of their own.
+pub(super) fn count_of_fails(line: &str) -> Option<u64> {
+    line.trim().strip_suffix(" fail")?.trim().parse().ok()
+}
+
+/// How a run of tests went, if the line is its summary.
+pub(super) fn tests(line: &str) -> Option<bool> {
+    let line = line.trim();
+    let result = || line.strip_prefix("test result: ").map(|rest| rest.starts_with("ok"));
+    count_of_fails(line).map(|count| count == 0).or_else(result).or_else(|| counted(line))
+}
+
+/// True for a line that only counts what passed or was done: `1365 pass`.
+pub(super) fn passes(line: &str) -> bool {
+    let line = line.trim();
+    let Some((count, what)) = line.strip_prefix("Ran ").unwrap_or(line).split_once(' ') else { return false };
+    let counts = ["pass", "passed", "passing", "skip", "todo", "expect() calls"].contains(&what);
+    count.parse::<u64>().is_ok_and(|count| counts || what.starts_with("tests across ") || count == 0 && what == "fail")
+}
+
+/// True for a line with which a runner, a hook or a wrapper ends after a program that failed: `[vite] exited with code 1`,
+/// `husky - pre-commit script failed (code 2)`.
+pub(super) fn ends_badly(line: &str) -> bool {
+    let code =
+        ["exited with code ", "failed (code ", "failed with exit code "].iter().find_map(|how| line.split_once(how));
+    code.is_some_and(|(_, code)| code.trim_end_matches(['.', ')', '"']).parse::<i32>().is_ok_and(|code| code != 0))
 }
 
 /// Beginnings of lines by which a runner of scripts reports that one failed.

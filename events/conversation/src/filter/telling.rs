@@ -5,15 +5,15 @@
 //!
 //! # Decisions
 //!
-//! - [`telling_line`] is part of the hashed line of an item, so its choice never changes. [`reason_line`] chooses
-//!   better and is only for what is not hashed.
+//! - [`telling_line`] is part of the hashed line of an item, so its choice never changes.
+//!   [`reason`](super::reason) chooses better and is only for what is not hashed.
 
 use std::borrow::Cow;
 
 use super::one_line;
 
 /// Longest result, in characters.
-const MAX_CHARS: usize = 300;
+pub(super) const MAX_CHARS: usize = 300;
 /// Longest name of a test before a reason, in characters.
 const MAX_NAME_CHARS: usize = 160;
 /// Longest value of a comparison, in characters.
@@ -21,13 +21,13 @@ const MAX_VALUE_CHARS: usize = 80;
 /// Most words of a line that is only a place.
 const MAX_PLACE_WORDS: usize = 4;
 /// Most lines of an output that are searched.
-const MAX_LINES: usize = 4_000;
+pub(super) const MAX_LINES: usize = 4_000;
 /// Most lines between a heading and its reason.
 const MAX_AHEAD: usize = 12;
 
 /// Kind of a line; earlier ones tell more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Rank {
+pub(super) enum Rank {
     /// The cause: a compiler's error, a panic's message, an exception, a failed assertion.
     Cause,
     /// A place, or something that is missing.
@@ -50,76 +50,11 @@ pub fn telling_line(text: &str) -> Option<String> {
     best_line(text).map(|(_, line)| line)
 }
 
-/// The line that says why, with at most 300 characters; `None` if the output has no words. Unlike [`telling_line`] it
-/// passes over what was printed before a summary of success, as tests of error handling print errors.
-pub(super) fn reason_line(text: &str) -> Option<String> {
-    best_reason(text).map(|(_, line)| line)
-}
-
-/// Returns true if a line only repeats that something failed, as a runner does after its program: `error: script "lint"
-/// exited with code 1`.
-pub fn is_echo(line: &str) -> bool {
-    rank(bare(line)) == Rank::Echo
-}
-
-/// As [`reason_line`], but only a line that names a cause: for output that may be no failure at all.
-pub(super) fn cause_line(text: &str) -> Option<String> {
-    best_reason(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
-}
-
-/// The line of a pasted output that has the form of an error, in a text that a person typed around it.
-pub fn pasted_line(text: &str) -> Option<String> {
-    let rank = |line: &str| match reason_rank(line) {
-        Rank::Cause => Rank::Cause,
-        Rank::Failure if failed_test(line).is_some() || FAILURE_STARTS.iter().any(|start| line.starts_with(start)) => {
-            Rank::Failure
-        }
-        _ => Rank::Other,
-    };
-    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
-    let traced = || {
-        let is_frame =
-            |line: &&str| line.starts_with("at ") && line.ends_with(|c: char| c.is_ascii_digit() || c == ')');
-        let first = lines.windows(2).position(|pair| pair.iter().all(is_frame))?;
-        let reason = lines[..first].iter().rfind(|line| !line.is_empty() && !line.starts_with("at "))?;
-        Some(one_line(reason, MAX_CHARS))
-    };
-    let best = best_of(&lines, rank).filter(|(rank, _)| *rank <= Rank::Failure).map(|(_, line)| line);
-    best.or_else(traced)
-}
-
-/// As [`cause_line`], or a linter's finding with line and column: for the output of a program whose exit code is hidden.
-pub(super) fn finding_line(text: &str) -> Option<String> {
-    let found = |line: &str| match finding(line) {
-        Some(2..) => Rank::Cause,
-        _ if !line.starts_with("! ") && is_marked(line) => Rank::Cause,
-        _ => Rank::Other,
-    };
-    let lines: Vec<&str> = lines(text).collect();
-    cause_line(text).or_else(|| best_of(&lines, found).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line))
-}
-
-/// The lines of an output without marks around them. Hooks print what other programs said as one line with escaped line
-/// breaks.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let lines = text.lines().flat_map(|line| line.split("\\n")).take(MAX_LINES);
-    lines.map(|line| bare(line).trim_start_matches(['┃', '│', ' ']))
-}
-
-fn best_reason(text: &str) -> Option<(Rank, String)> {
-    let lines: Vec<&str> = lines(text).collect();
-    let passed = lines.iter().rposition(|line| super::summary::summary(line) == Some(true));
-    let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
-    best_of(rest, reason_rank)
-        .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)
-        .or_else(|| best_of(&lines, reason_rank))
-}
-
 fn best_line(text: &str) -> Option<(Rank, String)> {
     best_of(&text.lines().take(MAX_LINES).map(bare).collect::<Vec<_>>(), rank)
 }
 
-fn best_of(lines: &[&str], rank: fn(&str) -> Rank) -> Option<(Rank, String)> {
+pub(super) fn best_of(lines: &[&str], rank: fn(&str) -> Rank) -> Option<(Rank, String)> {
     let mut ranked = lines
         .iter()
         .enumerate()
@@ -141,11 +76,11 @@ fn best_of(lines: &[&str], rank: fn(&str) -> Rank) -> Option<(Rank, String)> {
 }
 
 /// The line without the tags around it.
-fn bare(line: &str) -> &str {
+pub(super) fn bare(line: &str) -> &str {
     line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim()
 }
 
-fn rank(line: &str) -> Rank {
+pub(super) fn rank(line: &str) -> Rank {
     let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
     let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
     if starts(PREAMBLES) || has(SESSION_STARTS) {
@@ -172,38 +107,14 @@ fn rank(line: &str) -> Rank {
     Rank::Other
 }
 
-/// As [`rank`], with more forms.
-fn reason_rank(line: &str) -> Rank {
-    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
-    if has(REPEATED) {
-        return Rank::Echo;
-    }
-    match rank(line) {
-        Rank::Preamble | Rank::Echo => rank(line),
-        Rank::Cause => Rank::Cause,
-        _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
-        other => other,
-    }
-}
-
-/// Parts of lines that only repeat a failure, besides [`ECHOES`].
-const REPEATED: &[&str] =
-    &[" were emitted while running checks", "pre-commit script failed", "Process completed with exit code"];
-
 /// The numbers after a file with which a linter's line begins: 1 for `lib/a.ex:12:no_return`, 2 for `at src/a.ts:30:2
 /// lint/useKey`.
-fn finding(line: &str) -> Option<usize> {
+pub(super) fn finding(line: &str) -> Option<usize> {
     let place = line.strip_prefix("at ").unwrap_or(line).split_whitespace().next()?;
     let mut parts = place.split(':');
     let file = parts.next().filter(|file| file.contains('/') && file.contains('.') && !file.contains("//"))?;
     let numbers = parts.take_while(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit())).count();
     (numbers > 0 && !file.starts_with('(')).then_some(numbers)
-}
-
-/// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.
-fn is_marked(line: &str) -> bool {
-    let letter = line.strip_prefix('[').and_then(|rest| rest.get(1..)).and_then(|rest| rest.strip_prefix("] "));
-    line.starts_with("! ") || letter.is_some_and(|rest| rest.starts_with(['↘', '→', '↗', '↑', '↓']))
 }
 
 /// Beginnings of lines that name a cause.
@@ -248,7 +159,7 @@ const HINTS: &[&str] = &[
     "assertion",
     "Assertion",
 ];
-const FAILURE_STARTS: &[&str] =
+pub(super) const FAILURE_STARTS: &[&str] =
     &["FAIL ", "FAILED ", "npm ERR! ", "npm error ", "not ok ", "✕ ", "✗ ", "×", "Caused by:"];
 const FAILURES: &[&str] = &["FAILED", " failed", "Failed to ", " not found"];
 const MENTION_STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "panic", "FAIL", "Failed", "❌", "✘"];
@@ -350,7 +261,7 @@ fn is_located(line: &str) -> bool {
 }
 
 /// The text of the line at `at`, with the next line if it is only a heading.
-fn reason(lines: &[&str], at: usize) -> String {
+pub(super) fn reason(lines: &[&str], at: usize) -> String {
     let line = lines[at];
     let ahead = || lines[at + 1..].iter().take(MAX_AHEAD).filter(|line| line.chars().any(char::is_alphanumeric));
     if let Some(reason) = pytest_reason(line) {
@@ -437,7 +348,7 @@ fn heading(line: &str) -> Option<&str> {
 }
 
 /// Name of a failed test in a list of results.
-fn failed_test(line: &str) -> Option<&str> {
+pub(super) fn failed_test(line: &str) -> Option<&str> {
     let name = line.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"));
     name.or_else(|| line.split_once(" FAILED").map(|(name, _)| name).filter(|name| name.contains("::")))
 }

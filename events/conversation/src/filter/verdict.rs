@@ -1,20 +1,54 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
-use super::summary::{stored_summary, summary};
-use super::telling::{reason_line, telling_line};
+use super::reason::reason_line;
+use super::summary::{ends_badly, stored_summary, summary, tests};
+use super::telling::telling_line;
 use crate::item::Verdict;
 
 /// Most lines at the end of an output that are searched: a run's summary is there.
 const MAX_LINES: usize = 60;
+/// Most lines at the end of an output that a runner, a hook or a wrapper adds.
+const MAX_LAST_LINES: usize = 3;
+/// Longest name of a script, in bytes.
+const MAX_SCRIPT_BYTES: usize = 60;
+/// Beginnings of lines in which a runner names a script that failed, up to its name.
+const SCRIPT_FAILED: [&str; 4] =
+    ["error: script \"", "error: recipe `", "npm error Lifecycle script `", "npm ERR! Lifecycle script `"];
+/// Most lines at the beginning of an output among which a wrapper says that what it ran failed.
+const MAX_FIRST_LINES: usize = 5;
+/// Beginning of such a line: `FAILED: git commit`.
+const WRAPPER_FAILED: &str = "FAILED: ";
 /// Marks in the stored line of a result.
 const PASSED: &str = ", says passed";
 const FAILED: &str = ", says failed";
 
 impl Verdict {
     /// Searches an output, redacted and without colours. `None` unless a known summary is near its end; if one summary
-    /// reports a failure and another a success, it failed.
+    /// reports a failure and another a success, it failed. It also failed if its first or last lines say so.
     pub(crate) fn find(output: &str) -> Option<Self> {
-        Self::by(output, summary, reason_line)
+        let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+        let fails = lines().take(MAX_FIRST_LINES).any(|line| line.starts_with(WRAPPER_FAILED))
+            || lines().rev().take(MAX_LAST_LINES).any(ends_badly);
+        match fails {
+            true => Some(Self::Failed(reason_line(output).unwrap_or_default())),
+            false => Self::by(output, summary, reason_line),
+        }
+    }
+
+    /// Name of the script that a runner says has failed: `error: script "lint" exited with code 1`.
+    pub(crate) fn script(output: &str) -> Option<String> {
+        let named = |line: &str| {
+            let rest = SCRIPT_FAILED.iter().find_map(|start| line.trim().strip_prefix(start))?;
+            let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || "-_:.".contains(*c)).collect();
+            (!name.is_empty() && name.len() <= MAX_SCRIPT_BYTES).then_some(name)
+        };
+        output.lines().rev().take(MAX_LINES).find_map(named)
+    }
+
+    /// True if a run of tests in the output ended well, and none badly: then another program of the line failed.
+    pub(crate) fn tests_passed(output: &str) -> bool {
+        let mut counts = output.lines().filter_map(tests).peekable();
+        counts.peek().is_some() && counts.all(|passed| passed)
     }
 
     /// As [`find`](Self::find) was when the form of a result's stored line was set, for that line, which is hashed.
@@ -107,6 +141,23 @@ mod tests {
             panic!("it failed")
         };
         assert_eq!(line, "TypeError: parse is not iterable");
+        for last in [
+            "error: recipe `web` failed on line 3 with exit code 2",
+            "[web] exited with code 1",
+            "hook failed (code 2)",
+        ] {
+            check(&format!("all fine\n{last}\n"), Some(false));
+        }
+        check("FAILED: git commit\n$ lint\nok\n", Some(false));
+        check("[web] exited with code 0", None);
+        check("it exited with code 3\na\nb\nc\nd", None);
+        assert_eq!(Verdict::script("x\nerror: script \"lint:ci\" exited with code 1").as_deref(), Some("lint:ci"));
+        assert_eq!(Verdict::script("a script failed"), None);
+        assert!(
+            Verdict::tests_passed(" 3 pass\n 0 fail\nsrc/a.ts: unused")
+                && !Verdict::tests_passed("12 passed, 1 failed")
+        );
+        assert!(!Verdict::tests_passed("no tests"));
         // The form that is hashed does not know bun's.
         let bun = " 1348 pass\n 3 fail\nRan 1351 tests";
         check(bun, Some(false));

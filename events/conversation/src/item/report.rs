@@ -28,7 +28,8 @@ pub enum Verdict {
 /// Facts that the reader found in the output of a tool. Not hashed.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Result that a test, build or lint states, which counts if the exit code may be another program's.
+    /// Result that a test, build, lint, hook or wrapper states, which counts if the exit code may be another program's.
+    /// Of a result that failed: that its tests passed.
     pub verdict: Option<Verdict>,
     /// Commits and pull requests that were made.
     pub made: Vec<GitOutput>,
@@ -36,6 +37,12 @@ pub struct Report {
     pub changed: Option<(u32, u32)>,
     /// The line that names a cause of failure in the output of a command that succeeded.
     pub failing: Option<String>,
+    /// Name of the script that failed, as its runner says.
+    pub script: Option<String>,
+    /// Hashes and subjects that a log lists.
+    pub logged: Vec<(String, String)>,
+    /// Commands that the runner of a hook echoed.
+    pub echoed: Vec<String>,
     /// True if the call continues in the background, so that its end is unknown.
     pub in_background: bool,
 }
@@ -52,7 +59,10 @@ impl Report {
             _ => 0,
         };
         let failing = self.failing.as_ref().map_or(0, |line| line.len() + POINTED_BYTES);
-        size_of::<Self>() + self.made.len() * size_of::<GitOutput>() + made.sum::<usize>() + verdict + failing
+        let logged = self.logged.iter().map(|(hash, subject)| hash.len() + subject.len() + 2 * POINTED_BYTES);
+        let others = self.script.iter().chain(&self.echoed).map(|text| text.len() + POINTED_BYTES);
+        let others = logged.sum::<usize>() + others.sum::<usize>();
+        size_of::<Self>() + others + self.made.len() * size_of::<GitOutput>() + made.sum::<usize>() + verdict + failing
     }
 }
 
@@ -75,6 +85,21 @@ impl ToolResult {
     /// See [`Report::failing`].
     pub fn failing(&self) -> Option<&str> {
         self.report.as_ref()?.failing.as_deref()
+    }
+
+    /// See [`Report::script`].
+    pub fn script(&self) -> Option<&str> {
+        self.report.as_ref()?.script.as_deref()
+    }
+
+    /// See [`Report::logged`].
+    pub fn logged(&self) -> &[(String, String)] {
+        self.report.as_ref().map_or(&[], |report| &report.logged)
+    }
+
+    /// See [`Report::echoed`].
+    pub fn echoed(&self) -> &[String] {
+        self.report.as_ref().map_or(&[], |report| &report.echoed)
     }
 
     /// See [`Report::in_background`].

@@ -25,6 +25,7 @@ fn item(text: &str) -> Item {
             name: "Bash".into(),
             input: BTreeMap::new(),
             edit: None,
+            commit: None,
         }),
         "result" => Body::Result(ToolResult {
             id: words.into(),

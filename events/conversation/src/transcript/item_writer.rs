@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::filter::open_calls::OpenCalls;
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
-    MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, input, is_own_tool, kept, kept_head, one_line, without_colours,
+    MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, git_output, input, is_own_tool, kept, kept_head, one_line, without_colours,
 };
 use crate::hash::Mark;
 use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
@@ -339,7 +339,10 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
     ) {
         self.emit(stamp, || {
             let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
-            Some(Body::Call(Call { act: Act::of_tool(name), id, name: one_line(name, MAX_NAME_CHARS), input, edit }))
+            let act = Act::of_tool(name);
+            let command = parameters.get(b"command").and_then(Value::text).filter(|_| act == Act::Shell);
+            let commit = command.and_then(|command| git_output::subject(&command.decode()));
+            Some(Body::Call(Call { act, id, name: one_line(name, MAX_NAME_CHARS), input, edit, commit }))
         });
     }
 

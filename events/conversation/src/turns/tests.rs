@@ -14,7 +14,14 @@ fn call(line: u64, id: &str, name: &str, input: serde_json::Value) -> Item {
     let input = input.as_object().cloned().unwrap_or_default().into_iter().collect();
     item(
         line,
-        Body::Call(Call { act: crate::item::Act::of_tool(name), id: id.into(), name: name.into(), input, edit: None }),
+        Body::Call(Call {
+            act: crate::item::Act::of_tool(name),
+            id: id.into(),
+            name: name.into(),
+            input,
+            edit: None,
+            commit: None,
+        }),
     )
 }
 

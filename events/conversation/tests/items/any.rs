@@ -50,6 +50,7 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
                 name: name.to_owned(),
                 input: input.map(|(key, value)| (key.to_owned(), json!(value))).collect(),
                 edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
+                commit: None,
             })
         });
     let outcome =
@@ -105,7 +106,7 @@ fn report() -> BoxedStrategy<Option<Box<Report>>> {
     let made = prop::collection::vec(commit, 0..2);
     let report = (verdict, made, any::<Option<(u32, u32)>>(), option::of(".{0,40}"), any::<bool>());
     let report = report.prop_map(|(verdict, made, changed, failing, in_background)| {
-        Box::new(Report { verdict, made, changed, failing, in_background })
+        Box::new(Report { verdict, made, changed, failing, in_background, ..Report::default() })
     });
     option::of(report).boxed()
 }

@@ -177,6 +177,7 @@ mod tests {
                     name: "Edit".to_owned(),
                     input,
                     edit,
+                    commit: None,
                 }),
             ),
             item(line + 1, Body::Result(result)),

@@ -167,7 +167,14 @@ fn session(steps: &[&str]) -> Episode {
                     _ => ("Bash", "command", None),
                 };
                 let input = BTreeMap::from([(key.to_owned(), serde_json::json!(text))]);
-                add(Body::Call(Call { act: Act::of_tool(name), id: (*id).into(), name: name.into(), input, edit }));
+                add(Body::Call(Call {
+                    act: Act::of_tool(name),
+                    id: (*id).into(),
+                    name: name.into(),
+                    input,
+                    edit,
+                    commit: None,
+                }));
                 let (outcome, exit_code) = if kind == "f" { (Outcome::Failed, Some(1)) } else { (Outcome::Ok, None) };
                 let error = (kind == "f").then(|| "it broke".to_owned());
                 let result = ToolResult {

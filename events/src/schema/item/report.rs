@@ -8,7 +8,7 @@ use baton_conversation::item::{GitOutput, Report, Verdict};
 
 /// Facts of a result; empty ones are left out.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct ReportV2<'a> {
+pub(super) struct StoredReport<'a> {
     /// `passed` or `failed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'a, str>>,
@@ -24,15 +24,28 @@ pub(super) struct ReportV2<'a> {
     changed: Option<(u32, u32)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failing: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    script: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    logged: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    echoed: Vec<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     background: bool,
 }
 
-impl<'a> From<&'a Report> for ReportV2<'a> {
+impl<'a> From<&'a Report> for StoredReport<'a> {
     fn from(report: &'a Report) -> Self {
         let mut stored = Self {
             changed: report.changed,
             failing: report.failing.as_deref().map(Cow::Borrowed),
+            script: report.script.as_deref().map(Cow::Borrowed),
+            logged: report
+                .logged
+                .iter()
+                .map(|(hash, subject)| (hash.as_str().into(), subject.as_str().into()))
+                .collect(),
+            echoed: report.echoed.iter().map(|command| command.as_str().into()).collect(),
             background: report.in_background,
             ..Self::default()
         };
@@ -56,7 +69,7 @@ impl<'a> From<&'a Report> for ReportV2<'a> {
     }
 }
 
-impl ReportV2<'_> {
+impl StoredReport<'_> {
     /// The facts; an unknown verdict counts as none, because the outcome stands beside it.
     pub(super) fn into_report(self) -> Report {
         let why = self.why.unwrap_or_default().into_owned();
@@ -73,6 +86,9 @@ impl ReportV2<'_> {
             made: commits.chain(pulls).collect(),
             changed: self.changed,
             failing: self.failing.map(Cow::into_owned),
+            script: self.script.map(Cow::into_owned),
+            logged: self.logged.into_iter().map(|(hash, subject)| (hash.into_owned(), subject.into_owned())).collect(),
+            echoed: self.echoed.into_iter().map(Cow::into_owned).collect(),
             in_background: self.background,
         }
     }

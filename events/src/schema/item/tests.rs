@@ -27,10 +27,11 @@ fn items_are_read_as_they_were_written() {
         name: "Edit".into(),
         input: serde_json::from_str(r#"{"file_path":"a\n\"","n":[1,{"x":null}]}"#).unwrap(),
         edit: Some(Edit { path: "a".into(), added: 3, removed: 1 }),
+        commit: Some("Pay".into()),
     };
     check(
         &item(Body::Call(call)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1}}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1},"commit":"Pay"}"#,
     );
     let result = ToolResult {
         id: "toolu_1".into(),
@@ -49,12 +50,15 @@ fn items_are_read_as_they_were_written() {
             ],
             changed: Some((3, 1)),
             failing: Some("error: x".to_owned()),
+            script: Some("lint".to_owned()),
+            logged: vec![("1a2b3c4".to_owned(), "Pay".to_owned())],
+            echoed: vec!["tsc".to_owned()],
             in_background: true,
         })),
     };
     check(
         &item(Body::Result(result)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","background":true},"text":"Bash cargo test: exit 101, é"}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","script":"lint","logged":[["1a2b3c4","Pay"]],"echoed":["tsc"],"background":true},"text":"Bash cargo test: exit 101, é"}"#,
     );
     let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
     let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };

@@ -220,6 +220,7 @@ mod tests {
             name: "Bash".to_owned(),
             input: BTreeMap::new(),
             edit: None,
+            commit: None,
         };
         Item { message: Some(message.into()), ..item(line, Body::Call(call)) }
     }

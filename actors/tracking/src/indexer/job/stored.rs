@@ -177,6 +177,7 @@ mod tests {
             name: "connect".to_owned(),
             input: input.into(),
             edit: None,
+            commit: None,
         };
         let result = ToolResult {
             id: "t1".into(),

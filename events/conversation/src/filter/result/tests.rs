@@ -133,3 +133,19 @@ fn facts_stand_beside_the_line_and_cannot_be_forged_by_a_command() {
     assert_eq!(printed.failing.as_deref(), Some("error: no such table: users"));
     assert_eq!(bash("make run", Outcome::Failed, r#""error: no such table""#).failing, None);
 }
+
+#[test]
+fn a_commit_is_found_in_the_whole_output_and_the_stored_line_stays() {
+    let output = format!("\"[main 1a2b3c4] Pay twice\\n{}bye\"", "$ check\\nfine\\n".repeat(4_000));
+    let call = Some(("Bash", "git commit -m \"Pay twice\""));
+    let result = check(call, Outcome::Ok, &output, "Bash git commit -m \"Pay twice\": ok, 8002 lines");
+    assert_eq!(result.made(), [GitOutput::Commit { hash: "1a2b3c4".to_owned(), subject: "Pay twice".to_owned() }]);
+    assert_eq!(result.echoed()[0], "check");
+    let failed = r#""FAILED: git commit\n$ lint\nsrc/a.ts:3:1: unused\nhook - script failed (code 1)""#;
+    let result = check(Some(("Bash", "run git commit")), Outcome::Ok, failed, "Bash run git commit: ok, 4 lines");
+    assert_eq!(result.verdict(), Some(&Verdict::Failed("src/a.ts:3:1: unused".to_owned())));
+    let chain = r#""Exit code 1\n 9 pass\n 0 fail\nsrc/a.ts:3:1: unused\nerror: script \"lint\" exited with code 1""#;
+    let result = summarised(Some(("Bash", "run test && run lint")), Outcome::Failed, chain);
+    assert_eq!((result.verdict(), result.script()), (Some(&Verdict::Passed), Some("lint")));
+    assert_eq!(result.error.as_deref(), Some("src/a.ts:3:1: unused"));
+}

@@ -116,35 +116,3 @@ fn what_is_given_back_is_bounded() {
     assert!(line.contains("…: TypeError: xx"), "{line}");
     assert!(telling_line(&"a\n".repeat(100_000)).is_some());
 }
-
-#[test]
-fn a_reason_is_looked_for_behind_what_passed() {
-    let check = |output: &str, expected: &str| assert_eq!(reason_line(output).as_deref(), Some(expected), "{output}");
-    check(
-        "error: Item 3 failed\n\n 1318 pass\n 0 fail\n$ tsc --noEmit\na.test.ts(61,4): error TS2739: Type 'U' is missing",
-        "a.test.ts(61,4): error TS2739: Type 'U' is missing",
-    );
-    check("error: it broke\n 3 pass\n 0 fail\nbye", "error: it broke");
-    check(
-        "Pre-commit failed:\\n\\n[DIALYZER]\\nFinding PLTs\nlib/a.ex:120:18:pattern_match\nThe pattern can never match.",
-        "lib/a.ex:120:18:pattern_match The pattern can never match.",
-    );
-    check("× Some errors were emitted while running checks.\n! Unused import: b.", "! Unused import: b.");
-    let quiet = "src/a.rs:12: let error = 1;\nsrc/b.rs:3: fn main()";
-    assert_eq!(finding_line(quiet), None, "a search prints lines with one number");
-    assert_eq!(
-        finding_line("lib/a.ex:25:1:guard_fail The guard").as_deref(),
-        Some("lib/a.ex:25:1:guard_fail The guard")
-    );
-    for (prompt, expected) in [
-        ("It says:\nerror: pathspec '.' did not match\nWhy?", Some("error: pathspec '.' did not match")),
-        (
-            "Look:\nContextError: no provider\n    at f (a.js:1:2)\n    at g (a.js:3:4)",
-            Some("ContextError: no provider"),
-        ),
-        ("Look:\nNo provider\n    at f (a.js:1:2)\n    at g (a.js:3:4)", Some("No provider")),
-        ("Please handle errors, it cannot fail", None),
-    ] {
-        assert_eq!(pasted_line(prompt).as_deref(), expected, "{prompt}");
-    }
-}

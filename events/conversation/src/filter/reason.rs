@@ -1,0 +1,137 @@
+//! The line that says why something failed, for what is not hashed: the best line of a failed output, the cause in an
+//! output that may be no failure, the error in a text that a person pasted.
+//!
+//! Unlike [`telling_line`](super::telling::telling_line), the choice may change.
+
+mod test_log;
+
+use super::one_line;
+use super::summary::{passes, summary};
+use super::telling::{FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, bare, best_of, failed_test, finding, rank};
+
+/// Marks that tools draw around and behind their lines.
+const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
+
+/// The line that says why, with at most 300 characters; `None` if the output has no words. Unlike [`telling_line`] it
+/// passes over what was printed before a summary of success, as tests of error handling print errors.
+pub(super) fn reason_line(text: &str) -> Option<String> {
+    best_reason(text).map(|(_, line)| line)
+}
+
+/// Returns true if a line only repeats that something failed, as a runner does after its program: `error: script "lint"
+/// exited with code 1`.
+pub fn is_echo(line: &str) -> bool {
+    reason_rank(bare(line)) == Rank::Echo
+}
+
+/// As [`reason_line`], but only a line that names a cause: for output that may be no failure at all.
+pub(super) fn cause_line(text: &str) -> Option<String> {
+    best_reason(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
+}
+
+/// The line of a pasted output that has the form of an error, in a text that a person typed around it.
+pub fn pasted_line(text: &str) -> Option<String> {
+    let rank = |line: &str| match reason_rank(line) {
+        Rank::Cause => Rank::Cause,
+        Rank::Failure if failed_test(line).is_some() || FAILURE_STARTS.iter().any(|start| line.starts_with(start)) => {
+            Rank::Failure
+        }
+        _ => Rank::Other,
+    };
+    let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
+    let traced = || {
+        let is_frame =
+            |line: &&str| line.starts_with("at ") && line.ends_with(|c: char| c.is_ascii_digit() || c == ')');
+        let first = lines.windows(2).position(|pair| pair.iter().all(is_frame))?;
+        let reason = lines[..first].iter().rfind(|line| !line.is_empty() && !line.starts_with("at "))?;
+        Some(one_line(reason, MAX_CHARS))
+    };
+    let best = best_of(&lines, rank).filter(|(rank, _)| *rank <= Rank::Failure).map(|(_, line)| line);
+    best.or_else(traced)
+}
+
+/// As [`cause_line`], or a linter's finding with line and column: for the output of a program whose exit code is hidden.
+pub(super) fn finding_line(text: &str) -> Option<String> {
+    let found = |line: &str| match finding(line) {
+        Some(2..) => Rank::Cause,
+        _ if !line.starts_with("! ") && is_marked(line) => Rank::Cause,
+        _ => Rank::Other,
+    };
+    let lines = lines(text);
+    cause_line(text).or_else(|| best_of(&lines, found).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line))
+}
+
+/// The lines of an output without marks around them and without code frames. Hooks print what other programs said as one line with escaped line breaks.
+fn lines(text: &str) -> Vec<&str> {
+    let lines = text.lines().flat_map(|line| line.split("\\n")).take(MAX_LINES);
+    let mut lines: Vec<&str> = lines.map(|line| bare(line).trim_matches(DRAWN)).collect();
+    for at in 0..lines.len() {
+        if lines[at].starts_with('×') {
+            lines[at] = lines[at].trim_end_matches(':');
+        }
+        if is_frame(lines[at]) {
+            lines[at] = "";
+            // The heading of a code frame says it all.
+            let heading = lines[..at].iter_mut().rfind(|line| !line.is_empty());
+            heading.into_iter().for_each(|line| *line = line.trim_end_matches(':'));
+        }
+    }
+    lines
+}
+
+/// True for a line of a code frame or of a difference with numbers: `302 302 │ let x`, `> 12 | x`.
+fn is_frame(line: &str) -> bool {
+    let (gutter, _) = line.split_once(['│', '|']).unwrap_or((line, ""));
+    let gutter = gutter.trim_start_matches(['>', ' ']);
+    gutter.starts_with(|c: char| c.is_ascii_digit()) && gutter.chars().all(|c| c.is_ascii_digit() || c == ' ')
+}
+
+fn best_reason(text: &str) -> Option<(Rank, String)> {
+    let mut lines = lines(text);
+    if let Some(reason) = test_log::failed(&lines) {
+        return Some((Rank::Cause, one_line(&reason, MAX_CHARS)));
+    }
+    test_log::remove(&mut lines, |line| reason_rank(line) == Rank::Echo);
+    let passed = lines.iter().rposition(|line| summary(line) == Some(true));
+    lines.iter_mut().filter(|line| passes(line)).for_each(|line| *line = "");
+    let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
+    best_of(rest, reason_rank)
+        .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)
+        .or_else(|| best_of(&lines, reason_rank))
+}
+
+/// As [`rank`], with more forms.
+fn reason_rank(line: &str) -> Rank {
+    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
+    if has(REPEATED) {
+        return Rank::Echo;
+    }
+    match rank(line) {
+        Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
+        Rank::Preamble | Rank::Echo => rank(line),
+        Rank::Cause => Rank::Cause,
+        _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
+        other => other,
+    }
+}
+
+/// Parts of lines that only repeat a failure, besides [`ECHOES`].
+const REPEATED: &[&str] = &[
+    " were emitted while running checks",
+    " script failed (code ",
+    "exited with code ",
+    "Process completed with exit code",
+    "FAILED: ",
+];
+
+/// Parts of lines in which git says why it did nothing.
+const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];
+
+/// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.
+fn is_marked(line: &str) -> bool {
+    let letter = line.strip_prefix('[').and_then(|rest| rest.get(1..)).and_then(|rest| rest.strip_prefix("] "));
+    line.starts_with("! ") || letter.is_some_and(|rest| rest.starts_with(['↘', '→', '↗', '↑', '↓']))
+}
+
+#[cfg(test)]
+mod tests;

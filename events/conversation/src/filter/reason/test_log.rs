@@ -1,0 +1,56 @@
+//! What tests print while they run, for runners that name a test behind its output, as bun does: tests of error handling
+//! print errors and pass.
+
+use super::super::summary::count_of_fails;
+use super::super::telling::{Rank, rank, reason};
+
+/// Begins the line of a failed test, which stands behind what the test printed.
+const FAILED: &str = "(fail) ";
+/// Heading of an error outside any test, which follows.
+const UNHANDLED: &str = "# Unhandled error between tests";
+
+/// The error of the first test that failed, with its name.
+pub(super) fn failed(lines: &[&str]) -> Option<String> {
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(test) = line.strip_prefix(FAILED) {
+            let name = test.rsplit_once(" [").map_or(test, |(name, _)| name);
+            let before = lines[..at].iter().rposition(|line| ends_test(line)).map_or(0, |mark| mark + 1);
+            let cause = (before..at).rev().find(|&at| rank(lines[at]) == Rank::Cause);
+            return Some(
+                cause.map_or_else(|| format!("{FAILED}{name}"), |at| format!("{name}: {}", reason(lines, at))),
+            );
+        }
+        if *line == UNHANDLED {
+            let cause = (at + 1..lines.len()).take_while(|&at| !ends_test(lines[at])).find(|&at| is_cause(lines, at));
+            if let Some(cause) = cause {
+                return Some(reason(lines, cause));
+            }
+        }
+    }
+    None
+}
+
+fn is_cause(lines: &[&str], at: usize) -> bool {
+    rank(lines[at]) == Rank::Cause
+}
+
+/// Blanks everything that tests printed, up to the summary of their run; `is_echo` are the lines of their runners.
+pub(super) fn remove(lines: &mut [&str], is_echo: impl Fn(&str) -> bool) {
+    let Some(first) = lines.iter().position(|line| ends_test(line)) else { return };
+    let begins = lines.iter().position(|line| line.starts_with("bun test v"));
+    let last = lines.iter().rposition(|line| count_of_fails(line).is_some());
+    let from = begins.unwrap_or(if last.is_some() { 0 } else { first });
+    let until = last.unwrap_or(lines.len());
+    let printed = lines.get_mut(from..until).into_iter().flatten();
+    printed.filter(|line| !is_echo(line)).for_each(|line| *line = "");
+}
+
+/// True for the line with which the part of a test or of a file ends or begins: `(pass) adds`, `src/a.test.ts:`.
+fn ends_test(line: &str) -> bool {
+    let file = || line.strip_suffix(':').is_some_and(|file| is_test_file(file) && !file.contains(' '));
+    line.starts_with(FAILED) || line.starts_with("(pass) ") || count_of_fails(line).is_some() || file()
+}
+
+fn is_test_file(path: &str) -> bool {
+    [".test.", ".spec.", "_test.", "_spec."].iter().any(|part| path.contains(part))
+}
