@@ -11,6 +11,7 @@ mod content;
 mod continuation;
 mod correction;
 mod decision;
+mod evidence;
 mod excerpt;
 mod exchange;
 mod failure;

@@ -1,8 +1,8 @@
 //! Every tool call in order, with its result. A result that cannot be known is unknown.
 
 use super::command::{Command, Ran};
+use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
-use super::failure::{HARNESS, complaint};
 use super::timeline::{Deed, Timeline};
 use super::{SHORT_CHARS, Show};
 use baton_conversation::item::{Call, Item, Outcome};
@@ -73,8 +73,6 @@ pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
 fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
     let error = if deed.outcome() == Some(Outcome::Failed) { complaint(deed) } else { String::new() };
     let ended = match deed.outcome() {
-        // A message of the harness: the call was never made.
-        Some(Outcome::Failed) if HARNESS.iter().any(|words| error.contains(words)) => Ended::Unknown,
         Some(Outcome::Failed) => Ended::Failed,
         Some(Outcome::Denied) => Ended::Denied,
         Some(Outcome::Interrupted) => Ended::Interrupted,

@@ -22,7 +22,7 @@ use self::vocabulary::{
     WRAPPERS,
 };
 use self::words::{Joint, Word};
-use baton_conversation::item::Verdict;
+use baton_conversation::item::{Outcome, ToolResult, Verdict};
 
 /// Maximum number of steps of a command line that are compared.
 const MAX_STEPS: usize = 8;
@@ -36,6 +36,10 @@ pub(super) struct Command<'a> {
     steps: Vec<Step<'a>>,
     /// What its output says about the result.
     verdict: Option<Verdict>,
+    /// Name of the script that failed, if the output names it.
+    script: Option<&'a str>,
+    /// True if the output says that its tests passed, although the line failed.
+    tests_passed: bool,
     /// True if it contains a loop.
     loops: bool,
 }
@@ -52,6 +56,8 @@ pub(super) struct Step<'a> {
     asks: bool,
     /// Runs a script that is part of the command line.
     inline: bool,
+    /// Runs in a program that may not pass on its exit code: `rtk git commit`.
+    wrapped: bool,
     /// What took its output, and with it its exit code.
     pipe: Pipe,
     /// Target of the line's own leading `cd`.
@@ -117,7 +123,15 @@ impl<'a> Command<'a> {
         if words.len() > 1 && words.last() == Some(&"2>&1") {
             words.pop();
         }
-        let mut command = Self { normal: words.join(" "), subject: None, steps, verdict: None, loops };
+        let mut command = Self {
+            normal: words.join(" "),
+            subject: None,
+            steps,
+            verdict: None,
+            script: None,
+            tests_passed: false,
+            loops,
+        };
         if command.commits() {
             command.subject = subject(bare);
         }
@@ -127,6 +141,12 @@ impl<'a> Command<'a> {
     /// Adds what the output says about the result.
     pub(super) fn with_verdict(self, verdict: Option<Verdict>) -> Self {
         Self { verdict, ..self }
+    }
+
+    /// Adds what the output says about the parts of the line.
+    pub(super) fn with_report(self, result: &'a ToolResult) -> Self {
+        let tests_passed = result.outcome == Outcome::Failed && result.verdict() == Some(&Verdict::Passed);
+        Self { script: result.script(), tests_passed, ..self }
     }
 
     /// Returns the line without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
@@ -257,9 +277,8 @@ impl<'a> Step<'a> {
             while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
         }
         let mut words: Vec<_> = words.collect();
-        if is_wrapped(&words) {
-            words.remove(0);
-        }
+        let wrapper = wrapper_words(&words);
+        words.drain(..wrapper);
         unwrap_runner(&mut words);
         if words.is_empty() {
             return None;
@@ -273,8 +292,18 @@ impl<'a> Step<'a> {
         let asks = prints || words.iter().any(|word| ASKING.contains(&&**word));
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
-        let mut step =
-            Self { program, subcommand: None, arguments: Vec::new(), text, asks, inline, pipe, directory: "", joint };
+        let mut step = Self {
+            program,
+            subcommand: None,
+            arguments: Vec::new(),
+            text,
+            asks,
+            inline,
+            wrapped: wrapper > 0,
+            pipe,
+            directory: "",
+            joint,
+        };
         let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
         if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)) {
             step.subcommand = take_subcommand(&step.program, &mut words);
@@ -363,12 +392,19 @@ fn without_leading_cd(text: &str) -> &str {
     rest
 }
 
-/// Returns true if the first word only runs the program behind it: `rtk git status`.
-fn is_wrapped(words: &[Cow<'_, str>]) -> bool {
+/// Returns the number of leading words that only run the program behind them: `rtk git status`, `rtk test bun run test`.
+fn wrapper_words(words: &[Cow<'_, str>]) -> usize {
     let known = |word: &str| WITH_SUBCOMMANDS.contains(&word) || FAMILIES.iter().any(|(.., all)| all.contains(&word));
+    let named = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
     let runs =
         |word: &str| known(word) || INTERPRETERS.contains(&word) || LOOKING.contains(&word) || SETUP.contains(&word);
-    matches!(words, [first, second, _, ..] if !runs(first.rsplit('/').next().unwrap_or(first)) && known(second))
+    let looks = |word: &str| LOOKING.contains(&word) && !named(word);
+    match words {
+        [first, ..] if runs(first.rsplit('/').next().unwrap_or(first)) => 0,
+        [_, second, _, ..] if known(second) || looks(second) => 1,
+        [_, second, third, _, ..] if named(second) && known(third) => 2,
+        _ => 0,
+    }
 }
 
 /// Strips runners: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.

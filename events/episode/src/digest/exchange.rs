@@ -43,7 +43,7 @@ pub struct Exchange {
     pub files: Vec<String>,
     /// Commands that did more than look.
     pub commands: Vec<Run>,
-    /// Commits, as `hash subject`.
+    /// Commits, as `hash subject`, or the subject alone if no output tells the hash.
     pub commits: Vec<String>,
     /// Pull requests that were opened, as addresses without a scheme.
     pub pull_requests: Vec<String>,
@@ -93,7 +93,8 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
                 exchange.files.push(path);
             }
         }
-        if let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) {
+        let ran = deed.command().filter(|_| !deed.was_cancelled()).map(Command::read);
+        if let Some(command) = ran.filter(|command| !command.only_looks()) {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
             let run = Run { text, line: deed.line, outcome: deed.outcome() };
             match exchange.commands.iter().position(|known| known.text == run.text) {
@@ -102,17 +103,35 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
                 None => {}
             }
         }
+        let room = MAX_DONE - exchange.commits.len();
+        exchange.commits.extend(commits(timeline, deed).into_iter().take(room));
         for made in deed.result.map_or(&[][..], ToolResult::made) {
-            let (list, text) = match made {
-                GitOutput::Commit { hash, subject } => (&mut exchange.commits, format!("{hash} {subject}")),
-                GitOutput::PullRequest(address) => (&mut exchange.pull_requests, address.clone()),
-            };
-            if list.len() < MAX_DONE {
-                list.push(text);
+            if let GitOutput::PullRequest(address) = made
+                && exchange.pull_requests.len() < MAX_DONE
+            {
+                exchange.pull_requests.push(address.clone());
             }
         }
     }
     exchange
+}
+
+/// Returns the commits that a call made: those that its output reports, else the one that its command line made, with the
+/// hash that a later log gives it.
+fn commits(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
+    let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) else {
+        return Vec::new();
+    };
+    let made: Vec<String> = deed.result.map_or(&[][..], ToolResult::made).iter().filter_map(shown_commit).collect();
+    let subject = deed.call.and_then(|call| call.commit.as_deref());
+    let Some(subject) =
+        subject.filter(|_| made.is_empty() && command.commits() && deed.succeeded() && !deed.in_background())
+    else {
+        return made;
+    };
+    let later = timeline.deeds.iter().filter(|other| other.began > deed.began).filter_map(|other| other.result);
+    let hash = later.flat_map(ToolResult::logged).find(|(_, logged)| logged == subject).map(|(hash, _)| hash);
+    vec![hash.map_or_else(|| subject.to_owned(), |hash| format!("{hash} {subject}"))]
 }
 
 /// Returns a commit as `hash subject`.

@@ -11,28 +11,22 @@
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
 
 mod mend;
+mod open;
 mod report;
 
 use self::mend::{Change, Made, between};
+use self::open::{Directory, Open, Seen, Subject};
 use super::command::{Command, Family, Step};
+use super::evidence::{self, Evidence, complaint, without_numbers};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mending, Pointed, SHORT_CHARS, Show};
+use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
-use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
+use baton_conversation::filter::is_echo;
+use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
-/// Messages of the harness: another call failed, the call was not allowed, there is no such tool.
-pub(super) const HARNESS: [&str; 7] = [
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "Tool use was cancelled",
-    "This command requires approval",
-    "The following part requires approval",
-    "you haven't granted it yet",
-    "No such tool available",
-];
 /// Complaints about how a program was called or where; it has not done anything yet.
 const USAGE: [&str; 14] = [
     "Missing script",
@@ -61,85 +55,14 @@ pub(super) struct Failure {
     pub(super) is_open: bool,
 }
 
-/// A failure without a success so far.
-struct Open<'a> {
-    error: usize,
-    subject: Subject<'a>,
-    complaint: String,
-    directory: Directory<'a>,
-    /// Position of the last failed result.
-    ended: usize,
-    seen: Seen<'a>,
-    /// True if the command was called wrongly, or in the wrong place.
-    is_usage: bool,
-    /// True if something else of its family passed since, or failed in its place.
-    is_past: bool,
-    /// True if it did fail.
-    fails_otherwise: bool,
-}
-
-/// What showed a failure, which decides what shows that it is over.
-enum Seen<'a> {
-    /// The exit code.
-    Exit,
-    /// A summary at the end of the output.
-    Summary,
-    /// A line in the output of this command line, which may not show everything.
-    Line(&'a str),
-}
-
-impl Seen<'_> {
-    /// Returns true if the output of a step with an unknown exit code would have shown the failure.
-    fn would_show(&self, line: &str, step: &Step<'_>) -> bool {
-        match self {
-            Self::Exit => step.family().is_silent() && step.is_shown_to_the_end(),
-            Self::Summary => step.is_shown_to_the_end(),
-            Self::Line(before) => line.trim_end().ends_with(before.trim()),
-        }
-    }
-}
-
-enum Subject<'a> {
-    /// The steps of a command that have not succeeded since, and all of them.
-    Command { steps: Vec<Step<'a>>, all: Vec<Step<'a>> },
-    /// A file, as shown to people.
-    File(&'a str),
-    /// Any other tool and its target.
-    Tool(&'a str, Option<&'a str>),
-}
-
-/// Where a command ran, as far as it is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Directory<'a> {
-    cwd: Option<&'a str>,
-    /// Target of the line's own `cd`.
-    below: &'a str,
-}
-
-impl<'a> Directory<'a> {
-    fn of(deed: &Deed<'a>, command: &Command<'a>) -> Self {
-        let below = command.steps().first().map_or("", Step::directory);
-        Self { cwd: deed.input("workdir").or(deed.cwd).filter(|_| !below.starts_with(['/', '~'])), below }
-    }
-
-    /// Returns true if this may be the same place, or one above it.
-    fn contains(self, other: Self) -> bool {
-        let place = |directory: Self| {
-            let parts =
-                [directory.cwd.unwrap_or_default(), directory.below].into_iter().filter(|part| !part.is_empty());
-            parts.map(|part| part.trim_end_matches('/')).collect::<Vec<_>>().join("/")
-        };
-        let (outer, inner) = (place(self), place(other));
-        let is_known = self.cwd.is_some() == other.cwd.is_some() || self.below == other.below;
-        !is_known || outer == inner || inner.strip_prefix(&outer).is_some_and(|rest| rest.starts_with('/'))
-    }
-}
-
 /// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut walk = Walk { timeline, show, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
+    let looks = evidence::looks_without_changes(timeline);
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
-        walk.pass(deed);
+        if !looks.iter().any(|look| look.contains(&deed.began)) {
+            walk.pass(deed);
+        }
     }
     let mut errors = walk.finish();
     errors.extend(report::reports(timeline, show, &errors));
@@ -166,12 +89,14 @@ impl<'a> Walk<'a, '_> {
         let command = deed.parsed_command();
         match deed.outcome() {
             Some(Outcome::Failed) => {
-                let is_exit = deed.result.is_some_and(|result| result.outcome == Outcome::Failed);
-                self.fail(deed, command.as_ref(), if is_exit { Seen::Exit } else { Seen::Summary });
-            }
-            Some(Outcome::Ok) if command.as_ref().is_some_and(|command| shows_failure(deed, command)) => {
-                let line = deed.command().unwrap_or_default();
-                self.fail(deed, command.as_ref(), Seen::Line(line));
+                let seen = match Evidence::of(deed) {
+                    Some(Evidence::Line) => Seen::Line(deed.command().unwrap_or_default()),
+                    Some(Evidence::Summary) => Seen::Summary,
+                    Some(Evidence::Exit) | None => Seen::Exit,
+                };
+                let passed = command.as_ref().map(Command::passed_before_failing).unwrap_or_default();
+                self.prove(deed, command.as_ref(), &passed);
+                self.fail(deed, command.as_ref(), seen);
             }
             Some(Outcome::Ok) => {
                 self.succeed(deed, command.as_ref());
@@ -186,13 +111,13 @@ impl<'a> Walk<'a, '_> {
     fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
         let complaint = complaint(deed);
         let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
-        if complains(&HARNESS) || self.is_expected(deed) {
+        if self.is_expected(deed) {
             return;
         }
         let (subject, name, of_the_work) = match command {
             Some(command) => {
                 let steps = match seen {
-                    Seen::Line(_) => command.hidden().cloned().collect(),
+                    Seen::Line(_) => command.hidden_suspects(),
                     Seen::Exit | Seen::Summary => command.suspects(),
                 };
                 let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
@@ -219,13 +144,6 @@ impl<'a> Walk<'a, '_> {
         };
         let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
         let is_usage = complains(&USAGE);
-        if self.fails_again(deed, &subject, &complaint, directory, is_usage, &seen) {
-            return;
-        }
-        if self.open.len() == MAX_OPEN {
-            self.open.remove(0);
-        }
-        let error = self.errors.len();
         // If a pipe hides the exit code, the code is another program's.
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
@@ -239,6 +157,13 @@ impl<'a> Walk<'a, '_> {
             at: deed.result_at,
             resolution: None,
         };
+        if self.fails_again(deed, &subject, (&complaint, &line), directory, is_usage, &seen) {
+            return;
+        }
+        if self.open.len() == MAX_OPEN {
+            self.open.remove(0);
+        }
+        let error = self.errors.len();
         let of_the_work = of_the_work && !is_usage;
         self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false }));
         let ended = deed.ended;
@@ -252,6 +177,7 @@ impl<'a> Walk<'a, '_> {
             is_usage,
             is_past: false,
             fails_otherwise: false,
+            passed: None,
         });
     }
 
@@ -261,7 +187,7 @@ impl<'a> Walk<'a, '_> {
         &mut self,
         deed: &Deed<'a>,
         subject: &Subject<'a>,
-        complaint: &str,
+        (complaint, told): (&str, &ErrorLine),
         directory: Directory<'a>,
         is_usage: bool,
         seen: &Seen<'_>,
@@ -289,9 +215,16 @@ impl<'a> Walk<'a, '_> {
                 && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
             let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
             if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
-                open.ended = deed.ended;
+                (open.ended, open.passed) = (deed.ended, None);
                 again = true;
+                // The reason is told now that only its echo was known.
+                if is_echo(&open.complaint) && !is_echo(complaint) {
+                    complaint.clone_into(&mut open.complaint);
+                    let error = self.errors.get_mut(open.error).and_then(Option::as_mut);
+                    error.into_iter().for_each(|error| error.line = told.clone());
+                }
             } else if is_same_check {
+                open.passed = None;
                 (open.is_past, open.fails_otherwise) = (true, true);
                 // A line of another part of the output replaces nothing.
                 let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
@@ -314,8 +247,6 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
-        let edited = deed.edit().map(|(path, ..)| self.timeline.relative_path(path));
-        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
         let mut proven = command.map(Command::proven).unwrap_or_default();
         let made = deed.result.map_or(&[][..], |result| result.made());
         if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
@@ -324,31 +255,64 @@ impl<'a> Walk<'a, '_> {
         }
         let is_unknown = deed.verdict().is_some();
         let line = deed.command().unwrap_or_default();
+        // The checks of a hook passed if what they guard succeeded.
+        let guarded = proven.iter().any(|step| matches!(step.family(), Family::Commit | Family::Push));
+        let echoed = deed.result.filter(|_| guarded).map_or(&[][..], |result| result.echoed());
+        let echoed: Vec<Command<'a>> = echoed.iter().map(|command| Command::read(command)).collect();
+        let echoed: Vec<&Step<'a>> =
+            echoed.iter().flat_map(Command::steps).filter(|step| step.family().is_check()).collect();
         let hidden: Vec<&Step<'a>> =
             command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
+        self.end(deed, command, line, [&proven, &hidden, &echoed]);
+    }
+
+    /// Notes the steps that a call proves to have passed.
+    fn prove(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, proven: &[&Step<'a>]) {
+        if !proven.is_empty() {
+            self.end(deed, command, "", [proven, &[], &[]]);
+        }
+    }
+
+    /// Ends the failures that a call shows to be over: `proven` are steps that passed, `hidden` those of `line` with a
+    /// hidden exit code, `echoed` those that a hook ran.
+    fn end(
+        &mut self,
+        deed: &Deed<'a>,
+        command: Option<&Command<'a>>,
+        line: &str,
+        [proven, hidden, echoed]: [&[&Step<'a>]; 3],
+    ) {
+        let edited = deed.edit().map(|(path, ..)| self.timeline.relative_path(path));
+        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
         let mut over = Vec::new();
         for (at, open) in self.open.iter_mut().enumerate() {
             // Only calls that began after the failure can have fixed it.
             if deed.began <= open.ended {
                 continue;
             }
+            let quiet: Vec<&Step<'a>> = hidden
+                .iter()
+                .copied()
+                .filter(|step| open.seen.would_show(line, step) || open.is_usage && !step.is_searched())
+                .collect();
+            let passed: Vec<&Step<'a>> = proven.iter().chain(&quiet).chain(echoed).copied().collect();
+            open.note_pass(deed, directory, passed.iter().copied());
             match &mut open.subject {
                 Subject::Command { steps, .. } => {
-                    let quiet = hidden.iter().filter(|step| open.seen.would_show(line, step));
-                    let passed: Vec<&Step<'a>> = proven.iter().chain(quiet).copied().collect();
                     let is_near = |step: &Step<'a>, failed: &Step<'a>| {
                         directory.contains(open.directory) || open.is_usage || step.names_the_same_file(failed)
                     };
-                    let family = |step: &&Step<'a>| steps.iter().any(|failed| step.is_same_check(failed));
-                    open.is_past |=
-                        directory.contains(open.directory) && passed.iter().copied().any(|step| family(&step));
+                    // What a hook checks is no answer to what the error names.
+                    let said = |step: &Step<'a>| {
+                        if echoed.iter().any(|own| std::ptr::eq(*own, step)) { "" } else { &*open.complaint }
+                    };
                     let before = steps.len();
                     let mut by = None;
                     steps.retain(|failed| {
                         let found = passed
                             .iter()
                             .copied()
-                            .find(|step| step.resolves(failed, &open.complaint) && is_near(step, failed));
+                            .find(|step| step.resolves(failed, said(step)) && is_near(step, failed));
                         by = found.or(by);
                         found.is_none()
                     });
@@ -362,6 +326,10 @@ impl<'a> Walk<'a, '_> {
                 }
                 _ => {}
             }
+        }
+        let passed: Vec<Step<'a>> = over.iter().filter_map(|(_, by)| by.clone()).collect();
+        for open in &mut self.open {
+            open.note_pass(deed, directory, passed.iter());
         }
         for (at, by) in over.into_iter().rev() {
             let open = self.open.remove(at);
@@ -395,6 +363,11 @@ impl<'a> Walk<'a, '_> {
             if !open.fails_otherwise && between(&self.changes, open.ended, usize::MAX).iter().any(fixed) {
                 let (resolution, mending) = self.mend(&open, None, None, false);
                 self.resolve(&open, resolution, mending);
+                continue;
+            }
+            if let Some((line, at)) = open.passed {
+                let passed = Pointed { text: PASSED_LATER.to_owned(), line, at };
+                self.resolve(&open, passed, Mending { by: Vec::new(), line, at });
                 continue;
             }
             let of_a_family = families.iter().any(|family| *family != Family::Run);
@@ -436,50 +409,17 @@ fn test(complaint: &str) -> Option<&str> {
         .filter(|subject| !subject.contains('/'))
 }
 
-/// Returns true if the output of a command that succeeded shows the failure of a program whose exit code is hidden.
-fn shows_failure(deed: &Deed<'_>, command: &Command<'_>) -> bool {
-    let failing = deed.result.and_then(|result| result.failing());
-    failing.is_some() && deed.verdict() != Some(Verdict::Passed) && command.hidden().next().is_some()
-}
-
 /// Returns true for a complaint of the agent's file tools about their arguments: nothing of the work failed.
 fn is_slip(complaint: &str) -> bool {
-    const SLIPS: [&str; 7] = [
+    const SLIPS: [&str; 8] = [
         "String to replace not found",
         "File has not been read yet",
         "File has been modified since read",
+        "File has been unexpectedly modified",
         "matches of the string to replace",
         "No changes to make",
         "File does not exist",
         "InputValidationError",
     ];
     SLIPS.iter().any(|words| complaint.contains(words))
-}
-
-/// Returns the most informative line of a failed result, without the tool's name and target.
-pub(super) fn complaint(deed: &Deed<'_>) -> String {
-    let Some(result) = deed.result else { return String::new() };
-    if let Some(Verdict::Failed(line)) = deed.verdict() {
-        return one_line(&without_filter_mark(&line), ERROR_CHARS);
-    }
-    if result.outcome == Outcome::Ok
-        && let Some(line) = result.failing()
-    {
-        return one_line(&without_filter_mark(line), ERROR_CHARS);
-    }
-    let telling = result.error.as_deref().map(str::trim).filter(|error| !error.is_empty());
-    let text = telling.unwrap_or_else(|| result.text.split_once(": ").map_or(result.text.as_str(), |(_, rest)| rest));
-    let text = text.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
-    let text = match result.exit_code {
-        Some(code) => {
-            text.strip_prefix(&format!("exit {code}")).map_or(text, |rest| rest.trim_start_matches([',', ' ']))
-        }
-        None => text,
-    };
-    one_line(&without_filter_mark(text), ERROR_CHARS)
-}
-
-/// Removes the digits of a complaint, which differ between runs (times, seeds, counts).
-fn without_numbers(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit()).collect()
 }

@@ -10,6 +10,7 @@ use baton_conversation::item::{Act, Body, Call, Edit, Meta, Outcome, TitleSource
 mod beside;
 mod decisions;
 mod errors;
+mod evidence;
 mod open_ends;
 mod sources;
 

@@ -58,6 +58,10 @@ pub(super) struct Deed<'a> {
     pub(super) aside: bool,
     /// Working directory at the call.
     pub(super) cwd: Option<&'a str>,
+    /// True if the line that would show a failure is also printed when the same check passes.
+    pub(super) prints_as_when_passing: bool,
+    /// How it ended, decided once all calls are known; `None` while it has no result, and if it was never made.
+    pub(super) outcome: Option<Outcome>,
 }
 
 /// A session as the digest reads it.
@@ -84,7 +88,7 @@ impl<'a> Timeline<'a> {
     /// its calls count; a subagent's own file is a conversation of its own.
     ///
     /// What must not be shown is not read: such a prompt begins its round without a text.
-    pub(super) fn new(items: &'a [Item], show: &Show) -> Self {
+    pub(super) fn undecided(items: &'a [Item], show: &Show) -> Self {
         let main = items.iter().any(|item| !item.sidechain && is_talk(&item.body));
         let mut timeline = Self::default();
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
@@ -214,6 +218,8 @@ impl<'a> Deed<'a> {
             ended: usize::MAX,
             aside: false,
             cwd: None,
+            prints_as_when_passing: false,
+            outcome: None,
         }
     }
 
@@ -229,6 +235,8 @@ impl<'a> Deed<'a> {
             ended: place,
             aside: false,
             cwd: None,
+            prints_as_when_passing: false,
+            outcome: None,
         }
     }
 
@@ -258,16 +266,6 @@ impl<'a> Deed<'a> {
         self.call?.input.get(key).and_then(Value::as_str)
     }
 
-    /// Returns the outcome, once it is finished. For a check whose exit code a pipe hides, it is what the output says.
-    pub(super) fn outcome(&self) -> Option<Outcome> {
-        let result = self.result?;
-        let unseen = || {
-            matches!(self.verdict(), Some(Verdict::Failed(_)))
-                && self.parsed_command().is_some_and(|line| line.failed_unseen())
-        };
-        Some(if result.outcome == Outcome::Ok && unseen() { Outcome::Failed } else { result.outcome })
-    }
-
     /// Returns what the output says about the result.
     pub(super) fn verdict(&self) -> Option<Verdict> {
         let result = self.result.filter(|result| result.outcome == Outcome::Ok)?;
@@ -276,7 +274,11 @@ impl<'a> Deed<'a> {
 
     /// Returns the parsed shell command.
     pub(super) fn parsed_command(&self) -> Option<Command<'a>> {
-        Some(Command::read(self.command()?).with_verdict(self.verdict()))
+        let command = Command::read(self.command()?).with_verdict(self.verdict());
+        Some(match self.result {
+            Some(result) => command.with_report(result),
+            None => command,
+        })
     }
 
     /// Returns true if it is known to have succeeded.

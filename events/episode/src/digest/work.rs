@@ -78,7 +78,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     let mut lines: Vec<(bool, CommandLine, BTreeMap<&str, u32>)> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in &timeline.deeds {
-        let Some(command) = deed.command().map(Command::read) else { continue };
+        let Some(command) = deed.command().filter(|_| !deed.was_cancelled()).map(Command::read) else { continue };
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);

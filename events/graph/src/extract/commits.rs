@@ -4,7 +4,7 @@ use super::{Extractor, FactDraft, text};
 use crate::builder::Moment;
 use crate::program::{RepositoryChange, repository_changes, with_output};
 use crate::{Label, Relation};
-use baton_conversation::item::{Body, Item, Outcome};
+use baton_conversation::item::{Body, Item, Outcome, Verdict};
 
 /// Number of digits of a commit hash.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
@@ -18,7 +18,8 @@ impl Extractor<'_> {
             let Some(line) = text(call, "command").filter(|line| line.contains("git ") || line.contains("gh ")) else {
                 continue;
             };
-            let told = if result.outcome == Outcome::Ok { repository_changes(line) } else { Vec::new() };
+            let failed = result.outcome != Outcome::Ok || matches!(result.verdict(), Some(Verdict::Failed(_)));
+            let told = if failed { Vec::new() } else { repository_changes(line) };
             for made in with_output(told, line, result.made()) {
                 self.repository_change(made, of);
             }

@@ -7,7 +7,7 @@
 //!   known of a program before `;` or `||`.
 
 use super::words::Joint;
-use super::{Command, Pipe, Step};
+use super::{Command, Family, Pipe, Step};
 use baton_conversation::item::Verdict;
 
 /// Error messages of one subcommand that do not begin with the program's name.
@@ -25,6 +25,11 @@ impl Step<'_> {
     /// Returns true if its output, or its end, is what the line shows of it.
     pub(in crate::digest) fn is_shown_to_the_end(&self) -> bool {
         self.pipe <= Pipe::End
+    }
+
+    /// Returns true if only what a search finds in its output is shown.
+    pub(in crate::digest) fn is_searched(&self) -> bool {
+        self.pipe == Pipe::Search
     }
 
     /// Returns true if the error is a message of this step.
@@ -45,9 +50,51 @@ impl<'a> Command<'a> {
         self.proven().into_iter().any(Step::checks)
     }
 
-    /// Returns true if the output says that a check failed whose exit code is hidden.
+    /// Returns true if the output says that a step failed whose exit code is hidden.
     pub(in crate::digest) fn failed_unseen(&self) -> bool {
-        matches!(self.verdict, Some(Verdict::Failed(_))) && self.unseen_checks().next().is_some()
+        self.says_failed() && !self.unseen().is_empty()
+    }
+
+    fn says_failed(&self) -> bool {
+        matches!(self.verdict, Some(Verdict::Failed(_)))
+    }
+
+    /// Returns the steps with a hidden exit code of which the output may say how they ended: checks, otherwise what has
+    /// hooks or checks something on its way.
+    fn unseen(&self) -> Vec<&Step<'a>> {
+        let checks: Vec<&Step<'a>> = self.unseen_checks().collect();
+        if !checks.is_empty() {
+            return checks;
+        }
+        let works = [Family::Commit, Family::Push, Family::Merge, Family::Install];
+        self.hidden().filter(|step| works.contains(&step.family())).collect()
+    }
+
+    /// Returns those of the suspects that failed according to the output: the script that it names, or others than the
+    /// tests if they passed.
+    fn narrowed(&self, mut suspects: Vec<Step<'a>>) -> Vec<Step<'a>> {
+        let is_named = |step: &Step<'a>| self.script.is_some() && step.subcommand.as_deref() == self.script;
+        if suspects.iter().any(is_named) {
+            suspects.retain(|step| is_named(step));
+        } else if self.tests_passed && suspects.iter().any(|step| step.family() != Family::Test) {
+            suspects.retain(|step| step.family() != Family::Test);
+        }
+        suspects
+    }
+
+    /// Returns the steps that passed before another failed, given that the line failed.
+    pub(in crate::digest) fn passed_before_failing(&self) -> Vec<&Step<'a>> {
+        let suspects = self.suspects();
+        let [failed] = &suspects[..] else { return Vec::new() };
+        let before = self.chained().iter().take_while(|step| *step != failed);
+        let stands = |step: &Step<'a>| step.pipe == Pipe::None || self.tests_passed && step.family() == Family::Test;
+        let passed: Vec<&Step<'a>> = before.filter(|step| !step.asks && stands(step)).collect();
+        if self.chained().contains(failed) { passed } else { Vec::new() }
+    }
+
+    /// Returns the steps one of which failed, given that a line in the output shows it.
+    pub(in crate::digest) fn hidden_suspects(&self) -> Vec<Step<'a>> {
+        self.narrowed(self.hidden().cloned().collect())
     }
 
     /// Returns the steps one of which failed, given that the line failed: the last step and those joined to it by `&&`;
@@ -55,7 +102,7 @@ impl<'a> Command<'a> {
     /// nothing is not a failure of what it searched.
     pub(in crate::digest) fn suspects(&self) -> Vec<Step<'a>> {
         if self.failed_unseen() {
-            return self.unseen_checks().cloned().collect();
+            return self.narrowed(self.unseen().into_iter().cloned().collect());
         }
         let may_fail = |step: &&Step<'a>| !step.only_looks() && step.pipe != Pipe::Search;
         let mut suspects: Vec<Step<'a>> = self.chained().iter().filter(may_fail).cloned().collect();
@@ -63,7 +110,7 @@ impl<'a> Command<'a> {
         if suspects.iter().any(|step| !step.is_harmless()) {
             suspects.retain(|step| !step.is_harmless());
         }
-        suspects
+        self.narrowed(suspects)
     }
 
     /// Returns the last step and those joined to it by `&&`.
@@ -145,7 +192,8 @@ impl<'a> Command<'a> {
         let first = self.steps.iter().rposition(|step| step.joint == Joint::Sequence).map_or(0, |at| at + 1);
         let proven = self.steps.iter().enumerate().skip(first);
         let stands = move |at: usize, step: &Step<'_>| {
-            step.joint != Joint::Or && !after_or(at) && !step.asks && step.pipe == Pipe::None
+            let passes_on = step.pipe == Pipe::None && !(step.wrapped && self.says_failed());
+            step.joint != Joint::Or && !after_or(at) && !step.asks && passes_on
         };
         proven.filter(move |(at, step)| stands(*at, step)).map(|(_, step)| step)
     }

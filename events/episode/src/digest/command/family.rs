@@ -121,6 +121,16 @@ impl Step<'_> {
         self.program == failed.program && known.is_some_and(|(.., outer)| outer.contains(&mine))
     }
 
+    /// Returns true if it puts changes away for a while, false if it brings them back.
+    pub(in crate::digest) fn stashes(&self) -> Option<bool> {
+        let is_stash = self.program == "git" && self.subcommand.as_deref() == Some("stash");
+        match self.arguments.first().map(|word| &**word) {
+            None | Some("push" | "save") if is_stash => Some(true),
+            Some("pop" | "apply") if is_stash => Some(false),
+            _ => None,
+        }
+    }
+
     fn flags(&self) -> impl Iterator<Item = &str> {
         self.text.split(' ').filter(|word| word.starts_with('-'))
     }

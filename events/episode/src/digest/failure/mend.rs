@@ -6,7 +6,8 @@ use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
-use super::{Open, Subject, Walk};
+use super::Walk;
+use super::open::{Open, Subject};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::record::Timestamp;
 
@@ -59,7 +60,7 @@ impl<'a> Change<'a> {
     fn mend(&self) -> Mend {
         match &self.made {
             Made::Edit(path) => Mend::File((*path).to_owned()),
-            Made::Command { name, .. } => Mend::Command(name.clone()),
+            Made::Command { text, name, .. } => Mend::Command(as_typed(text, name)),
         }
     }
 
@@ -104,7 +105,11 @@ impl<'a> Walk<'a, '_> {
             |text: &str, line: u64, at: Option<Timestamp>| Pointed { text: one_line(text, ERROR_CHARS), line, at };
         let unknown = (told(PASSED_LATER, deed.map_or(line, |deed| deed.result_line), at), Vec::new());
         let Subject::Command { all, .. } = &open.subject else { return unknown };
-        let by_name = || by.map(|step| Mend::Command(step.name())).into_iter().collect::<Vec<_>>();
+        // That a commit passes in the end mends nothing.
+        let by_name = || {
+            let mends = by.filter(|step| step.family() != Family::Commit);
+            mends.map(|step| Mend::Command(as_typed(&shown(step.text()), &step.name()))).into_iter().collect::<Vec<_>>()
+        };
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
         if let Some(form) = form.as_ref().filter(|_| open.is_usage) {
@@ -193,6 +198,11 @@ fn commands<'c, 'a>(
     found.split_off(found.len().saturating_sub(MAX_COMMANDS_NAMED))
 }
 
+/// Returns a command as the mend of something: a name that needs an object stands with it.
+fn as_typed(text: &str, name: &str) -> String {
+    if name.contains(' ') && !name.starts_with("git ") { name } else { text }.to_owned()
+}
+
 fn files(edits: &[&Change<'_>]) -> String {
     let mut paths: Vec<&str> = Vec::new();
     for path in edits.iter().rev().filter_map(|change| change.edited()) {
@@ -221,7 +231,8 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
         let flags = added.into_iter().filter(|word| is_flag(word) && word.starts_with("--")).collect::<Vec<_>>();
         return (!flags.is_empty()).then(|| format!("by `git commit` with `{}`", shown(&flags.join(" "))));
     }
-    (!added.is_empty() || !removed.is_empty())
+    // A wrapper may repeat a word: `run bun test`, `run test bun test`.
+    (!added.is_empty() || !removed.is_empty() || before.len() != now.len())
         .then(|| format!("by `{}` instead of `{}`", shown(passed.text()), shown(failed.text())))
 }
 
@@ -234,7 +245,13 @@ fn explanation(timeline: &Timeline<'_>, from: usize, to: usize, about: &str) -> 
     let replies = timeline.rounds.iter().flat_map(|round| &round.replies);
     let mut between: Vec<&Message<'_>> = replies.filter(|reply| reply.place > from && reply.place < to).collect();
     between.drain(..between.len().saturating_sub(MAX_REPLIES_READ));
-    best_sentence(&between, about, false)
+    // Before an edit the agent says why; further away it may only tell what it found.
+    let leads = |reply: &&Message<'_>| {
+        let next = timeline.deeds.iter().find(|deed| deed.began > reply.place);
+        next.is_some_and(|next| next.edit().is_some())
+    };
+    let before_edits: Vec<&Message<'_>> = between.iter().copied().filter(leads).collect();
+    best_sentence(&before_edits, about, false).or_else(|| best_sentence(&between, about, false))
 }
 
 /// Returns the sentence that shares the most words with `about` and speaks of a change, or also of a cause.

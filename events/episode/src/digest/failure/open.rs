@@ -1,0 +1,105 @@
+//! Failures that are not over yet, and what shows that they are.
+
+use super::super::command::{Command, Family, Step};
+use super::super::timeline::Deed;
+use baton_conversation::record::Timestamp;
+
+/// A failure without a success so far.
+pub(super) struct Open<'a> {
+    pub(super) error: usize,
+    pub(super) subject: Subject<'a>,
+    pub(super) complaint: String,
+    pub(super) directory: Directory<'a>,
+    /// Position of the last failed result.
+    pub(super) ended: usize,
+    pub(super) seen: Seen<'a>,
+    /// True if the command was called wrongly, or in the wrong place.
+    pub(super) is_usage: bool,
+    /// True if something else of its family passed since, or failed in its place.
+    pub(super) is_past: bool,
+    /// True if it did fail.
+    pub(super) fails_otherwise: bool,
+    /// Line and time of the last run of its family, if that passed.
+    pub(super) passed: Option<(u64, Option<Timestamp>)>,
+}
+
+/// What showed a failure, which decides what shows that it is over.
+pub(super) enum Seen<'a> {
+    /// The exit code.
+    Exit,
+    /// A summary at the end of the output.
+    Summary,
+    /// A line in the output of this command line, which may not show everything.
+    Line(&'a str),
+}
+
+impl Seen<'_> {
+    /// Returns true if the output of a step with an unknown exit code would have shown the failure.
+    pub(super) fn would_show(&self, line: &str, step: &Step<'_>) -> bool {
+        match self {
+            Self::Exit => step.family().is_silent() && step.is_shown_to_the_end(),
+            Self::Summary => step.is_shown_to_the_end(),
+            Self::Line(before) => line.trim_end().ends_with(before.trim()),
+        }
+    }
+}
+
+pub(super) enum Subject<'a> {
+    /// The steps of a command that have not succeeded since, and all of them.
+    Command { steps: Vec<Step<'a>>, all: Vec<Step<'a>> },
+    /// A file, as shown to people.
+    File(&'a str),
+    /// Any other tool and its target.
+    Tool(&'a str, Option<&'a str>),
+}
+
+/// Where a command ran, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Directory<'a> {
+    pub(super) cwd: Option<&'a str>,
+    /// Target of the line's own `cd`.
+    pub(super) below: &'a str,
+}
+
+impl<'a> Directory<'a> {
+    pub(super) fn of(deed: &Deed<'a>, command: &Command<'a>) -> Self {
+        let below = command.steps().first().map_or("", Step::directory);
+        Self { cwd: deed.input("workdir").or(deed.cwd).filter(|_| !below.starts_with(['/', '~'])), below }
+    }
+
+    /// Returns true if this may be the same place, or one above it.
+    pub(super) fn contains(self, other: Self) -> bool {
+        let place = |directory: Self| {
+            let parts =
+                [directory.cwd.unwrap_or_default(), directory.below].into_iter().filter(|part| !part.is_empty());
+            parts.map(|part| part.trim_end_matches('/')).collect::<Vec<_>>().join("/")
+        };
+        let (outer, inner) = (place(self), place(other));
+        let is_known = self.cwd.is_some() == other.cwd.is_some() || self.below == other.below;
+        !is_known || outer == inner || inner.strip_prefix(&outer).is_some_and(|rest| rest.starts_with('/'))
+    }
+}
+
+impl<'a> Open<'a> {
+    /// Notes that other steps of its family passed in a later call, if they did.
+    pub(super) fn note_pass<'s>(
+        &mut self,
+        deed: &Deed<'a>,
+        directory: Directory<'a>,
+        passed: impl Iterator<Item = &'s Step<'a>>,
+    ) where
+        'a: 's,
+    {
+        let Subject::Command { steps, .. } = &self.subject else { return };
+        if deed.began <= self.ended || !directory.contains(self.directory) {
+            return;
+        }
+        for step in passed.filter(|step| steps.iter().any(|failed| step.is_same_check(failed))) {
+            self.is_past = true;
+            // Another script is another check.
+            if step.family() != Family::Run {
+                self.passed = Some((deed.result_line, deed.result_at));
+            }
+        }
+    }
+}
