@@ -30,6 +30,7 @@
 //!   that is most of the cost of an append.
 
 mod activity_fields;
+mod amended;
 mod analyzer;
 mod copies;
 mod dates;

@@ -21,7 +21,7 @@ use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, Searcher, named_files, reasons, score_weights, session_bm25, snippet, turns};
+use super::{Error, Reason, Searcher, amended, named_files, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -153,6 +153,7 @@ impl Searcher {
         candidates.truncate(limit);
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
+        raise_amending(&snapshot, (query.text, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
@@ -324,6 +325,25 @@ fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Ca
             candidate.score *= FAVOUR;
         }
     }
+}
+
+/// Moves a later session above the one whose choice it replaces.
+fn raise_amending(
+    snapshot: &Snapshot,
+    query: (&str, &Plan),
+    analyzer: &mut Analyzer,
+    candidates: &mut Vec<Candidate>,
+) -> Result<(), Error> {
+    let turns = |candidate: &Candidate| candidate.turns.iter().map(|turn| turn.address).collect();
+    let session = |candidate: &Candidate| {
+        let document = candidate.document?;
+        Some(amended::Session { document, turns: turns(candidate), score: candidate.score })
+    };
+    let sessions: Vec<_> = candidates.iter().filter_map(session).collect();
+    let order = amended::order(snapshot, query, analyzer, &sessions)?;
+    let mut taken: Vec<_> = std::mem::take(candidates).into_iter().map(Some).collect();
+    candidates.extend(order.into_iter().filter_map(|at| taken.get_mut(at)?.take()));
+    Ok(())
 }
 
 /// Appends the hits of one session: at most so many turns, with passages of so many characters.

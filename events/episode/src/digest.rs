@@ -22,6 +22,7 @@ mod metadata;
 mod model_marks;
 mod open_end;
 mod phrase;
+mod plan;
 mod question;
 mod repetition;
 mod research;
@@ -52,6 +53,7 @@ pub(crate) use self::continuation::{is_courtesy, last_commit};
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
+pub use self::sentence::{asks_what_holds, replacements};
 pub use self::settled::{Settled, settled};
 use self::timeline::Timeline;
 use baton_conversation::item::Item;
@@ -388,7 +390,7 @@ fn objective(timeline: &Timeline<'_>) -> String {
     let Some(first) = telling.next() else {
         return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
     };
-    if let Some(plan) = decision::pasted_plan(first) {
+    if let Some(plan) = plan::pasted(first) {
         let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
         let reason = exchange::gist(plan, OBJECTIVE_CHARS);
         return sentences_within(&format!("{}. {reason}", sentence::plain(heading)), OBJECTIVE_CHARS);

@@ -85,9 +85,19 @@ pub(crate) enum Sign {
     Foreign,
     /// A rule for the time to come: `always`, `from now on`.
     Standing,
+    /// Something is in use no more: `no longer`, `was removed`.
+    Ended,
+    /// A heading of decisions.
+    DecisionHead,
+    /// A heading of how something is going to be done.
+    ApproachHead,
+    /// A question begins so: `which`.
+    Question,
+    /// A question about something that happened, not about what holds: `did`, `when`.
+    PastQuestion,
 }
 
-const SECTIONS: [(&str, Sign); 28] = [
+const SECTIONS: [(&str, Sign); 33] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -116,6 +126,11 @@ const SECTIONS: [(&str, Sign); 28] = [
     ("setback", Sign::Setback),
     ("foreign", Sign::Foreign),
     ("standing", Sign::Standing),
+    ("ended", Sign::Ended),
+    ("decision head", Sign::DecisionHead),
+    ("approach head", Sign::ApproachHead),
+    ("question", Sign::Question),
+    ("past question", Sign::PastQuestion),
 ];
 
 struct Lexicon {
@@ -153,8 +168,8 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
 /// What the words of a sentence tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signs {
-    set: u32,
-    beginning: u32,
+    set: u64,
+    beginning: u64,
     asks: bool,
 }
 
@@ -177,7 +192,7 @@ impl Signs {
             if phrase.whole && (is_word(before) || goes_on) {
                 continue;
             }
-            let bit = 1 << phrase.sign as u32;
+            let bit = 1 << phrase.sign as u64;
             if found.start() == first {
                 signs.beginning |= bit;
             } else if phrase.begins {
@@ -190,7 +205,7 @@ impl Signs {
 
     /// True if a phrase of this kind occurs.
     pub(crate) fn has(self, sign: Sign) -> bool {
-        self.set & (1 << sign as u32) != 0
+        self.set & (1 << sign as u64) != 0
     }
 
     /// True if any of these occurs.
@@ -200,7 +215,7 @@ impl Signs {
 
     /// True if the sentence begins with a phrase of this kind.
     pub(crate) fn begins(self, sign: Sign) -> bool {
-        self.beginning & (1 << sign as u32) != 0
+        self.beginning & (1 << sign as u64) != 0
     }
 
     /// True for a question.

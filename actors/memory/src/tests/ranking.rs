@@ -271,3 +271,27 @@ fn what_a_session_did_counts_for_it() {
     read.outcomes.files = vec![File { path: "src/cart.rs".to_owned(), read: 3, ..File::default() }];
     assert_eq!(Memory::of(&[session("a"), read]).sessions("cart.rs"), ["a", "b"]);
 }
+
+#[test]
+fn of_two_answers_to_a_question_about_what_holds_the_later_one_comes_first() {
+    let hour = 3_600_000;
+    let talk = |id: &str, began: i64, texts: &[&str]| {
+        let mut session = Session::new(id, texts);
+        session.units.iter_mut().for_each(|unit| unit.at = Some(Timestamp(1_773_480_000_000 + began * hour)));
+        session
+    };
+    let chosen = ["Where do we keep the login state?", "The login state is kept in a signed cookie, 24 hours"];
+    let amended =
+        ["The cookie with the login state is too large", "The login state is in Redis, the cookie has its id"];
+    let beside = ["Style the login page", "The login page is fluid"];
+    let memory =
+        |later: i64| Memory::of(&[talk("old", 0, &chosen), talk("new", later, &amended), talk("page", 90, &beside)]);
+    let check = |memory: &Memory, query: &str, first: &str| {
+        assert_eq!(memory.sessions(query).first().map(String::as_str), Some(first), "{query}");
+    };
+    check(&memory(48), "Where is the login state kept?", "new");
+    check(&memory(-48), "Where is the login state kept?", "old");
+    check(&memory(48), "keep the login state in a signed cookie", "old");
+    check(&memory(48), "When was the login state kept in a signed cookie?", "old");
+    check(&memory(48), "Which style has the login page?", "page");
+}

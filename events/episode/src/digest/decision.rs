@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::exchange;
+use super::plan;
 use super::question;
 use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
@@ -31,8 +32,7 @@ const TELLING_CHARS: usize = 60;
 const MIN_WORDS: usize = 4;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
-/// Maximum number of choices that are taken from one plan, and from one conclusion.
-const MAX_OF_PLAN: usize = 4;
+/// Maximum number of choices that are taken from one conclusion.
 const MAX_OF_CONCLUSION: usize = 3;
 
 /// What was decided.
@@ -66,7 +66,11 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         found.extend(of_agent(timeline, round, timeline.rounds.get(index + 1)));
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
-    found.extend(timeline.deeds.iter().flat_map(approved_plan));
+    for plan in plan::approved(timeline) {
+        let said = |text: String| Pointed { text: one_line(&text, DECISION_CHARS), line: plan.line, at: plan.at };
+        let found_in = |text| Found { place: plan.place, said: said(text), by_person: true };
+        found.extend(plan.choices().into_iter().map(found_in));
+    }
     found.sort_by_key(|found| found.place);
     let (superseded, in_force): (Vec<_>, Vec<_>) = {
         let ended = ended(timeline, &found);
@@ -88,10 +92,10 @@ fn of_prompt(
     before: Option<&Round<'_>>,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
-    if let Some(plan) = pasted_plan(prompt.text) {
-        return of_plan(plan).into_iter().map(found).collect();
-    }
-    if prompt.text.len() > MAX_STEERING_BYTES || super::is_for_the_harness(prompt.text.trim()) {
+    if prompt.text.len() > MAX_STEERING_BYTES
+        || plan::pasted(prompt.text).is_some()
+        || super::is_for_the_harness(prompt.text.trim())
+    {
         return Vec::new();
     }
     let Some(before) = before else {
@@ -105,10 +109,8 @@ fn of_prompt(
     let worked = has_changed(timeline, round);
     let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
     let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, worked)).collect();
-    if steering.is_empty()
-        && round.after_interruption
-        && !Signs::read(prompt.text).has_any(&[Sign::Order, Sign::Trouble])
-    {
+    let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
+    if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
         let short = prompt.text.len() <= DECISION_CHARS
             && !choice::asks(prompt.text)
             && clauses.iter().any(|clause| words(clause).len() >= 2);
@@ -179,12 +181,11 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
         has_changed(timeline, next) && !next.prompt.as_ref().is_some_and(objects)
     });
     let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
-    let worked = timeline.deeds[round.deeds.clone()]
-        .iter()
-        .any(|deed| deed.succeeded() && (deed.edit().is_some() || deed.commits()));
+    let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
     let mut found = Vec::new();
     for reply in &round.replies {
         let concludes = worked && conclusion == Some(reply.place);
+        let leads_to_change = next_deed(timeline, round, reply).is_some_and(is_change);
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         let mut of_conclusion = 0;
         for (at, sentence) in sentences.iter().enumerate() {
@@ -197,7 +198,7 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
                 None => false,
             };
             let concluded = concludes && of_conclusion < MAX_OF_CONCLUSION && concludes_choice(sentence.text);
-            if !outright && !concluded {
+            if !outright && !concluded && !(leads_to_change && is_reasoned_action(sentence.text)) {
                 continue;
             }
             of_conclusion += usize::from(concluded && !outright);
@@ -214,13 +215,36 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
     found
 }
 
+/// Returns the first call after a reply of the same round.
+fn next_deed<'t, 'a>(timeline: &'t Timeline<'a>, round: &Round<'a>, reply: &Message<'a>) -> Option<&'t Deed<'a>> {
+    timeline.deeds[round.deeds.clone()].iter().find(|deed| !deed.aside && deed.began > reply.place)
+}
+
+fn is_change(deed: &Deed<'_>) -> bool {
+    deed.succeeded() && (deed.edit().is_some() || deed.commits())
+}
+
+/// Returns true if a sentence says why something is going to be done as it is: `since that is shared, it needs to move`.
+fn is_reasoned_action(sentence: &str) -> bool {
+    let own = own_words(sentence);
+    let signs = Signs::read(&own);
+    let announces = |clause: &str| Signs::read(clause).begins(Sign::Announce);
+    let acts = signs.has_any(&[Sign::Direct, Sign::Choose]) || own.split(", ").any(announces);
+    acts && signs.has_any(&[Sign::Reason, Sign::Contrast])
+        && !signs.has(Sign::Trouble)
+        && !own.starts_with("Now ")
+        && !signs.asks()
+        && !signs.has(Sign::Hedge)
+        && (own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii())
+}
+
 /// Returns true if files were changed in a round.
 fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
 }
 
 /// Returns true if a sentence of a conclusion states a choice with what it was made against, or what was kept.
-fn concludes_choice(sentence: &str) -> bool {
+pub(super) fn concludes_choice(sentence: &str) -> bool {
     let own = own_words(sentence);
     let signs = Signs::read(&own);
     let telling = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
@@ -237,63 +261,9 @@ fn concludes_choice(sentence: &str) -> bool {
         && (signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Keep]))
 }
 
-/// Returns true if a sentence of a plan states a choice, unlike a step that replaces something.
-fn plans_choice(sentence: &str) -> bool {
-    let signs = Signs::read(&own_words(sentence));
-    concludes_choice(sentence) && signs.has_any(&[Sign::Contrast, Sign::Keep]) && !is_heading(sentence)
-}
-
 /// Returns true if a sentence only introduces what follows it.
 fn is_heading(sentence: &str) -> bool {
     sentence.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
-}
-
-/// Returns the plan that a prompt pastes to have it carried out.
-pub(super) fn pasted_plan(prompt: &str) -> Option<&str> {
-    let text = prompt.trim_start();
-    let (first, rest) = text.split_once('\n')?;
-    let first = first.to_lowercase();
-    let introduced = first.contains("plan") && first.trim_end().ends_with(':');
-    let headed = text.starts_with("# ") && first.contains("plan");
-    if headed {
-        return Some(text);
-    }
-    introduced.then_some(rest.trim_start()).filter(|plan| plan.starts_with('#'))
-}
-
-/// Returns true if it presents a plan, unlike a call that only begins planning.
-pub(super) fn presents_plan(deed: &Deed<'_>) -> bool {
-    deed.act() == Act::Plan && deed.input("plan").is_some()
-}
-
-/// Returns the choices of an approved plan, at the line of the approval, as far as the call records the plan.
-fn approved_plan(deed: &Deed<'_>) -> Vec<Found> {
-    if !presents_plan(deed) || !deed.succeeded() || deed.aside {
-        return Vec::new();
-    }
-    let plan = without_filter_mark(deed.input("plan").unwrap_or_default());
-    let found = |text: String| Found {
-        place: deed.ended,
-        said: Pointed { text: one_line(&text, DECISION_CHARS), line: deed.result_line, at: deed.result_at },
-        by_person: true,
-    };
-    of_plan(&plan).into_iter().map(found).collect()
-}
-
-/// Returns what a plan decides: its heading, and the sentences that state a choice.
-fn of_plan(plan: &str) -> Vec<String> {
-    let heading = plan
-        .lines()
-        .map(str::trim)
-        .find(|line| line.starts_with('#'))
-        .or_else(|| plan.lines().map(str::trim).find(|line| !line.is_empty()));
-    let heading = heading.map(|line| plain(line.trim_start_matches(['#', ' ']))).unwrap_or_default();
-    let heading = heading.strip_prefix("Plan: ").unwrap_or(&heading).to_owned();
-    let mut found = vec![format!("Plan approved: {heading}")];
-    let chosen = sentences(plan).into_iter().filter(|sentence| !sentence.quoted && plans_choice(sentence.text));
-    found.extend(chosen.take(MAX_OF_PLAN).map(|sentence| format!("Plan: {}", plain(sentence.text))));
-    found.retain(|text| text.len() > "Plan approved: ".len());
-    found
 }
 
 /// Returns what a person said to a tool: answers with their questions, a refusal with its reason.
@@ -316,13 +286,15 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     if pairs.is_empty() {
         return whole("User: ");
     }
-    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
+    let options = deed.map(question::options).unwrap_or_default();
+    let picks = |answer: &str| options.is_empty() || options.iter().any(|option| answer.contains(option));
+    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty() && (picks(answer) || steers(answer, false)));
     pairs.map(|(question, answer)| found(&format!("{} User: {answer}", one_line(question, QUESTION_CHARS)))).collect()
 }
 
 /// Returns what a person refused.
 fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
-    if presents_plan(deed) {
+    if plan::is_presented(deed) {
         return "the plan".to_owned();
     }
     let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));

@@ -13,8 +13,7 @@ use super::repetition::SeenTexts;
 use super::sentence::{plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
-    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, decision, is_courtesy, todo,
-    work,
+    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, work,
 };
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome};
@@ -58,6 +57,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
     ends.unresolved.extend(without_end(timeline));
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(unapproved_plan(timeline));
+    ends.unresolved.extend(plan::left_out(timeline));
     for todo in todo::open(timeline) {
         let text = one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS);
         let pointed = Pointed { text, line: todo.line, at: todo.at };
@@ -259,7 +259,7 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
 
 /// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
 fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
-    let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && decision::presents_plan(deed))?;
+    let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && plan::is_presented(deed))?;
     let later =
         timeline.deeds.iter().any(|later| later.began > deed.began && later.succeeded() && later.edit().is_some());
     if deed.succeeded() || later {

@@ -12,6 +12,8 @@ const END: &str = "You can now continue with the user's answers in mind.";
 /// Separators between question and answer, and between two answers.
 const EQUALS: &str = "\"=\"";
 const NEXT: &str = "\", \"";
+/// What the harness adds to an answer in the person's own words: their note, which repeats it.
+const NOTES: &str = "\" user notes:";
 
 /// Strips the text of the harness from what a person said.
 pub(super) fn without_frame(text: &str) -> &str {
@@ -26,18 +28,28 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
     let Some(mut rest) = text.strip_prefix('"') else { return found };
     while let Some((question, after)) = rest.split_once(EQUALS) {
         let until = after.find(EQUALS).unwrap_or(after.len());
+        let without_notes = |answer: &'_ str| answer.find(NOTES).unwrap_or(answer.len());
         match after[..until].rfind(NEXT).filter(|_| until < after.len()) {
             Some(border) => {
-                found.push((question.trim(), after[..border].trim()));
+                found.push((question.trim(), after[..without_notes(&after[..border])].trim()));
                 rest = &after[border + NEXT.len()..];
             }
             None => {
-                found.push((question.trim(), after.trim_end_matches(['.', ' ']).trim_end_matches('"').trim()));
+                let answer = &after[..without_notes(after)];
+                found.push((question.trim(), answer.trim_end_matches(['.', ' ']).trim_end_matches('"').trim()));
                 break;
             }
         }
     }
     found
+}
+
+/// Returns the names of the options that a call offers for all its questions, as far as its parameters are kept.
+pub(super) fn options<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
+    let list = |value: &'a Value, key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
+    let questions = deed.call.and_then(|call| call.input.get("questions")).and_then(Value::as_array);
+    let options = questions.into_iter().flatten().flat_map(|question| list(question, "options"));
+    options.filter_map(|option| option.get("label")).filter_map(Value::as_str).collect()
 }
 
 /// Returns the questions of a call, as far as its parameters are kept.
@@ -67,6 +79,7 @@ mod tests {
         );
         check("\"Where?\"=\"Here, now\", \"And \"how\"?\"=\"So\"", &[("Where?", "Here, now"), ("And \"how\"?", "So")]);
         check("\"a\"=\"one\", \"two\", \"b\"=\"\"", &[("a", "one\", \"two"), ("b", "")]);
+        check("\"Which?\"=\"None of them. \" user notes: None of them.", &[("Which?", "None of them")]);
         check("no pairs at all", &[]);
         check("\"never closed", &[]);
         check("", &[]);

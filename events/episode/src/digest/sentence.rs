@@ -1,5 +1,6 @@
 //! Splits an assistant's Markdown into sentences, without code blocks, tables, rules and headings.
 
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::quoted_text as quotation;
 
 /// Abbreviations whose full stop does not end a sentence; lower case, without the last stop.
@@ -17,6 +18,18 @@ pub(super) struct Sentence<'a> {
     pub(super) point: bool,
     /// True for someone else's words: after `>`, or inside quotation marks.
     pub(super) quoted: bool,
+}
+
+/// Returns true for a question about what holds or was decided, unlike one about something that happened.
+pub fn asks_what_holds(text: &str) -> bool {
+    let signs = Signs::read(text);
+    (signs.asks() || signs.has(Sign::Question)) && (!signs.has(Sign::PastQuestion) || signs.has(Sign::Choose))
+}
+
+/// Returns the sentences that say that something took the place of something else, or is in use no more.
+pub fn replacements(text: &str) -> impl Iterator<Item = &str> {
+    let says_so = |sentence: &str| Signs::read(sentence).has_any(&[Sign::Contrast, Sign::Choose, Sign::Ended]);
+    sentences(text).into_iter().map(|sentence| sentence.text).filter(move |sentence| says_so(sentence))
 }
 
 /// Returns all sentences in order. Linear in the length of `text`.

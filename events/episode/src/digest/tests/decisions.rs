@@ -47,8 +47,9 @@ fn a_person_corrects_and_lays_down() {
     );
     check(start().prompt("why don't you use the lock file?"), &[]);
     check(start().prompt("leave that for tomorrow"), &[]);
-    let interrupted = start().add(Body::Notice { text: "interrupted by the user".into() });
-    check(interrupted.prompt("the library can do this"), &[(4, "User: the library can do this")]);
+    let again = |prompt| start().add(Body::Notice { text: "interrupted by the user".into() }).prompt(prompt);
+    check(again("no, the library can do this"), &[(4, "User: no, the library can do this")]);
+    check(again("another program was here, read the files again"), &[]);
     let asked = || start().reply("Which one do you want, a table or a list?");
     check(asked().prompt("the table"), &[(4, "Which one do you want, a table or a list? User: the table")]);
     check(asked().prompt("what is the difference?"), &[]);
@@ -72,9 +73,39 @@ fn answers_refusals_and_approved_plans_are_decisions() {
     check(denied("never push from here"), &[(3, "User refused `git push`: never push from here")]);
     check(denied("what would that do?"), &[]);
 
-    let plan = json!({ "plan": "# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]" });
-    let planned =
-        |outcome| Session::default().prompt("go").call("ExitPlanMode", plan.clone(), None).result(outcome, None, None);
-    check(planned(Outcome::Ok), &[(3, "Plan approved: Faster")]);
-    check(planned(Outcome::Denied), &[]);
+    let picked = |answer: &str| {
+        let options = json!([{ "label": "Postgres" }, { "label": "A file" }]);
+        let question = json!({ "questions": [{ "question": "Where?", "options": options }] });
+        let text = format!("User has answered your questions: \"Where?\"=\"{answer}\".");
+        let session = Session::default().prompt("go").call("AskUserQuestion", question, None);
+        let mut session = session.result(Outcome::Ok, None, None).add(Body::Answer { text });
+        session.items[3].line = 3;
+        session
+    };
+    check(picked("A file"), &[(3, "Where? User: A file")]);
+    check(picked("use the cache of the shop"), &[(3, "Where? User: use the cache of the shop")]);
+    check(picked("there is one already"), &[]);
+}
+
+#[test]
+fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
+    let planned = |plan: &str, outcome| {
+        let plan = json!({ "plan": plan });
+        Session::default().prompt("go").call("ExitPlanMode", plan, None).result(outcome, None, None)
+    };
+    let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
+    check(planned(listed, Outcome::Ok), &[(3, "Plan: Store: one file"), (3, "Plan: No index")]);
+    check(planned(listed, Outcome::Denied), &[]);
+    let approach = "# Faster\n\n## Approach\nAn index is kept beside the file. It is small.\n\n## Steps\n- Read pages instead of lines there\n- The sorting stays unchanged in it\n";
+    let chosen = [(3, "Plan: An index is kept beside the file."), (3, "Plan: Read pages instead of lines there")];
+    check(planned(approach, Outcome::Ok), &chosen);
+    check(planned("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]", Outcome::Ok), &[]);
+}
+
+#[test]
+fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
+    let said = "The cache is shared. Since two processes write it, we need to lock it first.";
+    let chosen = [(2, said)];
+    check(Session::default().prompt("Make it safe").reply(said).edit("a.rs", 1, 1), &chosen);
+    check(Session::default().prompt("Make it safe").reply(said).read("a.rs"), &[]);
 }

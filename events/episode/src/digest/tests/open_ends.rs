@@ -94,3 +94,15 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
     check(then, &[], &left.1);
     check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
 }
+
+#[test]
+fn files_of_a_plan_that_nobody_touched_are_open_if_others_of_the_list_were() {
+    let plan = "Implement the following plan:\n\n# Pages\n\n## Files\n1. `src/page.rs` - pages\n2. **src/list.rs**: lists\n3. `README.md` - say so\n4. `old.md` - update (if there)\n\n## See\n- `src/lib.rs` has one\n";
+    let half = || Session::default().prompt(plan).edit("/srv/src/page.rs", 1, 1);
+    let left_out = (1, "Planned and not done: `README.md` - say so");
+    check(half().reply("Pages are there."), &[], &[]);
+    check(half().edit("/srv/src/list.rs", 1, 1).reply("Pages are there."), &[left_out], &[]);
+    check(half().edit("/srv/src/list.rs", 1, 1).ok("sed -i s/a/b/ README.md").reply("Pages are there."), &[], &[]);
+    let changed = half().edit("/srv/src/list.rs", 1, 1).prompt("no, leave the text out").reply("It stays as it was.");
+    check(changed, &[], &[]);
+}

@@ -1,0 +1,177 @@
+//! Approved plans: what they decide, and which of the files they name nobody touched.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::command::Command;
+use super::decision::concludes_choice;
+use super::excerpt::{one_line, without_filter_mark};
+use super::sentence::{list_marker, plain, sentences};
+use super::timeline::{Deed, Timeline};
+use super::{LINE_CHARS, Pointed};
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::Act;
+use baton_conversation::quoted_text::own_words;
+use baton_conversation::record::Timestamp;
+
+/// Maximum number of choices from a list of decisions, and from the other sentences of a plan.
+const MAX_LISTED: usize = 12;
+const MAX_OF_SENTENCES: usize = 4;
+/// Words before the file that an item is about: `New file: src/a.rs`.
+const WORDS_BEFORE: usize = 2;
+/// Fewest files of a list that were touched if the others count as left out.
+const MIN_TOUCHED: usize = 2;
+
+/// A plan that a person approved, or gave to be carried out.
+pub(super) struct Plan<'a> {
+    text: Cow<'a, str>,
+    /// Place, line and time of the approval.
+    pub(super) place: usize,
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+}
+
+/// A part of a plan.
+struct Section<'a> {
+    /// Without marks and numbers; empty before the first heading.
+    heading: &'a str,
+    text: &'a str,
+}
+
+/// Returns the approved plans of a session in transcript order, as far as calls record them.
+pub(super) fn approved<'a>(timeline: &Timeline<'a>) -> Vec<Plan<'a>> {
+    let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
+    let given = prompts.filter_map(|said| {
+        Some(Plan { text: pasted(said.text)?.into(), place: said.place, line: said.line, at: said.at })
+    });
+    let presented = timeline.deeds.iter().filter(|deed| is_presented(deed) && deed.succeeded() && !deed.aside);
+    let presented = presented.map(|deed| Plan {
+        text: without_filter_mark(deed.input("plan").unwrap_or_default()).into(),
+        place: deed.ended,
+        line: deed.result_line,
+        at: deed.result_at,
+    });
+    let mut plans: Vec<Plan<'a>> = given.chain(presented).collect();
+    plans.sort_by_key(|plan| plan.place);
+    plans
+}
+
+/// Returns the plan that a prompt pastes to have it carried out.
+pub(super) fn pasted(prompt: &str) -> Option<&str> {
+    let text = prompt.trim_start();
+    let (first, rest) = text.split_once('\n')?;
+    let first = first.to_lowercase();
+    let introduced = first.contains("plan") && first.trim_end().ends_with(':');
+    let headed = text.starts_with("# ") && first.contains("plan");
+    if headed {
+        return Some(text);
+    }
+    introduced.then_some(rest.trim_start()).filter(|plan| plan.starts_with('#'))
+}
+
+/// Returns true if a call presents a plan, unlike one that only begins planning.
+pub(super) fn is_presented(deed: &Deed<'_>) -> bool {
+    deed.act() == Act::Plan && deed.input("plan").is_some()
+}
+
+impl Plan<'_> {
+    /// Returns what the plan decides: the items below a heading that announces decisions; without one, the sentence
+    /// that names the approach, and sentences that name a rejected alternative.
+    pub(super) fn choices(&self) -> Vec<String> {
+        let (mut listed, mut approach, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
+        for section in sections(&self.text) {
+            let announced = Signs::read(section.heading);
+            let sentences = sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
+            if announced.has(Sign::DecisionHead) {
+                let items = section.text.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(item);
+                listed.extend(items.take(MAX_LISTED).map(plain));
+            } else if announced.begins(Sign::ApproachHead) {
+                approach.extend(sentences.take(1).map(|sentence| plain(sentence.text)));
+            } else {
+                let states_choice =
+                    |text: &str| concludes_choice(text) && Signs::read(&own_words(text)).has(Sign::Contrast);
+                chosen.extend(sentences.filter(|found| states_choice(found.text)).map(|found| plain(found.text)));
+            }
+        }
+        chosen.truncate(MAX_OF_SENTENCES);
+        let found = if listed.is_empty() { [approach, chosen].concat() } else { listed };
+        found.into_iter().map(|text| format!("Plan: {text}")).collect()
+    }
+}
+
+/// Returns the items of the last plan about files that nobody touched afterwards, if other files of the same list were.
+/// Nothing if a person later changed what is wanted.
+pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
+    let mut found: Vec<Pointed> = Vec::new();
+    for plan in approved(timeline) {
+        let later =
+            timeline.rounds.iter().filter(|round| round.prompt.as_ref().is_some_and(|said| said.place > plan.place));
+        let changed = later.filter_map(|round| Some((round.after_interruption, round.prompt.as_ref()?)));
+        let objects = |text: &str| Signs::read(text).has_any(&[Sign::Object, Sign::Contrast]);
+        if changed.into_iter().any(|(interrupted, said)| interrupted || objects(said.text)) {
+            continue;
+        }
+        let touched = touched_names(timeline, plan.place);
+        for section in sections(&plan.text) {
+            let items: Vec<(&str, &str)> = section
+                .text
+                .lines()
+                .filter_map(|line| item(line).and_then(|item| Some((item, file_of(item)?))))
+                .collect();
+            let is_touched = |name: &str| touched.iter().any(|text| text.contains(name));
+            if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
+                continue;
+            }
+            let untouched = items.iter().filter(|(item, name)| !is_touched(name) && !item.contains("(if "));
+            found.extend(untouched.map(|(item, _)| {
+                let text = one_line(&format!("Planned and not done: {}", plain(item)), LINE_CHARS);
+                Pointed { text, line: plan.line, at: plan.at }
+            }));
+        }
+    }
+    found
+}
+
+/// Returns the paths that were edited and the commands that were run from a place on.
+fn touched_names<'a>(timeline: &Timeline<'a>, from: usize) -> BTreeSet<&'a str> {
+    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
+    let acts = |deed: &&Deed<'a>| deed.command().is_none_or(|text| !Command::read(text).only_looks());
+    later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command())).collect()
+}
+
+/// Returns the name of the file that an item begins with.
+fn file_of(item: &str) -> Option<&str> {
+    let words = item.split(|c: char| c.is_whitespace() || "`*[](),".contains(c)).filter(|word| !word.is_empty());
+    let paths = words.take(WORDS_BEFORE + 1).map(|word| word.trim_end_matches([':', '.']));
+    let names = paths.map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path));
+    let is_file = |name: &&str| {
+        let extension =
+            name.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map_or("", |(_, extension)| extension);
+        (1..=8).contains(&extension.len()) && extension.starts_with(|c: char| c.is_ascii_lowercase())
+    };
+    names.into_iter().find(is_file)
+}
+
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim();
+    list_marker(line).map(|marker| line[marker..].trim()).filter(|item| !item.is_empty())
+}
+
+fn sections(plan: &str) -> Vec<Section<'_>> {
+    let mut found = vec![Section { heading: "", text: "" }];
+    let (mut begin, mut end) = (0, 0);
+    let mut fenced = false;
+    for line in plan.split_inclusive('\n') {
+        let bare = line.trim();
+        fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
+        end += line.len();
+        if bare.starts_with('#') && !fenced {
+            found.push(Section { heading: bare.trim_start_matches(|c: char| !c.is_alphabetic()), text: "" });
+            begin = end;
+        }
+        if let Some(section) = found.last_mut() {
+            section.text = &plan[begin..end];
+        }
+    }
+    found
+}
