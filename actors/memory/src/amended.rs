@@ -1,7 +1,7 @@
 //! Of two sessions that answer the same question about what holds, the later one ranks first.
 //!
 //! Two sessions answer the same question if they score about equally and name the same particular things. If the later
-//! one says that such a thing is in use no more, its score may be lower.
+//! one says that such a thing is in use no more, its score may be much lower.
 //!
 //! # Decisions
 //!
@@ -33,7 +33,7 @@ struct Close {
     share: f32,
 }
 /// Suffices if both name the same particular things.
-const CLOSE: Close = Close { score: 0.6, share: 0.6 };
+const CLOSE: Close = Close { score: 0.7, share: 0.6 };
 /// Suffices if the later one says that such a thing is in use no more.
 const NEAR: Close = Close { score: 0.4, share: 0.3 };
 /// A word in more turns than this, and in more than one of so many, names no particular thing.
@@ -95,10 +95,10 @@ pub(super) fn order(
             let is_within = |limit: &Close| {
                 found.score >= best * limit.score && said[later].share >= said[earlier].share * limit.share
             };
-            let names_same = |tokens| shares_particulars(snapshot, plan, tokens, &said[earlier].tokens);
+            let shared = |tokens| shared_particulars(snapshot, plan, tokens, &said[earlier].tokens);
             if is_within(&NEAR)
                 && follows(snapshot, &compared[earlier], found)
-                && (names_same(&said[later].ended)? || is_within(&CLOSE) && names_same(&said[later].tokens)?)
+                && (shared(&said[later].ended)? > 0 || is_within(&CLOSE) && shared(&said[later].tokens)? > 1)
             {
                 order.retain(|at| *at != later);
                 order.insert(place, later);
@@ -117,16 +117,15 @@ fn follows(snapshot: &Snapshot, earlier: &Session, later: &Session) -> bool {
     began >= ended && group(earlier) == group(later)
 }
 
-/// Returns true if both have a rare word or name that the query does not have.
-fn shares_particulars(snapshot: &Snapshot, plan: &Plan, later: &Tokens, earlier: &Tokens) -> Result<bool, Error> {
+/// Returns the number of rare words and names that both have and the query does not.
+fn shared_particulars(snapshot: &Snapshot, plan: &Plan, later: &Tokens, earlier: &Tokens) -> Result<usize, Error> {
+    let mut shared = 0;
     for token in later.0.intersection(&earlier.0) {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.body, token))?;
         let is_asked = plan.wanted.iter().any(|wanted| wanted.token == *token);
-        if !is_asked && frequency <= RARE.max(snapshot.turns / ONE_IN) {
-            return Ok(true);
-        }
+        shared += usize::from(!is_asked && frequency <= RARE.max(snapshot.turns / ONE_IN));
     }
-    Ok(false)
+    Ok(shared)
 }
 
 fn said(snapshot: &Snapshot, plan: &Plan, analyzer: &mut Analyzer, session: &Session) -> Result<Said, Error> {

@@ -23,6 +23,8 @@ const MAX_ROWS: usize = 3;
 const MAX_COMMANDS: usize = 4;
 /// Minimum likeness of the same failure.
 const SAME: f32 = 0.97;
+/// Share of words that stands for a line of which all words are asked about.
+const WHOLE_LINE: f32 = 0.9;
 /// Maximum length of a line in the answer, in characters.
 const MAX_CHARS: usize = 300;
 
@@ -96,6 +98,8 @@ impl FixQuery {
         let has_line = !self.telling.is_general() && named.name.contains(&self.telling.name);
         match (has_line && self.telling.is_telling()) || self.lines.contains(&named.name) {
             true => 1.0,
+            // What is asked may say more than the line: where the failure occurred, in which test.
+            false if named.share_in(&self.telling) > WHOLE_LINE => WHOLE_LINE,
             false => self.telling.share_in(&named),
         }
     }

@@ -21,9 +21,9 @@ const SHORT_WORD: usize = 3;
 /// Programs that only show the end or a part of another's output.
 const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
 /// Words of a request that do not say what is to be done.
-const FILLING: [&str; 24] = [
-    "a", "an", "all", "are", "by", "can", "do", "doe", "does", "execute", "for", "how", "i", "in", "is", "my", "of",
-    "our", "run", "start", "the", "this", "to", "we",
+const FILLING: [&str; 29] = [
+    "a", "an", "all", "and", "are", "by", "can", "do", "doe", "does", "execute", "for", "how", "i", "in", "is", "my",
+    "of", "only", "or", "our", "run", "start", "the", "this", "to", "we", "with", "without",
 ];
 
 /// Returns the key of a program with its subcommand.
@@ -148,7 +148,7 @@ impl CommandQuery {
         }
         let mut known: Vec<String> = words(&line.purpose).collect();
         // Words of arguments alone, such as the path of a file, do not say what a line does.
-        if self.words.iter().any(is_named) {
+        if self.words.iter().any(|word| is_named(word) || known.contains(word)) {
             known.extend(words(&line.text));
         }
         self.words.iter().all(|word| known.contains(word)).then_some(Fit::Words)
