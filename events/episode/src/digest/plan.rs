@@ -79,7 +79,10 @@ impl Plan<'_> {
     /// that names the approach, and sentences that name a rejected alternative.
     pub(super) fn choices(&self) -> Vec<String> {
         let (mut listed, mut approach, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
-        for section in sections(&self.text) {
+        let sections = sections(&self.text);
+        // Says what is the case so far.
+        let context = sections.iter().position(|section| !section.text.trim().is_empty());
+        for (at, section) in sections.iter().enumerate() {
             let announced = Signs::read(section.heading);
             let sentences = sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
             if announced.has(Sign::DecisionHead) {
@@ -87,7 +90,7 @@ impl Plan<'_> {
                 listed.extend(items.take(MAX_LISTED).map(plain));
             } else if announced.begins(Sign::ApproachHead) {
                 approach.extend(sentences.take(1).map(|sentence| plain(sentence.text)));
-            } else {
+            } else if context.is_some_and(|context| context < at) {
                 let states_choice =
                     |text: &str| concludes_choice(text) && Signs::read(&own_words(text)).has(Sign::Contrast);
                 chosen.extend(sentences.filter(|found| states_choice(found.text)).map(|found| plain(found.text)));
