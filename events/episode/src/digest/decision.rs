@@ -34,6 +34,8 @@ const MIN_WORDS: usize = 4;
 const LAST_SENTENCES: usize = 3;
 /// Maximum number of choices that are taken from one conclusion.
 const MAX_OF_CONCLUSION: usize = 3;
+/// How an agent says what it is about to do, in lower case.
+const LET_ME: &str = "let me ";
 
 /// What was decided.
 #[derive(Default)]
@@ -132,7 +134,7 @@ fn steers(clause: &str, worked: bool) -> bool {
     }
     let tells = signs.has_any(&[Sign::Direct, Sign::Contrast]) || rest_signs.begins(Sign::Direct);
     if signs.asks() {
-        return worked && signs.has(Sign::Suggest) && !signs.has(Sign::Trouble);
+        return worked && signs.has_any(&[Sign::Suggest, Sign::Contrast]) && !signs.has(Sign::Trouble);
     }
     if signs.has(Sign::Trouble) && !rest_signs.begins(Sign::Direct) {
         return false;
@@ -185,7 +187,7 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
     let mut found = Vec::new();
     for reply in &round.replies {
         let concludes = worked && conclusion == Some(reply.place);
-        let leads_to_change = next_deed(timeline, round, reply).is_some_and(is_change);
+        let leads_to_change = next_deed(timeline, round, reply).is_some_and(acts);
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         let mut of_conclusion = 0;
         for (at, sentence) in sentences.iter().enumerate() {
@@ -220,6 +222,11 @@ fn next_deed<'t, 'a>(timeline: &'t Timeline<'a>, round: &Round<'a>, reply: &Mess
     timeline.deeds[round.deeds.clone()].iter().find(|deed| !deed.aside && deed.began > reply.place)
 }
 
+/// Returns true for a change or a command that does something.
+fn acts(deed: &Deed<'_>) -> bool {
+    is_change(deed) || deed.succeeded() && deed.parsed_command().is_some_and(|command| !command.only_looks())
+}
+
 fn is_change(deed: &Deed<'_>) -> bool {
     deed.succeeded() && (deed.edit().is_some() || deed.commits())
 }
@@ -228,13 +235,19 @@ fn is_change(deed: &Deed<'_>) -> bool {
 fn is_reasoned_action(sentence: &str) -> bool {
     let own = own_words(sentence);
     let signs = Signs::read(&own);
-    let announces = |clause: &str| Signs::read(clause).begins(Sign::Announce);
-    let acts = signs.has_any(&[Sign::Direct, Sign::Choose]) || own.split(", ").any(announces);
-    acts && signs.has_any(&[Sign::Reason, Sign::Contrast])
-        && !signs.has(Sign::Trouble)
+    let announces = |clause: &str| {
+        let what = clause.trim_start().get(LET_ME.len()..).filter(|_| clause.to_lowercase().starts_with(LET_ME));
+        // `Let me check` and the like choose nothing.
+        Signs::read(clause).begins(Sign::Announce) && !what.is_some_and(|what| Signs::read(what).begins(Sign::Order))
+    };
+    // `instead` alone may tell of the trouble.
+    let acts = Signs::read(&own.replace("instead", "")).has_any(&[Sign::Direct, Sign::Choose]);
+    (acts || own.split(", ").any(announces))
+        && signs.has_any(&[Sign::Reason, Sign::Contrast])
+        && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
+        && !signs.begins(Sign::Result)
         && !own.starts_with("Now ")
         && !signs.asks()
-        && !signs.has(Sign::Hedge)
         && (own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii())
 }
 
