@@ -282,15 +282,15 @@ fn of_two_answers_to_a_question_about_what_holds_the_later_one_comes_first() {
     };
     let chosen = ["Where do we keep the login state?", "The login state is kept in a signed cookie, 24 hours"];
     let amended =
-        ["The cookie with the login state is too large", "The login state is in Redis, the cookie has its id"];
+        ["The signed cookie with the login state is too large", "The login state is in Redis, the cookie has its id"];
     let beside = ["Style the login page", "The login page is fluid"];
     let memory =
         |later: i64| Memory::of(&[talk("old", 0, &chosen), talk("new", later, &amended), talk("page", 90, &beside)]);
     let check = |memory: &Memory, query: &str, first: &str| {
         assert_eq!(memory.sessions(query).first().map(String::as_str), Some(first), "{query}");
     };
-    check(&memory(48), "Where is the login state kept?", "new");
-    check(&memory(-48), "Where is the login state kept?", "old");
+    check(&memory(48), "Where is the login state?", "new");
+    check(&memory(-48), "Where is the login state?", "old");
     check(&memory(48), "keep the login state in a signed cookie", "old");
     check(&memory(48), "When was the login state kept in a signed cookie?", "old");
     check(&memory(48), "Which style has the login page?", "page");
