@@ -183,6 +183,7 @@ mod tests {
             input,
             edit: None,
             commit: None,
+            plan: None,
         }))
     }
 

@@ -126,6 +126,8 @@ pub struct Call {
     pub edit: Option<Edit>,
     /// First line of the message of the commit that a command line makes, read before the line was shortened. Not hashed.
     pub commit: Option<String>,
+    /// The plan that a call presents, at most 20,000 characters. Not hashed.
+    pub plan: Option<String>,
 }
 
 /// Effect of an edit on a file, counted before its text was shortened.
@@ -334,7 +336,8 @@ impl Body {
             Self::Call(call) => {
                 let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
                 let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len());
-                call.id.len() + call.name.len() + edit + fields.sum::<usize>()
+                let aside = [&call.commit, &call.plan].into_iter().flatten().map(String::len).sum::<usize>();
+                call.id.len() + call.name.len() + edit + aside + fields.sum::<usize>()
             }
             Self::Result(result) => {
                 let texts = [&result.name, &result.error].into_iter().flatten().map(String::len).sum::<usize>();

@@ -250,6 +250,7 @@ mod tests {
             input,
             edit: None,
             commit: None,
+            plan: None,
         };
         let items = [
             item(Body::Meta(Meta::Cwd("/a".into()))),

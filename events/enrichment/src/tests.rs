@@ -54,6 +54,7 @@ fn item(line: &str) -> Item {
                 input,
                 edit: None,
                 commit: None,
+                plan: None,
             })
         }
         "ok" => result(Outcome::Ok),

@@ -42,6 +42,7 @@ fn conversation(rounds: u64) -> Vec<Item> {
                 input,
                 edit,
                 commit: None,
+                plan: None,
             }));
             let error = (outcome == Outcome::Failed).then(|| format!("assertion {round} failed"));
             let text = format!("{name} {value}: 20 lines");

@@ -313,6 +313,7 @@ mod tests {
             input: input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect::<BTreeMap<_, _>>(),
             edit: Some(Edit { path: path.to_owned(), added: 1, removed: 1 }),
             commit: None,
+            plan: None,
         }
     }
 

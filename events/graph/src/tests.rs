@@ -37,6 +37,7 @@ impl Script {
             input,
             edit,
             commit: None,
+            plan: None,
         }))
         .say(Body::Result(ToolResult {
             id,

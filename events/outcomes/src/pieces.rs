@@ -139,6 +139,7 @@ mod tests {
                 input,
                 edit: None,
                 commit: None,
+                plan: None,
             }),
         )
     }

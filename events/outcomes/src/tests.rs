@@ -55,7 +55,15 @@ impl Script {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
         let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1 });
-        let call = Call { act: Act::of_tool(name), id: id.clone(), name: name.to_owned(), input, edit, commit: None };
+        let call = Call {
+            act: Act::of_tool(name),
+            id: id.clone(),
+            name: name.to_owned(),
+            input,
+            edit,
+            commit: None,
+            plan: None,
+        };
         let failed = outcome == Outcome::Failed;
         self.say(Body::Call(call)).say(Body::Result(ToolResult {
             id,

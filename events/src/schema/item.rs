@@ -7,8 +7,8 @@
 //! are ignored, so fields may be added; the meaning of an existing field never changes.
 //!
 //! Version 2 adds `act` to calls and `report` to results. An item of version 1 is read with the act of its tool's name and
-//! without a report: it is untyped until its transcript is read again. Version 3 adds `commit` to calls and more facts to
-//! reports; items of version 2 are read again as well.
+//! without a report: it is untyped until its transcript is read again. Version 3 adds `commit` and `plan` to calls and more
+//! facts to reports; items of version 2 are read again as well.
 
 mod report;
 
@@ -70,6 +70,8 @@ struct ItemV1<'a> {
     edit: Option<EditV1<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,6 +166,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             input: None,
             edit: None,
             commit: None,
+            plan: None,
             outcome: None,
             exit_code: None,
             error: None,
@@ -241,6 +244,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                     removed: *removed,
                 });
                 stored.commit = call.commit.as_deref().map(Cow::Borrowed);
+                stored.plan = call.plan.as_deref().map(Cow::Borrowed);
                 stored.name = Some(Cow::Borrowed(&call.name));
                 stored.act = Some(Cow::Borrowed(call.act.as_str()));
                 stored.kind = Cow::Borrowed("call");
@@ -307,6 +311,7 @@ impl ItemV1<'_> {
                 input: self.input.unwrap_or_default().into_owned(),
                 edit: self.edit.map(|EditV1 { path, added, removed }| Edit { path: path.into_owned(), added, removed }),
                 commit: self.commit.map(Cow::into_owned),
+                plan: self.plan.map(Cow::into_owned),
             }),
             _ => return Err(unknown("kind")),
         };

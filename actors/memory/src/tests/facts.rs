@@ -56,6 +56,7 @@ fn ran(command: &str) -> [Body; 2] {
         input,
         edit: None,
         commit: None,
+        plan: None,
     };
     let result = ToolResult {
         id,

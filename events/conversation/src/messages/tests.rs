@@ -26,6 +26,7 @@ fn item(text: &str) -> Item {
             input: BTreeMap::new(),
             edit: None,
             commit: None,
+            plan: None,
         }),
         "result" => Body::Result(ToolResult {
             id: words.into(),

@@ -22,6 +22,8 @@ use super::observation::Observation;
 use super::spilled::Spilled;
 use baton_redaction::raw_json::{Text, Value};
 
+/// Longest plan, in characters.
+const MAX_PLAN_CHARS: usize = 20_000;
 /// Longest title, branch or path in an item, in characters.
 const MAX_META_CHARS: usize = 1_000;
 /// Longest path and id in an observation, in bytes; a longer one is ignored.
@@ -342,7 +344,9 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
             let act = Act::of_tool(name);
             let command = parameters.get(b"command").and_then(Value::text).filter(|_| act == Act::Shell);
             let commit = command.and_then(|command| git_output::subject(&command.decode()));
-            Some(Body::Call(Call { act, id, name: one_line(name, MAX_NAME_CHARS), input, edit, commit }))
+            let plan = parameters.get(b"plan").and_then(Value::text).filter(|_| act == Act::Plan);
+            let plan = plan.and_then(|plan| kept_head(&plan.decode(), MAX_PLAN_CHARS));
+            Some(Body::Call(Call { act, id, name: one_line(name, MAX_NAME_CHARS), input, edit, commit, plan }))
         });
     }
 

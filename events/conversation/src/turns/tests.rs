@@ -21,6 +21,7 @@ fn call(line: u64, id: &str, name: &str, input: serde_json::Value) -> Item {
             input,
             edit: None,
             commit: None,
+            plan: None,
         }),
     )
 }

@@ -51,6 +51,7 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
                 input: input.map(|(key, value)| (key.to_owned(), json!(value))).collect(),
                 edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
                 commit: None,
+                plan: None,
             })
         });
     let outcome =

@@ -178,6 +178,7 @@ mod tests {
                     input,
                     edit,
                     commit: None,
+                    plan: None,
                 }),
             ),
             item(line + 1, Body::Result(result)),

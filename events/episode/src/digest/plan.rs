@@ -7,7 +7,7 @@ use super::command::Command;
 use super::decision::concludes_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::sentence::{list_marker, plain, sentences};
-use super::timeline::{Deed, Timeline};
+use super::timeline::{Deed, Message, Timeline};
 use super::{LINE_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
@@ -46,7 +46,7 @@ pub(super) fn approved<'a>(timeline: &Timeline<'a>) -> Vec<Plan<'a>> {
     });
     let presented = timeline.deeds.iter().filter(|deed| is_presented(deed) && deed.succeeded() && !deed.aside);
     let presented = presented.map(|deed| Plan {
-        text: without_filter_mark(deed.input("plan").unwrap_or_default()).into(),
+        text: text(deed).unwrap_or_default(),
         place: deed.ended,
         line: deed.result_line,
         at: deed.result_at,
@@ -71,7 +71,14 @@ pub(super) fn pasted(prompt: &str) -> Option<&str> {
 
 /// Returns true if a call presents a plan, unlike one that only begins planning.
 pub(super) fn is_presented(deed: &Deed<'_>) -> bool {
-    deed.act() == Act::Plan && deed.input("plan").is_some()
+    text(deed).is_some()
+}
+
+/// Returns the plan that a call presents; of an untyped call only its beginning.
+fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
+    let call = deed.call.filter(|call| call.act == Act::Plan)?;
+    let begin = || deed.input("plan").map(|plan| without_filter_mark(plan).into());
+    call.plan.as_deref().map(Cow::Borrowed).or_else(begin)
 }
 
 impl Plan<'_> {
@@ -107,11 +114,9 @@ impl Plan<'_> {
 pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<Pointed> = Vec::new();
     for plan in approved(timeline) {
-        let later =
-            timeline.rounds.iter().filter(|round| round.prompt.as_ref().is_some_and(|said| said.place > plan.place));
-        let changed = later.filter_map(|round| Some((round.after_interruption, round.prompt.as_ref()?)));
-        let objects = |text: &str| Signs::read(text).has_any(&[Sign::Object, Sign::Contrast]);
-        if changed.into_iter().any(|(interrupted, said)| interrupted || objects(said.text)) {
+        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
+        let objects = |said: &&Message<'_>| Signs::read(said.text).has_any(&[Sign::Object, Sign::Contrast]);
+        if prompts.filter(|said| said.place > plan.place).any(|said| objects(&said)) {
             continue;
         }
         let touched = touched_names(timeline, plan.place);

@@ -51,7 +51,15 @@ impl Session {
         let path = input.get("file_path").and_then(|path| path.as_str()).unwrap_or_default().to_owned();
         let edit = edit.map(|(added, removed)| Edit { path, added, removed });
         let id = format!("toolu_{}", self.calls).into();
-        self.add(Body::Call(Call { act: Act::of_tool(name), id, name: name.into(), input, edit, commit: None }))
+        self.add(Body::Call(Call {
+            act: Act::of_tool(name),
+            id,
+            name: name.into(),
+            input,
+            edit,
+            commit: None,
+            plan: None,
+        }))
     }
 
     fn result(self, outcome: Outcome, exit_code: Option<i32>, error: Option<&str>) -> Self {

@@ -174,6 +174,7 @@ fn session(steps: &[&str]) -> Episode {
                     input,
                     edit,
                     commit: None,
+                    plan: None,
                 }));
                 let (outcome, exit_code) = if kind == "f" { (Outcome::Failed, Some(1)) } else { (Outcome::Ok, None) };
                 let error = (kind == "f").then(|| "it broke".to_owned());

@@ -28,10 +28,11 @@ fn items_are_read_as_they_were_written() {
         input: serde_json::from_str(r#"{"file_path":"a\n\"","n":[1,{"x":null}]}"#).unwrap(),
         edit: Some(Edit { path: "a".into(), added: 3, removed: 1 }),
         commit: Some("Pay".into()),
+        plan: Some("Pay later".into()),
     };
     check(
         &item(Body::Call(call)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1},"commit":"Pay"}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1},"commit":"Pay","plan":"Pay later"}"#,
     );
     let result = ToolResult {
         id: "toolu_1".into(),

@@ -221,6 +221,7 @@ mod tests {
             input: BTreeMap::new(),
             edit: None,
             commit: None,
+            plan: None,
         };
         Item { message: Some(message.into()), ..item(line, Body::Call(call)) }
     }

@@ -178,6 +178,7 @@ mod tests {
             input: input.into(),
             edit: None,
             commit: None,
+            plan: None,
         };
         let result = ToolResult {
             id: "t1".into(),

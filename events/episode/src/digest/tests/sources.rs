@@ -5,7 +5,15 @@ use baton_conversation::item::Report;
 
 fn call(id: &str, name: &str, input: serde_json::Value, edit: Option<Edit>) -> Body {
     let input = input.as_object().cloned().unwrap_or_default().into_iter().collect();
-    Body::Call(Call { act: Act::of_tool(name), id: id.into(), name: name.into(), input, edit, commit: None })
+    Body::Call(Call {
+        act: Act::of_tool(name),
+        id: id.into(),
+        name: name.into(),
+        input,
+        edit,
+        commit: None,
+        plan: None,
+    })
 }
 
 fn result(id: &str, text: &str) -> Body {
