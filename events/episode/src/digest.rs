@@ -21,6 +21,7 @@ mod leftovers;
 mod metadata;
 mod model_marks;
 mod open_end;
+mod outcome;
 mod phrase;
 mod plan;
 mod question;
@@ -172,6 +173,10 @@ pub struct WorkState {
     pub branch: Option<String>,
     /// Pull requests that were opened, as addresses without a scheme.
     pub pull_requests: Vec<String>,
+    /// The last commit, as `hash subject`, or its subject if git did not print the hash.
+    pub commit: Option<String>,
+    /// True if it was pushed.
+    pub pushed: bool,
     /// Files that were edited since the last commit, in a session that commits.
     pub uncommitted: Vec<String>,
     /// The last test, build or lint that passed.
@@ -299,13 +304,15 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let open = open_end::open_ends(&timeline, &failures);
     let (title, is_titled) = title::title(&timeline);
     let decisions = decision::decisions(&timeline);
+    let exchanges = exchange::exchanges(&timeline);
+    let state = continuation::work_state(&timeline, &exchanges, open.uncommitted);
     let mut episode = Episode {
         title,
         is_titled,
         is_titled_by_person: false,
         objective,
         prompts: work::prompts(&timeline),
-        exchanges: exchange::exchanges(&timeline),
+        exchanges,
         work_completed: work::completed(&timeline),
         decisions: decisions.in_force,
         superseded: decisions.superseded,
@@ -319,7 +326,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         knowledge_stored: knowledge::stored(&timeline),
         unresolved: open.unresolved,
         next_steps: open.next_steps,
-        state: continuation::work_state(&timeline, open.uncommitted),
+        state,
         concluded: continuation::concluded(&timeline),
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),

@@ -1,12 +1,13 @@
 //! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
-use super::command::Command;
+use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
-use super::exchange::{conclusion, gist};
-use super::sentence::{plain, sentences};
-use super::timeline::{Deed, Timeline};
+use super::exchange::{Exchange, conclusion};
+use super::file;
+use super::outcome::{closed, outcome, remark};
+use super::timeline::{Deed, Message, Round, Timeline};
+use super::title::commit_subject;
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
-use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
@@ -15,6 +16,10 @@ pub(super) const MAX_CHARS: usize = 1_600;
 const QUOTED_CHARS: usize = 260;
 /// A shorter state ("Committed.") is preceded by that of the exchange before, in characters.
 const TELLING_CHARS: usize = 120;
+/// Maximum length of what was said after the last work, in characters.
+const LATER_CHARS: usize = 200;
+/// Beginnings of names of files that tell about the work, in lower case.
+const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
 /// Maximum number of decisions, open matters and files that are named.
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
@@ -56,14 +61,14 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         objective(episode),
         episode.concluded.as_ref().map(|said| format!("State: {}", closed(said.clone()))),
         episode.in_progress.clone(),
+        delivered(episode),
+        state.check.as_ref().map(|check| format!("To check: `{}` passed last.", one_line(check, SHORT_CHARS))),
         listed("Decided", &episode.decisions),
         listed("Open", &episode.unresolved),
         listed("Next", &episode.next_steps),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
-        last_commit(episode).map(|commit| closed(format!("Last commit: {}", one_line(commit, SHORT_CHARS)))),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
-        state.check.as_ref().map(|check| format!("To check: `{}` passed last.", one_line(check, SHORT_CHARS))),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -77,36 +82,106 @@ pub(super) fn objective(episode: &Episode) -> Option<String> {
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
 }
 
+/// Returns the sentence about the last commit.
+fn delivered(episode: &Episode) -> Option<String> {
+    let commit = one_line(last_commit(episode)?, SHORT_CHARS);
+    let pushed = if episode.state.pushed { ", pushed" } else { "" };
+    Some(format!("Last commit: {}{pushed}.", commit.trim_end_matches('.')))
+}
+
 /// Returns the last commit, as `hash subject`.
 pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
-    episode.exchanges.iter().flat_map(|exchange| &exchange.commits).last().map(String::as_str)
+    episode.state.commit.as_deref()
 }
 
-/// Returns the gist of the last conclusion; of the last two if that is short.
+/// Returns what the last exchange that edited more than documents came to, after the one before if that is short, and
+/// the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
 pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
-    let conclusions = timeline.rounds.iter().rev().filter_map(|round| conclusion(timeline, round));
-    let mut gists = conclusions.map(|said| outcome(said.text)).filter(|gist| !gist.is_empty());
-    let last = gists.next()?;
-    let before = if last.chars().count() < TELLING_CHARS { gists.next() } else { None };
-    Some(before.map_or_else(|| last.clone(), |before| format!("{} {last}", closed(before))))
+    let mut said: Vec<Said<'_, '_>> = timeline.rounds.iter().filter_map(|round| Said::of(timeline, round)).collect();
+    let works = |said: &Said<'_, '_>| said.edits_work && !said.told.is_empty();
+    let edits = |said: &Said<'_, '_>| said.edits && !said.told.is_empty();
+    let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
+        let talks =
+            said.iter().rev().map(|said| &said.told).filter(|told| !told.is_empty()).take(2).collect::<Vec<_>>();
+        let told = match talks.as_slice() {
+            [last, before] if last.chars().count() < TELLING_CHARS => format!("{} {last}", closed((*before).clone())),
+            [last, ..] => (*last).clone(),
+            [] => said.iter().rev().map(|said| remark(said.message.text)).find(|told| !told.is_empty())?,
+        };
+        return Some(told);
+    };
+    let after = said.split_off(last + 1);
+    let mut told = said[last].told.clone();
+    if told.chars().count() < TELLING_CHARS
+        && let Some(before) = said[..last].iter().rfind(|said| works(said))
+    {
+        told = format!("{} {told}", closed(sentences_within(&before.told, QUOTED_CHARS)));
+    }
+    let later = after.iter().rfind(|said| !said.delivers && !said.edits && !said.told.is_empty());
+    Some(later.map_or_else(
+        || told.clone(),
+        |later| format!("{} {}", closed(told.clone()), sentences_within(&later.told, LATER_CHARS)),
+    ))
 }
 
-/// Returns the gist of a conclusion, with the sentence that says what was changed if the gist only describes.
-fn outcome(text: &str) -> String {
-    let changes = |text: &str| Signs::read(text).has_any(&[Sign::Change, Sign::Works, Sign::Result]);
-    let gist = gist(text, QUOTED_CHARS);
-    if gist.is_empty() || changes(&gist) {
-        return gist;
+/// The conclusion of an exchange and what stands behind it.
+struct Said<'t, 'a> {
+    message: &'t Message<'a>,
+    told: String,
+    edits: bool,
+    /// True if it edits more than documents.
+    edits_work: bool,
+    /// True if it commits or pushes.
+    delivers: bool,
+}
+
+impl<'t, 'a> Said<'t, 'a> {
+    fn of(timeline: &'t Timeline<'a>, round: &'t Round<'a>) -> Option<Self> {
+        let message = conclusion(timeline, round)?;
+        let deeds = &timeline.deeds[round.deeds.clone()];
+        let paths: Vec<_> =
+            deeds.iter().flat_map(|deed| file::written(timeline, deed)).map(|(path, ..)| path).collect();
+        Some(Self {
+            message,
+            told: outcome(message.text, a_check_fails(timeline, message.place)),
+            edits: !paths.is_empty(),
+            edits_work: paths.iter().any(|path| !is_document(timeline.relative_path(path))),
+            delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
+        })
     }
-    let sentences = sentences(text);
-    let tells = |text: &str| Signs::read(text).has(Sign::Change) && !text.ends_with([':', '：', '?', '？']);
-    let changed = sentences.iter().find(|sentence| tells(sentence.text) && !sentence.quoted);
-    let changed = changed.map(|sentence| sentences_within(&plain(sentence.text), QUOTED_CHARS));
-    changed.map_or_else(|| gist.clone(), |changed| format!("{} {changed}", closed(gist.clone())))
+}
+
+/// Returns true if the last run of any check before a position failed.
+fn a_check_fails(timeline: &Timeline<'_>, before: usize) -> bool {
+    let mut failing: Vec<Family> = Vec::new();
+    let deeds = timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index));
+    for deed in deeds.filter(|deed| deed.ended < before && !deed.in_background()) {
+        let Some(line) = deed.parsed_command() else { continue };
+        match deed.outcome() {
+            Some(Outcome::Failed) => {
+                failing.extend(line.suspects().iter().map(Step::family).filter(|it| it.is_check()))
+            }
+            Some(Outcome::Ok) if line.passed() => {
+                failing.retain(|family| !line.steps().iter().any(|step| step.family() == *family));
+            }
+            _ => {}
+        }
+    }
+    !failing.is_empty()
+}
+
+/// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.
+fn is_document(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
+    let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
+    path.starts_with(['/', '~']) && is_text
+        || is_text && (is_below_docs || DOCUMENTS.iter().any(|known| stem.starts_with(known)))
 }
 
 /// Returns the facts about the work tree at the end.
-pub(super) fn work_state(timeline: &Timeline<'_>, uncommitted: Vec<String>) -> WorkState {
+pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], uncommitted: Vec<String>) -> WorkState {
     let mut pull_requests: Vec<String> = Vec::new();
     for made in timeline.deeds.iter().flat_map(|deed| deed.result.map_or(&[][..], |result| result.made())) {
         if let GitOutput::PullRequest(address) = made
@@ -118,7 +193,18 @@ pub(super) fn work_state(timeline: &Timeline<'_>, uncommitted: Vec<String>) -> W
     let excess = pull_requests.len().saturating_sub(MAX_PULLS);
     pull_requests.drain(..excess);
     let branch = timeline.branch.map(|branch| one_line(branch, SHORT_CHARS)).filter(|branch| !branch.is_empty());
-    WorkState { branch, pull_requests, uncommitted, check: last_check(timeline) }
+    let done = || timeline.deeds.iter().filter(|deed| deed.succeeded());
+    let committed = done().rfind(|deed| deed.commits());
+    let subject = committed.and_then(commit_subject).map(|subject| one_line(&subject, SHORT_CHARS));
+    // The exchanges know the hash.
+    let mut known = exchanges.iter().flat_map(|exchange| &exchange.commits).rev();
+    let commit = match subject {
+        Some(subject) => known.find(|commit| commit.ends_with(&subject)).cloned().or(Some(subject)),
+        None => known.next().cloned(),
+    };
+    let pushes = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.pushes());
+    let pushed = committed.is_some_and(|commit| done().any(|deed| deed.began >= commit.began && pushes(deed)));
+    WorkState { branch, pull_requests, commit, pushed, uncommitted, check: last_check(timeline) }
 }
 
 /// Returns true if a prompt only thanks, praises or agrees.
@@ -178,12 +264,4 @@ pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
         _ => None,
     }
-}
-
-/// Adds a full stop unless the text ends with punctuation.
-fn closed(mut text: String) -> String {
-    if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {
-        text.push('.');
-    }
-    text
 }

@@ -38,13 +38,8 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for deed in timeline.deeds.iter().filter(|deed| has_run(deed)) {
-        let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
-            Touch::Written(path) => Some((Cow::Owned(path), 0, 0)),
-            Touch::Read(_) => None,
-        });
-        let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
-        for (path, added, removed) in by_tool.into_iter().chain(by_shell) {
+    for deed in &timeline.deeds {
+        for (path, added, removed) in written(timeline, deed) {
             let index = *known.entry(timeline.relative_path(&path).to_owned()).or_insert(files.len());
             if index == files.len() {
                 files.push(FileModified { path: path.into_owned(), line: deed.line, added: 0, removed: 0 });
@@ -56,6 +51,19 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     }
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
+}
+
+/// Returns the files that a call changed, with lines added and removed if known.
+pub(super) fn written<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<(Cow<'a, str>, u32, u32)> {
+    if !has_run(deed) {
+        return Vec::new();
+    }
+    let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
+        Touch::Written(path) => Some((Cow::Owned(path), 0, 0)),
+        Touch::Read(_) => None,
+    });
+    let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
+    by_tool.into_iter().chain(by_shell).collect()
 }
 
 /// Returns true if the call succeeded; a failed check in its output does not matter.

@@ -13,6 +13,7 @@ mod errors;
 mod evidence;
 mod open_ends;
 mod sources;
+mod state;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]
@@ -140,8 +141,8 @@ fn a_developer_recognises_the_session() {
     assert_eq!(
         episode.continuation_context,
         "Goal: Check expiry in UTC: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
-         moved the check to UTC. Open: Not answered: Fixed: the expiry was compared in local time, so I moved the check to UTC. \
-         Shall I push? Changed: src/token.rs, src/auth.rs. To check: `cargo test -p auth` passed last."
+         moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed last. Open: Not answered: \
+         Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push? Changed: src/token.rs, src/auth.rs."
     );
 }
 

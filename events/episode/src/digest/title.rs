@@ -174,11 +174,12 @@ fn made(timeline: &Timeline<'_>) -> Option<String> {
     let pull = pulls.filter_map(title).next();
     let subjects = own().filter(|deed| deed.commits() && deed.succeeded()).filter_map(commit_subject);
     let subjects = subjects.map(|subject| within_words(&without_prefix(&subject)));
-    pull.or_else(|| subjects.into_iter().find(|subject| count(subject) >= MIN_WORDS))
+    pull.or_else(|| subjects.into_iter().find(|subject| count(subject) >= MIN_WORDS && !subject.ends_with('…')))
 }
 
-/// Returns the subject of the commit that a command made: as git printed it, or as the command line says.
-fn commit_subject(deed: &Deed<'_>) -> Option<String> {
+/// Returns the subject of the commit that a command made: as git printed it, or as the command line says. One that the
+/// filter has cut ends with `…` after its last whole word.
+pub(super) fn commit_subject(deed: &Deed<'_>) -> Option<String> {
     let printed = deed.result?.made().iter().find_map(|made| match made {
         GitOutput::Commit { subject, .. } => Some(subject.clone()),
         GitOutput::PullRequest(_) => None,
@@ -186,8 +187,12 @@ fn commit_subject(deed: &Deed<'_>) -> Option<String> {
     printed.or_else(|| {
         let message = ["-m", "-am", "--message"].iter().find_map(|flag| flag_value(deed.command()?, flag))?;
         let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
-        let subject = document.unwrap_or(&message).trim_start().lines().next()?;
-        Some(subject.trim_end_matches('…').to_owned()).filter(|subject| !subject.is_empty())
+        let subject = document.unwrap_or(&message).trim_start().lines().next()?.trim();
+        let whole = match subject.strip_suffix('…') {
+            Some(cut) => format!("{}…", cut.rsplit_once(' ')?.0.trim_end()),
+            None => subject.to_owned(),
+        };
+        Some(whole).filter(|subject| !subject.is_empty())
     })
 }
 
@@ -199,8 +204,11 @@ fn is_pull_request(made: &GitOutput) -> bool {
 fn flag_value(command: &str, flag: &str) -> Option<String> {
     let rest = command.split_once(flag)?.1.trim_start_matches(['=', ' ']);
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    let value = rest[1..].split(quote).next()?;
-    Some(without_filter_mark(value)).filter(|value| !value.trim().is_empty())
+    let inner = &rest[1..];
+    let is_end = |at: &usize| quote == '\'' || !inner[..*at].ends_with('\\');
+    let end = inner.match_indices(quote).map(|(at, _)| at).find(is_end).unwrap_or(inner.len());
+    let value = inner[..end].replace("\\\"", "\"");
+    Some(without_filter_mark(&value)).filter(|value| !value.trim().is_empty())
 }
 
 /// Strips the type of a conventional commit and a picture: `✨ feat(ui): add tabs` is `Add tabs`.

@@ -1,0 +1,348 @@
+//! What a conclusion says was done: its first sentence of substance and the heads of the items of its list.
+//!
+//! A sentence that names nothing (no file, code, name or number) says nothing, and neither does praise. What checks and
+//! commits came to is told from their results, so it is left out here.
+
+use super::excerpt::{one_line, sentences_within};
+use super::leftovers::leftovers;
+use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
+use crate::lexicon::{Sign, Signs};
+
+/// Maximum length, in characters.
+pub(super) const MAX_CHARS: usize = 420;
+/// Maximum length of the sentences if no list follows, in characters.
+const PROSE_CHARS: usize = 320;
+/// Maximum length of the head of an item, in characters.
+const HEAD_CHARS: usize = 110;
+/// A head is cut at the end of a clause after this length, in characters.
+const CLAUSE_CHARS: usize = 40;
+/// Of a longer list the headings above its items say more than its first items.
+const MAX_ITEMS: usize = 6;
+/// Fewest words of a sentence, and of a heading.
+const MIN_WORDS: usize = 3;
+const MIN_HEADING_WORDS: usize = 2;
+/// Words of headings that name nothing.
+const GENERAL: [&str; 14] = [
+    "backend",
+    "changes",
+    "completed",
+    "created",
+    "files",
+    "frontend",
+    "implementation",
+    "modified",
+    "new",
+    "results",
+    "summary",
+    "tests",
+    "updated",
+    "verification",
+];
+/// Words for what checks a work tree, and for how that went.
+const CHECKS: [&str; 19] = [
+    "test",
+    "tests",
+    "lint",
+    "linting",
+    "linter",
+    "typecheck",
+    "typechecks",
+    "types",
+    "typescript",
+    "build",
+    "hook",
+    "hooks",
+    "check",
+    "checks",
+    "ci",
+    "suite",
+    "errors",
+    "测试",
+    "テスト",
+];
+const VERDICTS: [&str; 13] = [
+    "pass",
+    "passes",
+    "passed",
+    "passing",
+    "clean",
+    "cleanly",
+    "green",
+    "succeeded",
+    "successfully",
+    "compiles",
+    "ok",
+    "fail",
+    "run",
+];
+
+/// Words for what is in a commit and what is not.
+const TREE: [&str; 5] = ["committed", "staged", "uncommitted", "unstaged", "untracked"];
+
+/// Returns what a conclusion says was done; empty if it says nothing. With `fails` a check failed before, and a sentence
+/// by which checks passed is not repeated.
+pub(super) fn outcome(text: &str, fails: bool) -> String {
+    let left = leftovers(text);
+    let whole = sentences(text);
+    let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
+    let stays = |sentence: &Sentence<'_>| tells(sentence) && !is_left(sentence) && !(fails && claims(sentence.text));
+    let all: Vec<&Sentence<'_>> = whole.iter().filter(|sentence| stays(sentence)).collect();
+    let items = items(text, &all);
+    // A lead stays with the list behind it, unless it only points there; without a list it ends in nothing.
+    let is_before = |one: &Sentence<'_>| {
+        whole.iter().find(|next| next.text.as_ptr() > one.text.as_ptr()).is_some_and(|next| next.point)
+    };
+    let stands = |one: &Sentence<'_>| match is_lead(one.text) {
+        true => !items.is_empty() && (says(one.text) || is_before(one) && !one.text.starts_with("Here")),
+        false => says(one.text),
+    };
+    let prose: Vec<&&Sentence<'_>> = all.iter().filter(|one| !one.point && stands(one)).collect();
+    let Some((first, rest)) = prose.split_first() else { return listed(String::new(), &items) };
+    let first = plain(first.text);
+    if !items.is_empty() {
+        return listed(first, &items);
+    }
+    let changes = |text: &str| Signs::read(text).has(Sign::Change);
+    let change = rest.iter().position(|sentence| !changes(&first) && changes(sentence.text)).unwrap_or(0);
+    let told = rest[change.min(rest.len())..].iter().fold(first, |told, next| {
+        let next = plain(next.text);
+        let fits = told.chars().count() + next.chars().count() < PROSE_CHARS;
+        if fits { format!("{} {next}", closed(told)) } else { told }
+    });
+    sentences_within(&told, MAX_CHARS)
+}
+
+/// Returns the items of the lists, each once; of a long list the headings above its items if they name things.
+fn items(text: &str, all: &[&Sentence<'_>]) -> Vec<String> {
+    let points = all.iter().filter(|sentence| sentence.point && begins_item(text, sentence) && !is_link(sentence.text));
+    let mut items: Vec<String> = Vec::new();
+    for item in points.map(|sentence| bare(&plain(sentence.text))) {
+        if !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    match headings(text) {
+        headings if items.len() > MAX_ITEMS && headings.len() > 1 => headings,
+        _ => items,
+    }
+}
+
+/// Returns the first sentences that tell anything, if none names a thing.
+pub(super) fn remark(text: &str) -> String {
+    let told = sentences(text).into_iter().filter(tells).map(|sentence| plain(sentence.text));
+    sentences_within(&told.take(2).map(closed).collect::<Vec<_>>().join(" "), PROSE_CHARS)
+}
+
+/// Returns the lead and the heads of the items that fit.
+fn listed(lead: String, items: &[String]) -> String {
+    let mut told = sentences_within(&lead, MAX_CHARS / 2);
+    if !told.is_empty() && !is_lead(&told) {
+        told = closed(told);
+    }
+    let room = MAX_CHARS.saturating_sub(told.chars().count()) / items.len().max(1);
+    let mut kept = 0;
+    for item in items {
+        let head = head(item, room.clamp(HEAD_CHARS, 2 * HEAD_CHARS));
+        if kept > 0 && told.chars().count() + head.chars().count() + 2 > MAX_CHARS {
+            break;
+        }
+        told.push_str(if kept > 0 {
+            "; "
+        } else if told.is_empty() {
+            ""
+        } else {
+            " "
+        });
+        told.push_str(&head);
+        kept += 1;
+    }
+    let more = items.len() - kept;
+    if more > 0 { format!("{told}; and {more} more") } else { told }
+}
+
+/// Strips marks before an item and punctuation behind it.
+fn bare(text: &str) -> String {
+    let opens = |c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '/' | '.' | '@' | '(' | '[');
+    text.trim_start_matches(|c: char| !opens(c)).trim_end_matches(['.', ';', ',', ':', '。']).to_owned()
+}
+
+/// Returns the beginning of an item, up to the end of a clause behind its label.
+fn head(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
+        return text.to_owned();
+    }
+    let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let label = [": ", " — ", " – "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
+    let (from, until) = ((label + CLAUSE_CHARS).max(after(CLAUSE_CHARS)), after(max_chars));
+    let is_open = |end: usize| {
+        let count = |c: char| text[..end].matches(c).count();
+        count('`') % 2 == 1 || count('"') % 2 == 1 || count('(') > count(')')
+    };
+    let ends = [" — ", " – ", " - ", "; ", ". ", ", ", " (", "，", "。"];
+    let cut = ends.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at);
+    let cut = cut.filter(|at| (from..until).contains(at) && !is_open(*at)).max();
+    cut.map_or_else(|| one_line(text, max_chars), |end| text[..end].to_owned())
+}
+
+/// Returns the headings and labels that name things, of the level that has most of them.
+fn headings(text: &str) -> Vec<String> {
+    let mut levels: [Vec<String>; 7] = Default::default();
+    for line in text.lines().map(str::trim).filter(|line| line.starts_with(['#', '*']) && is_decoration(line)) {
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let line = plain(line[level..].trim());
+        let line = line.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')' | ' '));
+        let line = line.trim_end_matches(':');
+        let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 1);
+        let names = words.filter(|word| !GENERAL.contains(&word.to_lowercase().as_str())).count();
+        if names >= MIN_HEADING_WORDS
+            && !line.ends_with('!')
+            && !Signs::read(line).has_any(&[Sign::NextHead, Sign::RemainingHead])
+        {
+            levels[level.min(6)].push(one_line(line, HEAD_CHARS));
+        }
+    }
+    let most = levels.into_iter().max_by_key(Vec::len).unwrap_or_default();
+    // `Key features` names nothing.
+    let named = most.iter().filter(|line| line.contains(['`', '(']) || line.contains(|c: char| c.is_ascii_digit()));
+    if 2 * named.count() >= most.len() { most } else { Vec::new() }
+}
+
+/// Returns true for a sentence of substance that is not about a check or a commit.
+fn tells(sentence: &Sentence<'_>) -> bool {
+    let signs = Signs::read(sentence.text);
+    let words = sentence.text.split_whitespace().count();
+    let is_long = words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && words > 1;
+    let is_idle = signs.asks() || signs.begins(Sign::Announce) || signs.has_any(&[Sign::Offer, Sign::Next]);
+    is_long && !is_idle && !sentence.quoted && !is_of_checks(sentence.text) && !is_of_a_commit(sentence.text)
+}
+
+/// Returns true for a sentence that only says how checks went.
+fn is_of_checks(text: &str) -> bool {
+    claims(text) && !Signs::read(text).has(Sign::Change) && !has_path(text)
+}
+
+/// Returns true for a sentence that says how checks went.
+fn claims(text: &str) -> bool {
+    let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let has = |list: &[&str]| words().any(|word| list.contains(&word.as_str()));
+    let is_wide = CHECKS.iter().any(|word| !word.is_ascii() && text.contains(word));
+    let went = has(&VERDICTS) || Signs::read(text).has_any(&[Sign::Result, Sign::Works]) || text.contains('✅');
+    went && (is_wide || has(&CHECKS))
+}
+
+/// Returns true for a sentence that only says that something was committed or pushed.
+fn is_of_a_commit(text: &str) -> bool {
+    let bare = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let bare = bare.strip_prefix("the ").or_else(|| bare.strip_prefix("all ")).unwrap_or(&bare);
+    let delivers = ["commit", "pushed", "changelog", "pre-commit"].iter().any(|word| bare.starts_with(word));
+    let is_hash = |word: &str| word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = || bare.split(|c: char| !c.is_alphanumeric());
+    let names_one = words().any(is_hash);
+    let is_of_the_tree = words().any(|word| TREE.contains(&word)) && !Signs::read(text).has(Sign::Change);
+    is_of_the_tree
+        || delivers
+            && (names_one
+                || ["success", "created", "updated", "pass", "to main", "committed"]
+                    .iter()
+                    .any(|word| bare.contains(word)))
+}
+
+/// Returns true if a sentence names a thing: code, a path, an identifier, a name, a number, a quotation.
+fn says(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '/' | '.' | '@'));
+    let is_name = |(at, word): (usize, &str)| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let mut chars = word.chars();
+        let capital = chars.next().is_some_and(char::is_uppercase) && word.len() > 1 && at > 0;
+        capital || chars.any(char::is_uppercase) || word.contains('_')
+    };
+    text.contains(['`', '"', '“', '「'])
+        || text.chars().any(|c| c.is_ascii_digit())
+        || !text.is_ascii() && text.chars().any(|c| c.is_alphabetic() && !c.is_ascii())
+        || has_path(text)
+        || text.split_whitespace().enumerate().any(is_name)
+}
+
+fn has_path(text: &str) -> bool {
+    text.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
+        let ending = word.rsplit_once('.').map(|(stem, ending)| !stem.is_empty() && (1..=5).contains(&ending.len()));
+        word.len() > 3
+            && (word.contains('/') && word.chars().filter(|c| c.is_alphanumeric()).count() > 3 || ending == Some(true))
+            && word.chars().any(char::is_alphabetic)
+    })
+}
+
+fn is_lead(text: &str) -> bool {
+    text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
+}
+
+/// Returns true if the sentence is the first of an item that is not nested in another.
+fn begins_item(text: &str, sentence: &Sentence<'_>) -> bool {
+    let at = sentence.text.as_ptr().addr() - text.as_ptr().addr();
+    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    list_marker(&text[line..end]).is_some_and(|marker| line + marker == at)
+}
+
+/// Returns true for an item that is only a link.
+fn is_link(text: &str) -> bool {
+    text.starts_with('[') && text.ends_with(')') && text.matches("](").count() == 1
+}
+
+fn lies_in(part: &str, whole: &str) -> bool {
+    let (part, begin) = (part.as_ptr().addr(), whole.as_ptr().addr());
+    (begin..begin + whole.len()).contains(&part)
+}
+
+/// Adds a full stop unless the text ends with punctuation.
+pub(super) fn closed(mut text: String) -> String {
+    if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {
+        text.push('.');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(outcome(text, false), expected, "{text:?}");
+    }
+
+    #[test]
+    fn a_sentence_says_something_if_it_names_a_thing() {
+        check("It is done now. The crane turns by `Motor::step`.", "The crane turns by `Motor::step`.");
+        check("Perfect work all around.", "");
+        check("All 12 tests pass and lint is clean. ✅ Build passes.", "");
+        check("Commit successful. Committed as `0a1b2c3d`. The other files remain unstaged.", "");
+        check("Once the crane has power, you need to call `start`.", "");
+        check("起重机现在会在标记处停下。", "起重机现在会在标记处停下。");
+        check("The jib was too long for `Hook`. I shortened it, and added 2 stops.", {
+            "The jib was too long for `Hook`. I shortened it, and added 2 stops."
+        });
+    }
+
+    #[test]
+    fn a_list_is_told_by_the_heads_of_its_items() {
+        check("Two cranes changed:\n- **Jib**: longer\n  - nested `x` detail\n- **Hook**: turns left", {
+            "Two cranes changed: Jib: longer; Hook: turns left"
+        });
+        check("Here it is:\n\n- the mast and the jib\n- [the manual](https://x.org/a)\n- the mast and the jib", {
+            "the mast and the jib"
+        });
+        check("## Next steps\n- paint the mast of crane 7", "");
+        let long =
+            format!("`src/mast.rs`: {}, {}", "raises the mast by one step ".repeat(3).trim(), "and more ".repeat(40));
+        check(
+            &long.replacen("", "- ", 1),
+            &format!("`src/mast.rs`: {}", "raises the mast by one step ".repeat(3).trim()),
+        );
+        let items = |from: usize| (from..from + 4).map(|n| format!("- part {n} of it\n")).collect::<String>();
+        check(&format!("### 1. Mast of `a.rs`\n{}### 2. Jib of `b.rs`\n{}", items(1), items(5)), {
+            "Mast of `a.rs`; Jib of `b.rs`"
+        });
+    }
+}

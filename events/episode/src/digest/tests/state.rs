@@ -1,0 +1,65 @@
+//! What the work came to at the end of a session.
+
+use super::*;
+
+#[track_caller]
+fn check(session: Session, expected: &str) {
+    assert_eq!(session.digest().concluded.as_deref(), Some(expected));
+}
+
+fn winch() -> Session {
+    let said =
+        "The winch now stops at the mark:\n- `src/winch.rs`: reads the mark before each turn\n- `src/mark.rs`: new";
+    Session::default().prompt("Stop the winch at the mark").edit("src/winch.rs", 4, 1).reply(said)
+}
+
+const WINCH: &str =
+    "The winch now stops at the mark: `src/winch.rs`: reads the mark before each turn; `src/mark.rs`: new";
+
+#[test]
+fn a_commit_and_a_change_log_say_nothing_beyond_the_work() {
+    check(winch(), WINCH);
+    let committed = winch()
+        .prompt("commit this")
+        .ok("git commit -m 'Stop at the mark'")
+        .reply("Commit `0a1b2c3` created successfully. All 219 tests pass.");
+    check(committed, WINCH);
+    let noted = winch()
+        .prompt("update the changelog")
+        .edit("CHANGELOG.md", 1, 0)
+        .reply("Added the entry for the winch to `CHANGELOG.md`.");
+    check(noted, WINCH);
+    let explained = winch().prompt("How fast is it?").reply("It reads the mark 40 times a second. Nice and smooth.");
+    check(explained, &format!("{WINCH}. It reads the mark 40 times a second."));
+    let only =
+        Session::default().prompt("Note the winch").edit("README.md", 1, 0).reply("`README.md` names the winch.");
+    check(only, "`README.md` names the winch.");
+}
+
+#[test]
+fn sentences_that_name_nothing_give_way() {
+    let said = "Great, that was a nice one. Everything is so much better now. The hoist waits for `Brake::open`.";
+    let hoist = winch().prompt("And the hoist?").edit("src/hoist.rs", 3, 1).reply(said);
+    check(hoist.prompt("thanks").reply("Anytime, friend."), &format!("{WINCH}. The hoist waits for `Brake::open`."));
+    let only = Session::default().prompt("Make it faster").edit("a.rs", 1, 1).reply("It is much faster than before.");
+    check(only, "It is much faster than before.");
+}
+
+#[test]
+fn a_claim_is_not_repeated_after_a_failed_check() {
+    let said = "Updated 3 tests and all tests pass. `Boom` keeps its angle.";
+    let work = || Session::default().prompt("Keep the angle of the boom").edit("src/boom.rs", 2, 2);
+    check(work().ok("make test").reply(said), said);
+    check(work().failed("make test", 2, "1 failed").reply(said), "`Boom` keeps its angle.");
+}
+
+#[test]
+fn the_last_commit_is_told_with_its_push() {
+    let state = |session: Session| session.digest().state;
+    let once = || winch().ok("git add -A && git commit -m \"Stop at the \\\"mark\\\"\"");
+    assert_eq!(state(once()).commit.as_deref(), Some("Stop at the \"mark\""));
+    assert!(!state(once()).pushed && state(once().ok("git push")).pushed);
+    assert!(!state(once().ok("git push").ok("git commit -m 'Next thing to do'")).pushed);
+    let cut = winch().ok("git commit -m \"$(cat <<'EOF'\nStop the winch at the ma…[+80 chars #0a1b2c3d]");
+    assert_eq!(state(cut).commit.as_deref(), Some("Stop the winch at the…"));
+}
