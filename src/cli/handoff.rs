@@ -12,18 +12,19 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Progress, Style};
 
 const HELP: &str = "\
-Shows the last finished session of this directory's project: its goal, what was decided, what failed and what fixed \
-it, what is open and next, and which of its files have changed since. Skips sessions that are still running and those \
-in which nothing happened. Reads new transcript lines first. Changes nothing: agents still get the handoff when they \
-start. If there is nothing to hand over it says why, which is not a failure.
+Shows the last finished session of this directory's project: its goal and what it came to, its last commit, how to \
+check it, what is open and next, what was decided, what failed and what fixed it, and which of its files have changed \
+since. Skips sessions that are still running and those in which nothing happened. Reads new transcript lines first. \
+Changes nothing: agents still get the handoff when they start. If there is nothing to hand over it says why, which is \
+not a failure.
 
 Prints 2 KB at most and leaves out the oldest entries of long lists. --for claude prints the answer of a SessionStart \
 hook, --for codex the text alone, both fenced as a quotation and within `handoff.max_bytes`; --for markdown prints \
 everything, also fenced, for any other agent.
 
 JSON: \
-{\"message\",\"project\",\"session_id\",\"episode_uuid\",\"ended_at\",\"claimed_by\",\"objective\",\"decisions\":[…], \
-\"errors\":[{\"text\",\"resolution\"}],\"unresolved\":[…],\"next_steps\":[…],\"changed_since\":[…],\"text\"}
+{\"message\",\"project\",\"session_id\",\"episode_uuid\",\"ended_at\",\"claimed_by\",\"objective\",\"state\",\"branch\", \
+\"check\",\"uncommitted\":[…],\"decisions\":[…],\"errors\":[{\"text\",\"resolution\"}],\"unresolved\":[…],\"next_steps\":[…],\"changed_since\":[…],\"text\"}
 
 Examples:
   baton handoff                            what there is to take over here
@@ -163,6 +164,10 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
         })
         .collect();
     section("What it was for", handoff.objective.as_slice());
+    section("It came to", handoff.state.as_slice());
+    section("Branch", handoff.branch.as_slice());
+    section("Not committed", &handoff.uncommitted);
+    section("To check, this passed last", handoff.check.as_slice());
     section("Open", &handoff.unresolved);
     section("Next, as it was left", &handoff.next_steps);
     section("Decided", &handoff.decisions);

@@ -33,8 +33,8 @@ const MAX_ENTRIES: usize = 20;
 const ENTRY_CHARS: usize = 280;
 /// Maximum length of objective and last statement, in characters.
 const PURPOSE_CHARS: usize = 400;
-/// A shorter statement ("Committed.") says little, in characters.
-const TELLING_CHARS: usize = 120;
+/// Maximum length of the state, in characters.
+const STATE_CHARS: usize = 600;
 /// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.
 const MAX_FILES: usize = 64;
 /// Words of commands that remove files.
@@ -50,7 +50,8 @@ pub struct Facts {
     /// Files whose changes since then may be checked.
     pub files: Vec<File>,
     objective: String,
-    said: Option<String>,
+    /// What the work came to.
+    state: String,
     decisions: Vec<String>,
     errors: Vec<(String, Option<String>)>,
     modified: Vec<String>,
@@ -98,7 +99,7 @@ impl Facts {
             relevant: is_relevant(episode),
             files: files(episode),
             objective: purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)),
-            said: said(episode),
+            state: episode.concluded.as_deref().map(|state| quoted(state, STATE_CHARS)).unwrap_or_default(),
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
@@ -124,21 +125,13 @@ fn purpose(episode: &Episode, objective: String) -> String {
     }
 }
 
-/// Returns what the last exchange came to; with the one before if that says little ("Committed.").
-fn said(episode: &Episode) -> Option<String> {
-    let mut answers = episode.work_completed.get("answers")?.iter().rev();
-    let last = answers.next()?.text.as_str();
-    let before = answers.next().filter(|_| last.chars().count() < TELLING_CHARS);
-    let text = before.map_or_else(|| last.to_owned(), |before| format!("{} {last}", before.text));
-    Some(quoted(&text, PURPOSE_CHARS)).filter(|said| !said.is_empty())
-}
-
 /// Returns the branch, the pull requests and the last commit.
 fn branch(episode: &Episode) -> String {
     let state = &episode.state;
     let mut told: Vec<_> =
         state.branch.iter().chain(&state.pull_requests).map(|text| quoted(text, ENTRY_CHARS)).collect();
-    told.extend(last_commit(episode).map(|commit| format!("last commit {}", quoted(commit, ENTRY_CHARS))));
+    let pushed = if state.pushed { " (pushed)" } else { "" };
+    told.extend(last_commit(episode).map(|commit| format!("last commit {}{pushed}", quoted(commit, ENTRY_CHARS))));
     told.join(", ")
 }
 
@@ -223,6 +216,7 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
         text: text.clone(),
         resolution: resolution.clone().filter(|text| !text.is_empty()),
     });
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let ended_at = about.ended_at.map(|at| at.to_string());
     let when = ended_at.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
     answer::Handoff {
@@ -232,7 +226,11 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
         episode_uuid: Some(about.episode.to_string()),
         ended_at,
         claimed_by: about.claimed_by.map(ToString::to_string),
-        objective: Some(facts.objective.clone()).filter(|objective| !objective.is_empty()),
+        objective: some(&facts.objective),
+        state: some(&facts.state),
+        branch: some(&facts.branch),
+        check: some(&facts.check),
+        uncommitted: facts.uncommitted.clone(),
         decisions: facts.decisions.clone(),
         errors: errors.collect(),
         unresolved: facts.unresolved.clone(),

@@ -176,13 +176,13 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
-        Section::new("Open", Form::List, facts.unresolved.clone()),
-        Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
-        Section::new("It came to", Form::Line, one(facts.said.as_deref().unwrap_or_default())),
-        Section::new("Decided", Form::List, facts.decisions.clone()),
+        Section::new("It came to", Form::Line, one(&facts.state)),
+        Section::new("Branch", Form::Line, one(&facts.branch)),
         Section::new("Not committed", Form::Names, facts.uncommitted.clone()),
         Section::new("To check, this passed last", Form::Line, one(&facts.check)),
-        Section::new("Branch", Form::Line, one(&facts.branch)),
+        Section::new("Open", Form::List, facts.unresolved.clone()),
+        Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
+        Section::new("Decided", Form::List, facts.decisions.clone()),
         Section::new("Failed and mended", Form::List, facts.errors.iter().filter_map(solved).collect()),
         Section::new("Files it changed", Form::Names, modified),
         Section::new(since, Form::Names, changed.to_vec()),

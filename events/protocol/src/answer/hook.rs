@@ -96,6 +96,18 @@ pub struct Handoff {
     pub claimed_by: Option<String>,
     /// Its purpose.
     pub objective: Option<String>,
+    /// What the work came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// Branch, pull requests and last commit, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The last test, build or lint that passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub check: Option<String>,
+    /// Files that were edited since the last commit, in a session that commits. Absent if there is none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
     /// Its decisions.
     pub decisions: Vec<String>,
     /// Its failures and their resolutions.
