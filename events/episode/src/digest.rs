@@ -57,6 +57,7 @@ pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::sentence::{asks_what_holds, replacements};
 pub use self::settled::{Settled, settled};
 use self::timeline::Timeline;
+use baton_conversation::filter::pasted_line;
 use baton_conversation::item::Item;
 use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::Timestamp;
@@ -390,7 +391,7 @@ impl Episode {
 }
 
 /// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
-/// first sentence. Line breaks are removed.
+/// what its first section says is wanted. Line breaks are removed, and what a program printed.
 fn objective(timeline: &Timeline<'_>) -> String {
     let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
     let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
@@ -398,14 +399,23 @@ fn objective(timeline: &Timeline<'_>) -> String {
         return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
     };
     if let Some(plan) = plan::pasted(first) {
-        let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
-        let reason = exchange::gist(plan, OBJECTIVE_CHARS);
-        return sentences_within(&format!("{}. {reason}", sentence::plain(heading)), OBJECTIVE_CHARS);
+        let heading = sentence::plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
+        let reason = outcome::purpose(plan, OBJECTIVE_CHARS);
+        return sentences_within(&format!("{}. {reason}", title::without_plan_label(&heading)), OBJECTIVE_CHARS);
     }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     match telling.next().filter(|_| short(first)) {
-        Some(next) => sentences_within(&format!("{first} … {next}"), OBJECTIVE_CHARS),
-        None => sentences_within(first, OBJECTIVE_CHARS),
+        Some(next) => sentences_within(&format!("{first} … {}", title::before_log(next)), OBJECTIVE_CHARS),
+        None => {
+            let own = title::before_log(first);
+            let line = pasted_line(&first[own.len()..]).map(|line| without_filter_mark(&line));
+            match line {
+                Some(line) => {
+                    sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.'])), OBJECTIVE_CHARS)
+                }
+                None => sentences_within(own, OBJECTIVE_CHARS),
+            }
+        }
     }
 }
 

@@ -95,9 +95,11 @@ pub(crate) enum Sign {
     Question,
     /// A question about something that happened, not about what holds: `did`, `when`.
     PastQuestion,
+    /// A word that stands for something said or shown elsewhere: `these`.
+    Pointer,
 }
 
-const SECTIONS: [(&str, Sign); 33] = [
+const SECTIONS: [(&str, Sign); 34] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -131,6 +133,7 @@ const SECTIONS: [(&str, Sign); 33] = [
     ("approach head", Sign::ApproachHead),
     ("question", Sign::Question),
     ("past question", Sign::PastQuestion),
+    ("pointer", Sign::Pointer),
 ];
 
 struct Lexicon {

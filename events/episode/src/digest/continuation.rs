@@ -6,13 +6,17 @@ use super::exchange::{Exchange, conclusion};
 use super::file;
 use super::outcome::{closed, outcome, remark};
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::title::commit_subject;
+use super::title::{commit_subject, without_politeness};
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
 use baton_conversation::item::{GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 1_600;
-/// Maximum length of the goal and the state, in characters.
+/// Maximum length of the goal, in characters.
+const GOAL_CHARS: usize = 300;
+/// A shorter goal ("fix these") is told after the title, in words.
+const TELLING_WORDS: usize = 5;
+/// Maximum length of the state before the last, in characters.
 const QUOTED_CHARS: usize = 260;
 /// A shorter state ("Committed.") is preceded by that of the exchange before, in characters.
 const TELLING_CHARS: usize = 120;
@@ -76,9 +80,11 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = sentences_within(&episode.objective, QUOTED_CHARS);
+    let first = sentences_within(without_politeness(&episode.objective), GOAL_CHARS);
     let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
-    let title = if episode.is_titled && !shows_title { format!("{}: ", episode.title) } else { String::new() };
+    let is_short = first.split_whitespace().count() < TELLING_WORDS;
+    let title =
+        if (episode.is_titled || is_short) && !shows_title { format!("{}: ", episode.title) } else { String::new() };
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
 }
 
@@ -159,7 +165,7 @@ fn a_check_fails(timeline: &Timeline<'_>, before: usize) -> bool {
         let Some(line) = deed.parsed_command() else { continue };
         match deed.outcome() {
             Some(Outcome::Failed) => {
-                failing.extend(line.suspects().iter().map(Step::family).filter(|it| it.is_check()))
+                failing.extend(line.suspects().iter().map(Step::family).filter(|it| it.is_check()));
             }
             Some(Outcome::Ok) if line.passed() => {
                 failing.retain(|family| !line.steps().iter().any(|step| step.family() == *family));
@@ -176,8 +182,8 @@ fn is_document(path: &str) -> bool {
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
     let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
-    path.starts_with(['/', '~']) && is_text
-        || is_text && (is_below_docs || DOCUMENTS.iter().any(|known| stem.starts_with(known)))
+    let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
+    is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
 }
 
 /// Returns the facts about the work tree at the end.

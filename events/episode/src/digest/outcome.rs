@@ -38,6 +38,8 @@ const GENERAL: [&str; 14] = [
     "updated",
     "verification",
 ];
+/// Words of a label that names nothing.
+const LABELS: [&str; 8] = ["cause", "change", "issue", "problem", "result", "root", "simple", "solution"];
 /// Words for what checks a work tree, and for how that went.
 const CHECKS: [&str; 19] = [
     "test",
@@ -131,6 +133,66 @@ fn items(text: &str, all: &[&Sentence<'_>]) -> Vec<String> {
 pub(super) fn remark(text: &str) -> String {
     let told = sentences(text).into_iter().filter(tells).map(|sentence| plain(sentence.text));
     sentences_within(&told.take(2).map(closed).collect::<Vec<_>>().join(" "), PROSE_CHARS)
+}
+
+/// Returns the sentence that says what was changed, or else the first that names a thing, without its label.
+pub(super) fn chief(text: &str) -> Option<String> {
+    let all = sentences(text);
+    let stands = |sentence: &&Sentence<'_>| tells(sentence) && says(sentence.text) && !is_lead(sentence.text);
+    let changes = |sentence: &&Sentence<'_>| stands(sentence) && Signs::read(sentence.text).has(Sign::Change);
+    let said = plain(all.iter().find(changes).or_else(|| all.iter().find(stands))?.text);
+    let words = |label: &str| {
+        label
+            .split(|c: char| !c.is_alphanumeric())
+            .all(|word| word.len() <= 3 || LABELS.contains(&word.to_lowercase().as_str()))
+    };
+    let label = said.split_once(": ").filter(|(label, rest)| words(label) && rest.contains(' '));
+    Some(label.map_or(said.clone(), |(_, rest)| rest.to_owned()))
+}
+
+/// Returns what the first section of a plan with sentences says; a lead takes the items behind it.
+pub(super) fn purpose(plan: &str, chars: usize) -> String {
+    let is_heading = |line: &str| line.starts_with('#') && is_decoration(line);
+    let mut sections = plan.split_inclusive('\n').fold(vec![String::new()], |mut sections, line| {
+        match sections.last_mut() {
+            Some(section) if !is_heading(line) => section.push_str(line),
+            _ => sections.push(String::new()),
+        }
+        sections
+    });
+    let has_prose = |section: &String| sentences(section).iter().any(|sentence| !sentence.point && !sentence.quoted);
+    let at = sections.iter().position(has_prose).unwrap_or(0);
+    let section = sections.swap_remove(at);
+    // The wishes of a list say more than the story before it.
+    let all: Vec<Sentence<'_>> = sentences(&section).into_iter().filter(|sentence| !sentence.quoted).collect();
+    let lead =
+        (1..all.len()).find(|at| all[*at].point && !all[at - 1].point && is_lead(all[at - 1].text)).map(|at| at - 1);
+    let list = lead.map_or(0..0, |lead| {
+        lead..all[lead + 1..].iter().position(|one| !one.point).map_or(all.len(), |end| lead + 1 + end)
+    });
+    let rest = all.iter().enumerate().filter(|(at, one)| !list.contains(at) && !one.point).map(|(_, one)| one);
+    let mut told = String::new();
+    for sentence in all[list.clone()].iter().filter(|one| !one.point || begins_item(&section, one)).chain(rest) {
+        let next = match sentence.point {
+            true => head(&bare(&plain(sentence.text)), HEAD_CHARS),
+            false => plain(sentence.text),
+        };
+        if told.chars().count() + next.chars().count() + 2 > chars {
+            break;
+        }
+        if !told.is_empty() {
+            let joint = if !sentence.point {
+                ". "
+            } else if is_lead(&told) {
+                " "
+            } else {
+                "; "
+            };
+            told.push_str(if told.ends_with(['.', '!', '?']) { " " } else { joint });
+        }
+        told.push_str(&next);
+    }
+    sentences_within(&told, chars)
 }
 
 /// Returns the lead and the heads of the items that fit.
@@ -344,5 +406,17 @@ mod tests {
         check(&format!("### 1. Mast of `a.rs`\n{}### 2. Jib of `b.rs`\n{}", items(1), items(5)), {
             "Mast of `a.rs`; Jib of `b.rs`"
         });
+    }
+
+    #[test]
+    fn the_purpose_of_a_plan_is_the_list_of_what_is_wanted() {
+        let plan = "# Winch\n\n## Context\n\nThe winch is slow. We need to:\n1. Grease **it**. Well.\n2. Turn it\n\n## Steps\n- no";
+        assert_eq!(purpose(plan, 600), "We need to: Grease it; Turn it. The winch is slow.");
+        assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
+        assert_eq!(
+            chief("Nice. **Fix**: Replaced the `jib` by 2 hooks.").as_deref(),
+            Some("Replaced the `jib` by 2 hooks.")
+        );
+        assert_eq!(chief("Nice work, everyone."), None);
     }
 }

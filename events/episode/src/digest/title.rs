@@ -4,11 +4,14 @@
 //! or first commit; a title that the agent recorded for this conversation; the first prompt with substance, shortened to its
 //! request.
 
+mod request;
+
+pub(super) use self::request::{before_log, without_politeness};
+use super::TITLE_CHARS;
 use super::excerpt::{one_line, without_filter_mark};
-use super::sentence::{plain, sentences};
+use super::outcome::chief;
+use super::sentence::plain;
 use super::timeline::{Deed, Round, Timeline};
-use super::{TITLE_CHARS, is_for_the_harness};
-use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{GitOutput, TitleSource};
 
 /// Maximum number of words.
@@ -43,93 +46,17 @@ const CLAUSE_ENDS: [&str; 22] = [
     "；",
 ];
 /// Words that must not be the last one.
-const LOOSE_ENDS: [&str; 40] = [
-    "a", "an", "the", "of", "to", "in", "on", "for", "and", "or", "with", "by", "from", "at", "as", "that", "which",
-    "is", "are", "be", "its", "this", "these", "into", "via", "when", "so", "if", "we", "you", "i", "it", "der", "die",
-    "das", "und", "de", "la", "le", "et",
+const LOOSE_ENDS: [&str; 72] = [
+    "a", "an", "the", "of", "to", "in", "on", "for", "with", "by", "from", "at", "as", "that", "which", "is", "are",
+    "be", "its", "this", "these", "into", "via", "when", "so", "if", "we", "you", "i", "it", "instead", "rather",
+    "than", "not", "then", "after", "before", "without", "between", "per", "like", "using", "all", "any", "some",
+    "each", "every", "both", "your", "our", "my", "their", "was", "were", "will", "would", "can", "could", "should",
+    "has", "have", "had", "does", "got", "get", "der", "die", "das", "de", "la", "le", "how",
 ];
-/// Words that lead to a request wherever they stand.
-const REQUESTS: [&str; 18] = [
-    "can you please",
-    "could you please",
-    "can you",
-    "could you",
-    "would you",
-    "i'd like you to",
-    "i would like to",
-    "i'd like to",
-    "i'd like your help with",
-    "i want you to",
-    "i want to",
-    "i need you to",
-    "i need to",
-    "we need to",
-    "please",
-    "your task is to",
-    "kannst du",
-    "help me",
-];
-/// Words before a request or report that say nothing.
-const LEADS: [&str; 22] = [
-    "ok",
-    "okay",
-    "so",
-    "also",
-    "now",
-    "please",
-    "let's",
-    "lets",
-    "we should",
-    "i think we should",
-    "i still have",
-    "i have",
-    "i've",
-    "i got",
-    "i get",
-    "there is",
-    "there are",
-    "there's",
-    "it looks like",
-    "looks like",
-    "oh",
-    "well",
-];
-/// Words that name no matter.
-const GENERAL: [&str; 30] = [
-    "investigate",
-    "issue",
-    "issues",
-    "problem",
-    "error",
-    "errors",
-    "this",
-    "that",
-    "these",
-    "check",
-    "look",
-    "please",
-    "implement",
-    "following",
-    "plan",
-    "here",
-    "take",
-    "into",
-    "with",
-    "have",
-    "work",
-    "works",
-    "start",
-    "continue",
-    "going",
-    "make",
-    "little",
-    "something",
-    "then",
-    "what",
-];
-/// Number of first sentences of a prompt in which the request is looked for.
-const MAX_SENTENCES: usize = 8;
-
+/// Words that join two parts.
+const CONJUNCTIONS: [&str; 10] = ["and", "or", "but", "&", "+", "because", "while", "und", "et", "y"];
+/// Words by which an agent speaks of itself before what it did.
+const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
 pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
     let named = |source| timeline.title.as_deref().filter(|_| timeline.title_source == Some(source));
@@ -148,7 +75,7 @@ pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
     }
     let replies =
         || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| within_words(reply.text));
-    (request(timeline).or_else(replies).unwrap_or_default(), false)
+    (request::request(timeline).or_else(replies).unwrap_or_default(), false)
 }
 
 /// Returns the heading of the last plan that a person approved, with the tool or by pasting it.
@@ -160,9 +87,14 @@ fn plan_heading(timeline: &Timeline<'_>) -> Option<String> {
     let plan = pasted.next_back().or_else(|| approved.filter_map(|deed| deed.input("plan")).next_back())?;
     let heading = plan.lines().map(str::trim).find(|line| line.starts_with('#'))?;
     let heading = plain(&without_filter_mark(heading.trim_start_matches(['#', ' '])));
-    let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", &heading));
+    Some(within_words(without_plan_label(&heading))).filter(|title| !title.is_empty())
+}
+
+/// Strips `Plan:` from a heading.
+pub(super) fn without_plan_label(heading: &str) -> &str {
+    let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", heading));
     let is_label = count(label) <= 2 && label.trim_end().to_lowercase().ends_with("plan");
-    Some(within_words(if is_label { rest } else { &heading })).filter(|title| !title.is_empty())
+    if is_label { rest.trim_start() } else { heading }
 }
 
 /// Returns the title of the session's pull request, or the subject of its first commit.
@@ -220,94 +152,35 @@ fn without_prefix(subject: &str) -> String {
     capitalised(if is_kind { rest } else { bare })
 }
 
-/// Returns the first request with substance for which something was changed, or else the first one, shortened to the clause
-/// that asks.
-fn request(timeline: &Timeline<'_>) -> Option<String> {
-    let typed = || timeline.rounds.iter().filter_map(|round| Some((round, round.prompt?.text.trim())));
-    let prompts = || typed().filter(|(_, text)| !text.is_empty() && !is_for_the_harness(text));
-    // A question at the beginning is seldom what the session came to.
-    let only_asked = |(round, text): &(&Round<'_>, &str)| {
-        let changed = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
-        let signs = Signs::read(without_lead(text));
-        !changed && (signs.asks() || signs.begins(Sign::Order)) && round.deeds.end < timeline.deeds.len()
-    };
-    let telling = || prompts().filter(|(_, text)| has_substance(text));
-    let (_, text) = telling()
-        .find(|it| !only_asked(it))
-        .or_else(|| telling().next())
-        .or_else(|| prompts().next())
-        .or_else(|| typed().next())?;
-    Some(within_words(&clause(text))).filter(|title| !title.is_empty())
-}
-
-/// Returns the clause that asks: one with a request, else one that reports trouble, else the first.
-fn clause(text: &str) -> String {
-    let own = sentences(text).into_iter().filter(|sentence| !sentence.quoted).take(MAX_SENTENCES);
-    let sentences: Vec<String> =
-        own.map(|sentence| sentence.text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
-    let clauses = sentences.iter().flat_map(|sentence| sentence.split(" and ").flat_map(|part| part.split(", but ")));
-    let clauses: Vec<(&str, Signs)> = clauses.map(without_lead).map(|clause| (clause, Signs::read(clause))).collect();
-    let telling = |clause: &&(&str, Signs)| count(clause.0) >= MIN_WORDS && !is_general(clause.0);
-    let asks =
-        |clause: &&(&str, Signs)| (clause.1.begins(Sign::Direct) || clause.1.begins(Sign::Order)) && telling(clause);
-    let troubles = |clause: &&(&str, Signs)| clause.1.has(Sign::Trouble) && telling(clause);
-    let chosen =
-        clauses.iter().find(asks).or_else(|| clauses.iter().find(troubles)).or_else(|| clauses.iter().find(telling));
-    let chosen = chosen.or(clauses.first()).map_or("", |(clause, _)| clause);
-    // The rest of its sentence, unless that is too long.
-    let whole = sentences.iter().find_map(|sentence| sentence.find(chosen).map(|at| &sentence[at..]));
-    whole.filter(|_| !chosen.is_empty()).map_or_else(|| text.to_owned(), str::to_owned)
-}
-
-/// Returns true if a clause asks for something without naming it: `investigate and fix this bug`.
-fn is_general(clause: &str) -> bool {
-    let words = clause.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.clone().all(|word| word.len() <= 3 || GENERAL.contains(&word.to_lowercase().as_str())) && clause.is_ascii()
-}
-
-/// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.
-fn has_substance(text: &str) -> bool {
-    let words = count(text);
-    let signs = Signs::read(text);
-    let wide = !text.is_ascii() && text.chars().count() >= 6;
-    let only_order = words <= ORDER_WORDS && (signs.begins(Sign::Order) || signs.begins(Sign::Assent));
-    (words >= MIN_WORDS || wide) && !only_order && !super::is_courtesy(text)
-}
-
-/// Strips a greeting, politeness and everything else before the request.
-fn without_lead(text: &str) -> &str {
-    let text = super::without_salutation(text).trim_start();
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return text;
-    }
-    let ends = REQUESTS.iter().filter_map(|lead| {
-        let end = lower.find(lead)? + lead.len();
-        let begins = lower[..end - lead.len()].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-        let follows = lower[end..].starts_with([' ', ',']) && !lower[end..].starts_with(" not ");
-        (begins && follows && count(&text[end..]) >= 2).then_some(end)
-    });
-    let mut rest = ends.min().map_or(text, |end| text[end..].trim_start_matches([' ', ',']));
-    for _ in 0..4 {
-        let lower = rest.to_lowercase();
-        let lead =
-            LEADS.iter().find(|lead| lower.strip_prefix(**lead).is_some_and(|after| after.starts_with([' ', ','])));
-        let Some(after) = lead.and_then(|lead| rest.get(lead.len()..)) else { break };
-        let after = after.trim_start_matches([' ', ',']);
-        if after.is_empty() || after.starts_with("not ") {
-            break;
-        }
+/// Returns a title made of what the agent concluded in a round.
+fn conclusion_title(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<String> {
+    let said = chief(super::exchange::conclusion(timeline, round)?.text)?;
+    let mut rest = said.as_str();
+    // What is said is the agent's doing.
+    while let Some((first, after)) = rest.split_once(' ')
+        && DOERS.contains(&first.to_lowercase().trim_end_matches(','))
+    {
         rest = after;
     }
-    rest
+    Some(within_words(rest)).filter(|title| count(title) >= MIN_WORDS)
 }
 
 /// Shortens a text to a clause of at most eight words, or to its first eight words.
 fn within_words(text: &str) -> String {
     let line = plain(&one_line(text.trim_start_matches(['#', ' ', '-', '*']), TITLE_CHARS * 2)).replace('`', "");
+    let line = line.split(' ').map(file_name).collect::<Vec<_>>().join(" ");
+    let is_long = |text: &str| count(text) > MAX_WORDS || text.chars().count() > TITLE_CHARS;
+    let line = if is_long(&line) { without_brackets(&line) } else { line };
     let mut clause = line.as_str();
+    if is_long(clause)
+        && let Some((label, rest)) = clause.split_once(": ")
+        && count(label) < MIN_WORDS
+        && count(rest) >= MIN_WORDS
+    {
+        clause = rest;
+    }
     for end in CLAUSE_ENDS {
-        if count(clause) <= MAX_WORDS && clause.chars().count() <= TITLE_CHARS {
+        if !is_long(clause) {
             break;
         }
         if let Some(at) = clause.find(end)
@@ -317,19 +190,62 @@ fn within_words(text: &str) -> String {
         }
     }
     let mut words: Vec<&str> = clause.split_whitespace().take(MAX_WORDS).collect();
-    if count(clause) > MAX_WORDS {
-        while words.len() > MIN_WORDS && words.last().is_some_and(|word| is_loose(word)) {
-            words.pop();
-        }
+    let is_cut = count(clause) > MAX_WORDS;
+    let length = words.len();
+    while words.len() > MIN_WORDS && words.last().is_some_and(|word| if is_cut { is_loose(word) } else { joins(word) })
+    {
+        words.pop();
+    }
+    // A conjunction whose second part is cut off joins nothing; a verb without its object says nothing.
+    let last = |words: &[&str], back: usize| {
+        words.len().checked_sub(back).and_then(|at| words.get(at).copied()).unwrap_or_default().to_owned()
+    };
+    if is_cut
+        && words.len() > MIN_WORDS + 1
+        && (joins(&last(&words, 2)) || words.len() < length && last(&words, 2) == "to")
+    {
+        words.truncate(words.len() - 2);
     }
     let title = words.join(" ");
-    let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。']);
+    let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '?', '？']);
     // A capital may be longer than its letter.
     one_line(&capitalised(title), TITLE_CHARS)
 }
 
+/// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`.
+fn file_name(word: &str) -> &str {
+    let folders = word.trim_start_matches('@').rsplit_once('/').map_or("", |(folders, _)| folders);
+    let ends = word.rsplit('/').next().is_some_and(|name| name.trim_end_matches(['.', ',']).contains('.'));
+    // `A.md/B.md` are two files.
+    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with('@'));
+    let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
+    if is_path && name.contains(char::is_alphanumeric) { name } else { word }
+}
+
+/// Strips insertions in brackets.
+fn without_brackets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' if depth > 0 || text[..at].ends_with(' ') => depth += 1,
+            ')' | ']' if depth > 0 => depth -= 1,
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    // An insertion without an end.
+    let out = if depth > 0 { text.to_owned() } else { out };
+    out.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns true for a word that must join two parts.
+fn joins(word: &str) -> bool {
+    CONJUNCTIONS.contains(&word.to_lowercase().trim_end_matches(','))
+}
+
 fn is_loose(word: &str) -> bool {
-    LOOSE_ENDS.contains(&word.to_lowercase().trim_end_matches(','))
+    joins(word) || LOOSE_ENDS.contains(&word.to_lowercase().trim_end_matches(','))
 }
 
 fn count(text: &str) -> usize {
@@ -351,6 +267,16 @@ mod tests {
             ("Update the home page so that it mentions that it's open source.", "Update the home page"),
             ("Fix the login", "Fix the login"),
             ("a b c d e f g of the h i", "A b c d e f g"),
+            ("Turn the crane (left, right or not at all) to the mark by night", "Turn the crane to the mark by night"),
+            ("Paint the mast of the crane red and blue with a brush", "Paint the mast of the crane red"),
+            ("Hoist: the winch of the crane stops before its mark", "The winch of the crane stops"),
+            ("Turn the crane so far but got", "Turn the crane so far but got"),
+            ("Turn the crane and", "Turn the crane"),
+            (
+                "Update @docs/cranes/winch.md with all that is new there and here",
+                "Update winch.md with all that is new there",
+            ),
+            ("Merge CRANE.md/WINCH.md pairs", "Merge CRANE.md/WINCH.md pairs"),
             ("**Add** `tabs`: one, two", "Add tabs: one, two"),
             ("", ""),
             (
@@ -360,7 +286,6 @@ mod tests {
         ] {
             assert_eq!(within_words(text), expected, "{text}");
         }
-        assert_eq!(without_lead("Hey Claude, can you please fix the tests?"), "fix the tests?");
         assert_eq!(without_prefix("✨ feat(ui): add tabs"), "Add tabs");
         assert_eq!(without_prefix("Note: this stays"), "Note: this stays");
         assert_eq!(flag_value("gh pr create --title \"Add tabs\" --body x", "--title").as_deref(), Some("Add tabs"));

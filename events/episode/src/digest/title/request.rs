@@ -1,0 +1,397 @@
+//! The clause of a prompt that says what is wanted, for a session's title.
+
+use super::super::sentence::sentences;
+use super::super::timeline::{Round, Timeline};
+use super::super::{is_courtesy, is_for_the_harness, without_salutation};
+use super::conclusion_title;
+use super::{MIN_WORDS, ORDER_WORDS, count, within_words};
+use crate::lexicon::{Sign, Signs};
+
+/// Number of first sentences of a prompt in which the request is looked for.
+const MAX_SENTENCES: usize = 8;
+/// More content words make no clause better.
+const MAX_CONTENT: usize = 5;
+/// Number of first words in which a word that only points counts.
+const POINTING_WORDS: usize = 5;
+/// Separators of clauses.
+const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
+/// Words that lead to a request wherever they stand.
+const REQUESTS: [&str; 19] = [
+    "can you please",
+    "could you please",
+    "can you",
+    "could you",
+    "would you",
+    "i'd like you to",
+    "i would like to",
+    "i'd like to",
+    "would like to",
+    "i'd like your help with",
+    "i want you to",
+    "i want to",
+    "i need you to",
+    "i need to",
+    "we need to",
+    "please",
+    "your task is to",
+    "kannst du",
+    "help me",
+];
+/// Words before a request that say nothing.
+const LEADS: [&str; 16] = [
+    "ok",
+    "okay",
+    "so",
+    "also",
+    "now",
+    "please",
+    "let's",
+    "lets",
+    "we should",
+    "i think we should",
+    "help me to",
+    "help us to",
+    "help to",
+    "help me",
+    "oh",
+    "well",
+];
+/// Words before a report that say nothing.
+const REPORTS: [&str; 14] = [
+    "i still have",
+    "i have",
+    "i've",
+    "i got",
+    "i get",
+    "there is",
+    "there are",
+    "there's",
+    "it looks like",
+    "looks like",
+    "a lot of the",
+    "a lot of",
+    "some of the",
+    "we've",
+];
+/// Words that name no matter.
+const GENERAL: [&str; 30] = [
+    "investigate",
+    "issue",
+    "issues",
+    "problem",
+    "error",
+    "errors",
+    "this",
+    "that",
+    "these",
+    "check",
+    "look",
+    "please",
+    "implement",
+    "following",
+    "plan",
+    "here",
+    "take",
+    "into",
+    "with",
+    "have",
+    "work",
+    "works",
+    "start",
+    "continue",
+    "going",
+    "make",
+    "little",
+    "something",
+    "then",
+    "what",
+];
+
+/// A clause of a prompt without its lead.
+struct Clause<'a> {
+    text: &'a str,
+    /// The same up to the end of its sentence.
+    rest: &'a str,
+    /// True if it asks for something in words of its own.
+    asks: bool,
+    /// True if it begins with an order such as `look`, `fix`.
+    orders: bool,
+    troubles: bool,
+    /// True if it points to something that stands elsewhere: `fix these`.
+    points: bool,
+    /// Number of words of substance.
+    content: usize,
+}
+
+/// Returns the first request with substance for which something was changed, or else the first one, shortened to the clause
+/// that asks. Where the clause only points ("fix these"), what the agent concluded says more.
+pub(super) fn request(timeline: &Timeline<'_>) -> Option<String> {
+    let rounds = || timeline.rounds.iter().enumerate();
+    let typed = || rounds().filter_map(|(at, round)| Some((at, round, without_command(round.prompt?.text.trim()))));
+    let prompts = || typed().filter(|(.., text)| !text.is_empty() && !is_for_the_harness(text));
+    // A question at the beginning is seldom what the session came to.
+    let only_asked = |(at, round, text): &(usize, &Round<'_>, &str)| {
+        let changed = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+        let interrupted = timeline.rounds.get(at + 1).is_some_and(|next| next.after_interruption);
+        let signs = Signs::read(without_lead(text).0);
+        let looks = signs.asks() || signs.begins(Sign::Order);
+        !changed && !interrupted && looks && round.deeds.end < timeline.deeds.len()
+    };
+    let telling = || prompts().filter(|(.., text)| has_substance(text));
+    let (_, round, text) = telling()
+        .find(|it| !only_asked(it))
+        .or_else(|| telling().next())
+        .or_else(|| prompts().next())
+        .or_else(|| typed().next())?;
+    let own = before_log(text);
+    let sentences = sentences(own).into_iter().filter(|sentence| !sentence.quoted).take(MAX_SENTENCES);
+    let sentences: Vec<String> =
+        sentences.map(|sentence| sentence.text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let clauses: Vec<Clause<'_>> = sentences.iter().flat_map(|sentence| clauses(sentence)).collect();
+    let chosen = choose(&clauses, own.len() < text.len()).map(|clause| within_words(clause.rest));
+    let pointing = || clauses.iter().find(|clause| clause.points && (clause.asks || clause.orders));
+    let chosen = chosen
+        .or_else(|| pointing().and_then(|clause| named(timeline, round, clause)))
+        .or_else(|| conclusion_title(timeline, round))
+        .or_else(|| pointing().or(clauses.first()).map(|clause| within_words(clause.rest)));
+    Some(chosen.unwrap_or_else(|| within_words(text))).filter(|title| !title.is_empty())
+}
+
+/// Returns the clause to be shown: of those that ask the one that says most, else one that reports trouble, else the first.
+/// None if what is asked only points, or if `is_pasted` output says more than the words before it.
+fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Option<&'c Clause<'a>> {
+    let telling =
+        || clauses.iter().filter(|clause| !clause.points && count(clause.text) >= MIN_WORDS && clause.content > 0);
+    let most = |of: &dyn Fn(&&Clause<'_>) -> bool| {
+        let found = telling().filter(|clause| of(clause));
+        found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
+    };
+    let asked = most(&|clause| clause.asks && clause.content > 1).or_else(|| most(&|clause| clause.asks));
+    let ordered = || most(&|clause| clause.orders);
+    let points = || is_pasted || clauses.iter().any(|clause| clause.points && (clause.asks || clause.orders));
+    let first = || if points() { None } else { telling().next() };
+    asked.or_else(|| telling().find(|clause| clause.troubles)).or_else(ordered).or_else(first)
+}
+
+/// Splits a sentence into clauses.
+fn clauses(sentence: &str) -> Vec<Clause<'_>> {
+    let sentence = without_salutation(sentence);
+    let mut ends: Vec<(usize, usize)> = SEPARATORS
+        .iter()
+        .flat_map(|mark| sentence.match_indices(mark))
+        .map(|(at, mark)| (at, at + mark.len()))
+        .filter(|(_, next)| !sentence[*next..].starts_with("that "))
+        .filter(|(at, _)| sentence[..*at].matches(['"', '`']).count().is_multiple_of(2))
+        .collect();
+    ends.sort_unstable();
+    ends.push((sentence.len(), sentence.len()));
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (end, next) in ends.into_iter().filter(|(end, next)| end < next || *end == sentence.len()) {
+        if end < from {
+            continue;
+        }
+        let (text, kind) = without_lead(&sentence[from..end]);
+        let begins = end - text.len();
+        let signs = Signs::read(text);
+        let reports = kind == Lead::Report;
+        found.push(Clause {
+            text,
+            rest: &sentence[begins..],
+            asks: kind == Lead::Request || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
+            orders: signs.begins(Sign::Order) && !reports,
+            troubles: signs.has(Sign::Trouble),
+            points: points(text),
+            content: content(text),
+        });
+        from = next;
+    }
+    // A lead with few words of its own stands for what follows it.
+    for at in 1..found.len() {
+        let is_lead = sentence[..sentence.len() - found[at].rest.len()].trim_end().ends_with(':');
+        let (asks, content) = (found[at - 1].asks || found[at - 1].orders, found[at - 1].content);
+        if is_lead && content <= 2 && found[at].content > content {
+            found[at].asks |= asks;
+            found[at - 1].content = 0;
+        }
+    }
+    found
+}
+
+/// Returns true if a clause names its matter by a word that points elsewhere.
+fn points(clause: &str) -> bool {
+    let words: Vec<&str> = clause.split_whitespace().take(POINTING_WORDS).collect();
+    let it =
+        words.iter().skip(1).take(2).any(|word| word.trim_end_matches(['.', ',', '?', '!']).eq_ignore_ascii_case("it"));
+    it || Signs::read(&words.join(" ")).has(Sign::Pointer)
+}
+
+/// Returns a clause that points to things in the file that was edited, with its name: `update these tests`.
+fn named(timeline: &Timeline<'_>, round: &Round<'_>, clause: &Clause<'_>) -> Option<String> {
+    let words: Vec<&str> = clause.text.trim_end_matches(['.', '?', '!']).split_whitespace().collect();
+    let at = words.iter().position(|word| Signs::read(word).has(Sign::Pointer))?;
+    let (before, after) = (words.get(..at)?, words.get(at + 1..)?);
+    let edited =
+        timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded()).find_map(|deed| deed.edit());
+    let name = edited?.0.rsplit(['/', '\\']).next()?;
+    let told = [before, after].concat().join(" ");
+    // `Them` and `here` stand for all of it.
+    let names = !after.is_empty() && count(&told) < MIN_WORDS && content(&after.join(" ")) > 0;
+    names.then(|| within_words(&format!("{told} in {name}")))
+}
+
+/// Returns the number of words that name something.
+fn content(clause: &str) -> usize {
+    let words = clause.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    let wide = clause.chars().filter(|c| !c.is_ascii() && c.is_alphabetic()).count() / 2;
+    let named =
+        words.filter(|word| word.len() > 3 && word.is_ascii() && !GENERAL.contains(&word.to_lowercase().as_str()));
+    named.count() + wide + clause.matches(['"', '`']).count() / 2
+}
+
+/// Strips the command that asks for a plan, which says nothing about what is planned.
+fn without_command(text: &str) -> &str {
+    text.strip_prefix("/plan ").map(str::trim_start).filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
+}
+
+/// Returns what stands before the first line that looks like output.
+pub(in crate::digest) fn before_log(text: &str) -> &str {
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start();
+        let prints = at > 0 && (is_output(bare) || bare.starts_with("```") && text[..at].trim_end().ends_with(':'));
+        if prints {
+            let before = &text[..at];
+            // The output may begin on the line of the words.
+            let line = before.trim_end().rfind('\n').map_or(0, |end| end + 1);
+            let begun = before[line..].match_indices(" [").find(|(place, _)| is_output(&before[line + place + 1..]));
+            let end = if line == 0 { begun.map_or(at, |(place, _)| place) } else { at };
+            let own = text[..end].trim_end();
+            return if count(own) > 1 { own } else { text };
+        }
+        at += line.len();
+    }
+    text
+}
+
+/// Returns true for a line that a program prints: `[tag] …`, a time, a frame of a trace, a line of a diff, an error.
+fn is_output(line: &str) -> bool {
+    let tagged = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let is_tag = |(tag, rest): (&str, &str)| {
+        !tag.trim().is_empty() && tag.len() <= 40 && !rest.starts_with('(') && !tag.starts_with("Image #")
+    };
+    let timed = line.len() > 8 && line.bytes().take(8).all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.'));
+    let begins = ["at ", "diff --git", "@@ ", "Traceback", "error:", "error[", "Error:", "npm ERR", "fatal:"];
+    tagged.is_some_and(is_tag) || timed || begins.iter().any(|start| line.starts_with(start))
+}
+
+/// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.
+fn has_substance(text: &str) -> bool {
+    let words = count(text);
+    let signs = Signs::read(text);
+    let wide = !text.is_ascii() && text.chars().count() >= 6;
+    let only_order = words <= ORDER_WORDS && (signs.begins(Sign::Order) || signs.begins(Sign::Assent));
+    (words >= MIN_WORDS || wide) && !only_order && !is_courtesy(text)
+}
+
+/// Strips a greeting and the politeness with which a text begins.
+pub(in crate::digest) fn without_politeness(text: &str) -> &str {
+    let text = without_salutation(text);
+    let lower = text.to_lowercase();
+    let begins = REQUESTS.iter().any(|lead| lower.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
+    if begins { without_lead(text).0 } else { text }
+}
+
+/// What stands before the words of a clause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    None,
+    Request,
+    Report,
+}
+
+/// Strips a greeting, politeness and everything else before the request.
+fn without_lead(text: &str) -> (&str, Lead) {
+    let text = without_salutation(text).trim_start();
+    let lower = text.to_lowercase();
+    if lower.len() != text.len() {
+        return (text, Lead::None);
+    }
+    let ends = REQUESTS.iter().filter_map(|lead| {
+        let end = lower.find(lead)? + lead.len();
+        let begins = lower[..end - lead.len()].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+        let follows = lower[end..].starts_with([' ', ',']) && !lower[end..].starts_with(" not ");
+        (begins && follows && count(&text[end..]) >= 2).then_some(end)
+    });
+    let end = ends.min();
+    let mut kind = if end.is_some() { Lead::Request } else { Lead::None };
+    let mut rest = end.map_or(text, |end| text[end..].trim_start_matches([' ', ',']));
+    for _ in 0..4 {
+        let lower = rest.to_lowercase();
+        let begins = |lead: &&&str| lower.strip_prefix(**lead).is_some_and(|after| after.starts_with([' ', ',']));
+        let report = REPORTS.iter().find(begins);
+        let Some(after) = report.or_else(|| LEADS.iter().find(begins)).and_then(|lead| rest.get(lead.len()..)) else {
+            break;
+        };
+        let after = after.trim_start_matches([' ', ',']);
+        if after.is_empty() || after.starts_with("not ") {
+            break;
+        }
+        kind = if report.is_some() && kind == Lead::None { Lead::Report } else { kind };
+        rest = after;
+    }
+    (rest, kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let own = before_log(text);
+        let sentences = sentences(own);
+        let clauses: Vec<Clause<'_>> = sentences.iter().flat_map(|sentence| clauses(sentence.text)).collect();
+        let chosen = choose(&clauses, own.len() < text.len()).map(|clause| within_words(clause.rest));
+        assert_eq!(chosen.as_deref().unwrap_or_default(), expected, "{text:?}");
+    }
+
+    #[test]
+    fn the_clause_that_asks_and_names_its_matter_is_chosen() {
+        check("Hey Claude, can you please help me to grease the winch of crane 7?", "Grease the winch of crane 7");
+        check(
+            "Can you use these cranes better, I need to find the right hook by weight",
+            "Find the right hook by weight",
+        );
+        check(
+            "We moved the mast. The winch is broken since then. Have a look at the plan.",
+            "The winch is broken since then",
+        );
+        check("We have a plan so we should replace the winch by a jack", "Replace the winch by a jack");
+        check(
+            "Look at this, I would like to join the logic: lift the longest mast first",
+            "Lift the longest mast first",
+        );
+        check("Align the words - use \"Lift all\" only in that view", "Use \"Lift all\" only in that view");
+        // What only points, and output, is no title.
+        check("please fix these", "");
+        check("Could you replace them with a jack?", "");
+        check("Got stuck:\n[crane] turning left\n[crane] error: the mast is bent", "");
+    }
+
+    #[test]
+    fn output_is_no_part_of_what_was_said() {
+        for (text, own) in [
+            ("It stops with these errors: [Winch] begun: 5\n[Winch] over\n", "It stops with these errors:"),
+            ("It stops here:\n```\nlift(3)\n```", "It stops here:"),
+            ("Why does it stop?\nerror: no such hook", "Why does it stop?"),
+            ("[Image #1] The mast is bent\nand red", "[Image #1] The mast is bent\nand red"),
+            ("See [the plan](a.md)\nand [the other](b.md)", "See [the plan](a.md)\nand [the other](b.md)"),
+            ("no\n[Winch] over", "no\n[Winch] over"),
+        ] {
+            assert_eq!(before_log(text), own);
+        }
+        assert_eq!(without_politeness("Hi Bob, could you please turn it?"), "turn it?");
+        assert_eq!(without_politeness("I think you could please us"), "I think you could please us");
+    }
+}
