@@ -65,7 +65,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
         }
     }
     let mut errors = walk.finish();
-    errors.extend(report::reports(timeline, show, &errors));
+    errors.extend(report::reports(timeline, show));
     errors.sort_by_key(|failure| failure.line.line);
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
     errors

@@ -282,7 +282,7 @@ pub(super) fn best_sentence(replies: &[&Message<'_>], about: &str, of_change: bo
 }
 
 /// Returns the words that tell one error from another, in lower case.
-pub(super) fn words(text: &str) -> Vec<String> {
+fn words(text: &str) -> Vec<String> {
     const COMMON: [&str; 14] = [
         "error", "this", "that", "with", "from", "have", "file", "line", "test", "tests", "found", "failed", "when",
         "which",

@@ -1,13 +1,14 @@
-//! Errors that a person reports: pasted output, and defects in words whose cause the agent then names and mends.
+//! Errors that a person reports: pasted output, and defects in words that the agent then mends.
 
 use super::super::choice::clauses;
 use super::super::excerpt::{head, one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
+use super::super::title::before_log;
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show};
 use super::Failure;
-use super::mend::{best_sentence, words};
+use super::mend::best_sentence;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::pasted_line;
 
@@ -15,35 +16,27 @@ use baton_conversation::filter::pasted_line;
 const MAX_PROMPT_BYTES: usize = 600;
 /// A prompt with more headings is a plan or a document.
 const MAX_HEADINGS: usize = 1;
-/// Fewer words do not name a cause.
-const MIN_WORDS: usize = 5;
+/// Maximum number of labelled items of a conclusion.
+const MAX_LABELLED: usize = 3;
 /// Maximum number of files that are named.
 const MAX_FILES: usize = 4;
-/// Returns the errors of the prompts; `known` are those that the session's commands showed.
-pub(super) fn reports(timeline: &Timeline<'_>, show: &Show, known: &[Failure]) -> Vec<Failure> {
+/// Labels of what mended an error, in lower case.
+const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
+
+/// Returns the errors of the prompts: those that show a line of an error, and those that say that something does not work
+/// where the agent then changed something and said so.
+pub(super) fn reports(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
     for (at, round) in timeline.rounds.iter().enumerate() {
-        let Some(prompt) = round.prompt.filter(|prompt| !is_document(prompt.text)) else { continue };
-        let pasted = pasted_line(prompt.text);
-        let is_short = prompt.text.len() <= MAX_PROMPT_BYTES;
-        let says = is_short && clauses(prompt.text).any(is_defect);
+        let Some(prompt) = round.prompt else { continue };
         let mended = Mended::of(timeline, round);
-        let cause = mended.as_ref().and_then(|mended| cause(round, mended.place, known));
-        let edits = mended.as_ref().is_some_and(|mended| !mended.files.is_empty());
-        if pasted.is_none() && !(edits && (says || cause.is_some())) {
+        let Some(said) = shown_line(prompt.text).or_else(|| {
+            let mends = mended.as_ref().is_some_and(|mended| !mended.files.is_empty()) && says_mended(timeline, round);
+            defect(prompt.text).filter(|_| mends)
+        }) else {
             continue;
-        }
-        let around = sentences(prompt.text).first().map(|first| one_line(&plain(first.text), SHORT_CHARS));
-        let around =
-            around.filter(|_| pasted.as_deref().is_none_or(|line| !prompt.text.trim_start().starts_with(line)));
-        let line = pasted.map(|line| one_line(&without_filter_mark(&line), show.output_chars(ERROR_CHARS)));
-        let parts = [around, line, cause.map(|cause| cause.text)];
-        let mut text = String::new();
-        for part in parts.into_iter().flatten().filter(|part| !part.is_empty()) {
-            if !text.contains(&part) {
-                text = if text.is_empty() { part } else { format!("{}: {part}", text.trim_end_matches(['.', ':'])) };
-            }
-        }
+        };
+        let text = one_line(&without_filter_mark(without_tag(&said)), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
         let is_back = next.is_some_and(|next| complains_again(next.text));
@@ -62,10 +55,62 @@ fn is_document(text: &str) -> bool {
         || text.lines().filter(|line| line.starts_with('#')).count() > MAX_HEADINGS
 }
 
+/// Returns the line of an error in what a prompt shows: pasted output, or a block behind words that say that it fails.
+fn shown_line(text: &str) -> Option<String> {
+    let (own, output) = text.split_at(before_log(text).len());
+    if is_document(own) {
+        return failing_block(text);
+    }
+    let bare: Vec<&str> = output.lines().map(without_tag).collect();
+    let ends = |line: &&&str| line.contains(" exited with code ") || line.contains(" failed: ");
+    pasted_line(text)
+        .or_else(|| pasted_line(&bare.join("\n")))
+        .or_else(|| bare.iter().find(ends).map(|line| (*line).to_owned()))
+}
+
+/// Returns the telling line of the first block that follows a line such as `it fails with:`.
+fn failing_block(text: &str) -> Option<String> {
+    let (before, block) = text.split_once("```")?;
+    let lead = before.trim_end().lines().next_back().filter(|line| line.ends_with(':'))?;
+    // A block with a language is code.
+    let (_, block) = block.split_once('\n').filter(|(language, _)| language.trim().is_empty())?;
+    let block = block.split("```").next()?;
+    let first = || block.lines().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric)).map(str::to_owned);
+    Signs::read(lead).has(Sign::Defect).then(|| pasted_line(block).or_else(first)).flatten()
+}
+
+/// Strips the tags before a line: `[server] [12:00] …`.
+fn without_tag(line: &str) -> &str {
+    let mut rest = line.trim();
+    while let Some((_, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+        rest = after.trim_start();
+    }
+    rest
+}
+
+/// Returns the sentence of a short prompt that says that something does not work; one that only asks for it to be mended
+/// gives the sentence before it.
+fn defect(text: &str) -> Option<String> {
+    if is_document(text) || text.len() > MAX_PROMPT_BYTES {
+        return None;
+    }
+    let all = sentences(text);
+    let at = all.iter().position(|sentence| clauses(sentence.text).any(is_defect))?;
+    let asks =
+        clauses(all[at].text).filter(|clause| is_defect(clause)).all(|clause| Signs::read(clause).begins(Sign::Order));
+    Some(plain(all[at - usize::from(asks && at > 0)].text))
+}
+
 /// Returns true if a clause says that something does not work, and neither asks nor tells what to do.
 fn is_defect(clause: &str) -> bool {
     let signs = Signs::read(clause);
-    signs.has(Sign::Defect) && ![Sign::Direct, Sign::Hedge].iter().any(|sign| signs.begins(*sign))
+    signs.has(Sign::Defect) && !signs.asks() && ![Sign::Direct, Sign::Hedge].iter().any(|sign| signs.begins(*sign))
+}
+
+/// Returns true if the agent concluded that it changed something.
+fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    let said = conclusion(timeline, round).map(|said| sentences(said.text)).unwrap_or_default();
+    said.iter().any(|sentence| !sentence.quoted && Signs::read(sentence.text).has_any(&[Sign::Change, Sign::Works]))
 }
 
 fn complains_again(text: &str) -> bool {
@@ -73,29 +118,19 @@ fn complains_again(text: &str) -> bool {
         || pasted_line(text).is_some()
 }
 
-/// The last sentence before the last change in which the agent names a cause, with the next one if it is short. None if
-/// a command failed before it, whose failure it explains.
-fn cause(round: &Round<'_>, until: usize, known: &[Failure]) -> Option<Pointed> {
-    let from = round.prompt?.line;
-    for reply in round.replies.iter().rev().filter(|reply| reply.place < until) {
-        let all = sentences(reply.text);
-        let names = |signs: Signs| signs.has(Sign::Cause) && !signs.asks();
-        let Some(at) = all.iter().position(|sentence| names(Signs::read(sentence.text))) else { continue };
-        if known.iter().any(|failure| failure.line.line > from && failure.line.line < reply.line) {
-            return None;
-        }
-        let is_short = words(all[at].text).len() < MIN_WORDS;
-        let told = all[at..]
-            .iter()
-            .take(1 + usize::from(is_short))
-            .filter(|one| !Signs::read(one.text).begins(Sign::Announce) || names(Signs::read(one.text)));
-        let text = told.map(|one| plain(one.text)).collect::<Vec<_>>().join(" ").trim_end_matches(':').to_owned();
-        if words(&text).len() < MIN_WORDS {
-            continue;
-        }
-        return Some(Pointed { text, line: reply.line, at: reply.at });
-    }
-    None
+/// Returns what stands behind a label such as `Fix:` or `Fixed by`, in all items that have one.
+fn labelled(reply: &Message<'_>) -> Option<Pointed> {
+    let told = sentences(reply.text).into_iter().filter(|sentence| !sentence.quoted).filter_map(|sentence| {
+        let text = plain(sentence.text);
+        let lower = text.to_lowercase();
+        let label = lower.split_once(':').map(|(label, _)| label.trim_start_matches("the ").trim());
+        let is_labelled = label.is_some_and(|label| MENDED.contains(&label));
+        let by = lower.find("fixed by ").or_else(|| lower.starts_with("changed to ").then_some(0));
+        let whole = is_labelled || by.is_some_and(|at| at == 0 || lower[..at].ends_with([' ', '(']));
+        whole.then(|| text.trim_end_matches('.').to_owned())
+    });
+    let told: Vec<String> = told.take(MAX_LABELLED).collect();
+    (!told.is_empty()).then(|| Pointed { text: told.join("; "), line: reply.line, at: reply.at })
 }
 
 /// What was changed in answer to a prompt.
@@ -152,7 +187,7 @@ impl<'a> Mended<'a> {
         };
         let last: Vec<&Message<'_>> =
             conclusion(timeline, round).into_iter().filter(|reply| reply.place > self.place).collect();
-        let said = best_sentence(&last, about, true);
+        let said = last.first().and_then(|reply| labelled(reply)).or_else(|| best_sentence(&last, about, true));
         let (text, line, at) = match said {
             Some(said) => (format!("{what}: \"{}\"", said.text), said.line, said.at),
             None => (what, self.line, self.at),

@@ -169,10 +169,50 @@ fn an_error_that_a_person_pastes_is_listed_with_what_mended_it() {
             .edit("deploy.sh", 1, 1)
             .reply("The pathspec was wrong, so I fixed the pathspec in the script.")
     };
-    let error = "reported: The deploy fails now: error: pathspec 'x' did not match any files";
+    let error = "reported: error: pathspec 'x' did not match any files";
     let mended = "by edits to deploy.sh: \"The pathspec was wrong, so I fixed the pathspec in the script.\"";
     check_errors(session(), &[(error, Some(mended))]);
     check_errors(session().prompt("thanks"), &[(error, Some(mended))]);
     check_errors(session().prompt("It still fails"), &[(error, None)]);
     check_errors(Session::default().prompt("Add a button").edit("a.ts", 1, 1).reply("I added it."), &[]);
+}
+
+#[test]
+fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() {
+    let said = |prompt: &str, conclusion: &str| {
+        Session::default()
+            .prompt(prompt)
+            .reply("I see the issue in the winch.")
+            .edit("winch.rs", 1, 1)
+            .reply(conclusion)
+    };
+    let mended = "I fixed the brake of the winch.";
+    check_errors(said("The winch should not turn left, but right.", mended), &[]);
+    check_errors(said("Can you please help to use the winch better?", mended), &[]);
+    check_errors(said("The winch doesn't work at night.", "The winch has a brake."), &[]);
+    check_errors(
+        said("I turn it to the left. The winch shows red. Fix this bug.", mended),
+        &[("reported: The winch shows red.", Some("by edits to winch.rs: \"I fixed the brake of the winch.\""))],
+    );
+    check_errors(
+        said("The winch is broken.", "Problem: the brake held.\nFix: set `hold` to 0 at night.\n\nAll of it fixed."),
+        &[("reported: The winch is broken.", Some("by edits to winch.rs: \"Fix: set `hold` to 0 at night\""))],
+    );
+}
+
+#[test]
+fn a_pasted_block_is_told_by_its_error() {
+    let first = |prompt: &str| {
+        let session = Session::default().prompt(prompt).edit("winch.rs", 1, 1).reply("**Fix**: `hold` is 0 now.");
+        session.digest().errors.iter().map(|error| error.text.clone()).collect::<Vec<_>>()
+    };
+    let log = "I lifted it but got: [Winch] begun\n[Winch] on\n# 3\n# 4\n[Winch] [12:00:01] Try 1/3 failed: winch exited with code 4\n";
+    assert_eq!(first(log), ["reported: Try 1/3 failed: winch exited with code 4"]);
+    let plan = |language: &str| {
+        format!(
+            "# Winch\n\n## Context\n\nLifts fail with:\n\n```{language}\nNo trust in the winch\n```\n\n## Change\n\nTrust it."
+        )
+    };
+    assert_eq!(first(&plan("")), ["reported: No trust in the winch"]);
+    assert_eq!(first(&plan("rust")), [""; 0], "code");
 }
