@@ -5,8 +5,8 @@ use super::super::excerpt::{head, one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
-use super::super::title::before_log;
-use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show};
+use super::super::title::{before_log, without_politeness};
+use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
 use super::Failure;
 use super::mend::best_sentence;
 use crate::lexicon::{Sign, Signs};
@@ -23,19 +23,19 @@ const MAX_FILES: usize = 4;
 /// Labels of what mended an error, in lower case.
 const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 
-/// Returns the errors of the prompts: those that show a line of an error, and those that say that something does not work
-/// where the agent then changed something and said so.
+/// Returns the errors of the prompts: those that show a line of an error, and those that say that something does not work,
+/// or state something of which the agent names the cause, where the agent then changed something and said so.
 pub(super) fn reports(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
     for (at, round) in timeline.rounds.iter().enumerate() {
         let Some(prompt) = round.prompt else { continue };
         let mended = Mended::of(timeline, round);
-        let Some(said) = shown_line(prompt.text).or_else(|| {
-            let mends = mended.as_ref().is_some_and(|mended| !mended.files.is_empty()) && says_mended(timeline, round);
-            defect(prompt.text).filter(|_| mends)
-        }) else {
-            continue;
-        };
+        let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
+        let said = shown_line(prompt.text).or_else(|| {
+            let place = mends?.place;
+            defect(prompt.text).or_else(|| names_a_cause(round, place).then(|| complaint(prompt.text)).flatten())
+        });
+        let Some(said) = said else { continue };
         let text = one_line(&without_filter_mark(without_tag(&said)), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
@@ -104,7 +104,28 @@ fn defect(text: &str) -> Option<String> {
 /// Returns true if a clause says that something does not work, and neither asks nor tells what to do.
 fn is_defect(clause: &str) -> bool {
     let signs = Signs::read(clause);
-    signs.has(Sign::Defect) && !signs.asks() && ![Sign::Direct, Sign::Hedge].iter().any(|sign| signs.begins(*sign))
+    signs.has(Sign::Defect) && ![Sign::Direct, Sign::Hedge].iter().any(|sign| signs.begins(*sign))
+}
+
+/// Returns the first sentence of a short prompt that only states something: it asks for nothing.
+fn complaint(text: &str) -> Option<String> {
+    let asks = |clause: &str| {
+        let signs = Signs::read(clause);
+        signs.asks() || signs.has_any(&[Sign::Direct, Sign::Suggest]) || signs.begins(Sign::Order)
+    };
+    let is_short = !is_document(text) && text.len() <= MAX_PROMPT_BYTES;
+    let all = sentences(text);
+    let states = is_short && without_politeness(text) == without_salutation(text) && !clauses(text).any(asks);
+    all.first().filter(|_| states).map(|first| plain(first.text))
+}
+
+/// Returns true if the agent named a cause before its last change.
+fn names_a_cause(round: &Round<'_>, until: usize) -> bool {
+    let before = round.replies.iter().filter(|reply| reply.place < until);
+    before.flat_map(|reply| sentences(reply.text)).any(|one| {
+        let signs = Signs::read(one.text);
+        signs.has(Sign::Cause) && !signs.asks()
+    })
 }
 
 /// Returns true if the agent concluded that it changed something.

@@ -191,6 +191,13 @@ fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() 
     check_errors(said("Can you please help to use the winch better?", mended), &[]);
     check_errors(said("The winch doesn't work at night.", "The winch has a brake."), &[]);
     check_errors(
+        said("Oh no, the winch is gone from the list", mended),
+        &[(
+            "reported: Oh no, the winch is gone from the list",
+            Some("by edits to winch.rs: \"I fixed the brake of the winch.\""),
+        )],
+    );
+    check_errors(
         said("I turn it to the left. The winch shows red. Fix this bug.", mended),
         &[("reported: The winch shows red.", Some("by edits to winch.rs: \"I fixed the brake of the winch.\""))],
     );
