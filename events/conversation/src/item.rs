@@ -201,7 +201,8 @@ pub enum Meta {
     /// The harness compacted the conversation here and continued with a summary.
     Compaction(Compaction),
     /// The queued prompt of this line does not stand there: it was delivered by another record, or its author took it
-    /// back. See [`crate::queued_prompts`].
+    /// back. Without a prompt on its own line: a working agent took the oldest queued one here;
+    /// 0: their author took all back. See [`crate::queued_prompts`].
     Withdrawn(u64),
     /// The transcript refers to another session.
     Link {

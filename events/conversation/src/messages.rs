@@ -169,12 +169,14 @@ impl MessagePlaces {
     pub fn next(&mut self, item: &Item) -> MessagePlace {
         let mark = |id: &str| Mark::digest(id.as_bytes());
         if self.withdrawn.holds(item) {
-            if !self.withdrawn.is_undelivered(item) {
+            let is_taken = self.withdrawn.is_taken(item);
+            if !is_taken && !self.withdrawn.is_undelivered(item) {
                 return MessagePlace::Nowhere;
             }
             self.last_record = None;
             self.count += 1;
-            return MessagePlace::Queued(self.count - 1);
+            let message = self.count - 1;
+            return if is_taken { MessagePlace::Begins(message) } else { MessagePlace::Queued(message) };
         }
         let Some(speaker) = speaker(&item.body) else { return MessagePlace::Nowhere };
         if let Body::Result(result) = &item.body

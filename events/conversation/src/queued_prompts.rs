@@ -2,16 +2,17 @@
 //!
 //! A prompt typed while the agent works goes into a queue, and the transcript may not mention it again. So it becomes a
 //! prompt item at once, and is withdrawn when it leaves the queue ([`Meta::Withdrawn`]): then either a later prompt
-//! repeats it where the agent received it, or it never reached the agent.
+//! repeats it where the agent received it, or it never reached the agent. If a working agent took it and no prompt
+//! repeats it, it is a prompt of the digest at the line where it was taken.
 //!
 //! A reply that turns out to be the summary of a compaction is withdrawn in the same way (Codex writes such replies).
 //!
-//! A withdrawn prompt is in no hash, count, title or digest. One that never reached the agent is still searchable,
+//! A withdrawn prompt is in no hash and no count, and in the digest only if it was taken. One that never reached the agent is still searchable,
 //! marked as undelivered ([`Withdrawn::is_undelivered`]). Items are only ever appended, so a withdrawn prompt stays in
 //! the list; readers of a conversation must check it here.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::item::{Body, Item, Meta};
 
@@ -26,6 +27,10 @@ pub struct Withdrawn {
     waiting: VecDeque<(u64, String)>,
     /// Lines of the delivered ones.
     delivered: BTreeSet<u64>,
+    /// Those that a working agent took and no later prompt repeats, by the line where it took them.
+    taken: BTreeMap<u64, (u64, String)>,
+    /// What was queued up to this line has left the queue.
+    emptied: u64,
 }
 
 impl Withdrawn {
@@ -39,25 +44,57 @@ impl Withdrawn {
     /// Adds the next item of a conversation.
     pub fn note(&mut self, item: &Item) {
         match &item.body {
+            Body::Meta(Meta::Withdrawn(line)) if *line == item.line && !self.is_waiting(*line) => self.take(*line),
+            Body::Meta(Meta::Withdrawn(0)) => self.emptied = item.line,
             Body::Meta(Meta::Withdrawn(line)) => {
                 self.lines.insert(*line);
             }
             Body::Prompt { text } => {
+                let queued = self.waiting.len() + self.taken.len();
                 let delivered = &mut self.delivered;
-                self.waiting.retain(|(line, queued)| {
-                    let is_delivered = *line < item.line && delivers(text, queued);
-                    is_delivered.then(|| delivered.insert(*line)).is_none()
-                });
-                // Records of final prompts have ids, those of queued ones have none.
+                let mut waits = |line: u64, queued: &str| {
+                    let is_delivered = line < item.line && delivers(text, queued);
+                    is_delivered.then(|| delivered.insert(line)).is_none()
+                };
+                self.waiting.retain(|(line, queued)| waits(*line, queued));
+                self.taken.retain(|_, (line, queued)| waits(*line, queued));
+                // Records of final prompts have ids, those of queued ones have none. A person who types a new prompt has
+                // found the queue empty.
                 if item.uuid.is_none() {
                     if self.waiting.len() == MAX_WAITING {
                         self.waiting.pop_front();
                     }
                     self.waiting.push_back((item.line, text.clone()));
+                } else if self.waiting.len() + self.taken.len() == queued {
+                    self.emptied = item.line;
                 }
             }
             _ => {}
         }
+    }
+
+    fn is_waiting(&self, line: u64) -> bool {
+        self.waiting.iter().any(|(queued, _)| *queued == line)
+    }
+
+    /// Notes that the agent took an entry of the queue: the oldest prompt in it, if there is one. What was queued before
+    /// it was empty has left already.
+    fn take(&mut self, at: u64) {
+        let is_typed = |text: &str| !text.trim_start().starts_with(['{', '<', '/']);
+        let oldest = self.waiting.iter().position(|(line, text)| *line > self.emptied && is_typed(text));
+        if let Some(queued) = oldest.and_then(|oldest| self.waiting.remove(oldest)) {
+            self.taken.insert(at, queued);
+        }
+    }
+
+    /// Returns the line of the queued prompt that a working agent took at a line, if no later prompt repeats it.
+    pub fn taken_at(&self, line: u64) -> Option<u64> {
+        self.taken.get(&line).map(|(queued, _)| *queued)
+    }
+
+    /// True if the item is a queued prompt that a working agent took, and that no later prompt repeats.
+    pub fn is_taken(&self, item: &Item) -> bool {
+        self.holds(item) && self.taken.values().any(|(queued, _)| *queued == item.line)
     }
 
     /// True if nothing is withdrawn.
@@ -77,7 +114,8 @@ impl Withdrawn {
 
     /// True if the item is a queued prompt that left the queue and was never delivered.
     pub fn is_undelivered(&self, item: &Item) -> bool {
-        matches!(item.body, Body::Prompt { .. }) && self.holds(item) && !self.delivered.contains(&item.line)
+        let is_held = matches!(item.body, Body::Prompt { .. }) && self.holds(item);
+        is_held && !self.delivered.contains(&item.line) && !self.is_taken(item)
     }
 }
 
@@ -95,13 +133,21 @@ pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
         })
 }
 
-/// The items without withdrawn ones.
+/// The items without withdrawn ones, and with those that a working agent took at the line where it took them.
 pub fn without_withdrawn(items: &[Item]) -> Cow<'_, [Item]> {
     let withdrawn = Withdrawn::from_items(items);
-    if items.iter().any(|item| withdrawn.holds(item)) {
-        return items.iter().filter(|item| !withdrawn.holds(item)).cloned().collect();
+    if !items.iter().any(|item| withdrawn.holds(item)) {
+        return Cow::Borrowed(items);
     }
-    Cow::Borrowed(items)
+    let stands = items.iter().filter(|item| !withdrawn.holds(item)).map(|item| {
+        match (&item.body, withdrawn.taken.get(&item.line)) {
+            (Body::Meta(Meta::Withdrawn(_)), Some((_, text))) => {
+                Item { body: Body::Prompt { text: text.clone() }, ..item.clone() }
+            }
+            _ => item.clone(),
+        }
+    });
+    stands.collect()
 }
 
 #[cfg(test)]
@@ -168,6 +214,22 @@ mod tests {
         let described: Vec<String> =
             messages(&items).iter().map(|message| format!("{:?}", message.parts[0].content)).collect();
         assert!(described[1].contains("\"queued\"") && described.len() == 2, "{described:?}");
+        let alone = [start];
+        assert_eq!(ContentHash::digest(&items), ContentHash::digest(&alone));
+        assert_eq!(message_count(&items), message_count(&alone));
+    }
+
+    #[test]
+    fn a_prompt_that_a_working_agent_took_stands_where_it_took_it() {
+        let start = prompt(1, Some("u-1"), "mend the crane");
+        let items = [start.clone(), prompt(2, None, "paint the lighthouse"), withdrawn(2, 2), withdrawn(5, 5)];
+        let stand = without_withdrawn(&items);
+        assert_eq!(stand.as_ref(), [start.clone(), withdrawn(2, 2), prompt(5, None, "paint the lighthouse")]);
+        let texts: Vec<String> = units(&items).into_iter().map(|unit| unit.text).collect();
+        assert_eq!(texts, ["mend the crane", "paint the lighthouse"]);
+        let described = messages(&items);
+        assert!(!format!("{described:?}").contains("\"queued\"") && described.len() == 2, "{described:?}");
+        // No hash and no count depends on it.
         let alone = [start];
         assert_eq!(ContentHash::digest(&items), ContentHash::digest(&alone));
         assert_eq!(message_count(&items), message_count(&alone));

@@ -410,6 +410,19 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
         self.emit(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
     }
 
+    /// Marks the line on which a working agent takes an entry of its queue, which it does between two calls.
+    pub(crate) fn take_queued(&mut self, stamp: &Stamp<'_>) {
+        let line = self.cursor.line;
+        if self.cursor.working && self.cursor.open_calls.is_empty() {
+            self.emit(stamp, || Some(Body::Meta(Meta::Withdrawn(line))));
+        }
+    }
+
+    /// Marks the line on which a person takes all prompts back.
+    pub(crate) fn empty_queue(&mut self, stamp: &Stamp<'_>) {
+        self.emit(stamp, || Some(Body::Meta(Meta::Withdrawn(0))));
+    }
+
     /// Withdraws the prompts that a cursor of an earlier version holds as queued: in that version they stood until they
     /// left the queue.
     pub(crate) fn withdraw_queued(&mut self, stamp: &Stamp<'_>) {

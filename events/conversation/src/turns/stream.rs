@@ -81,15 +81,17 @@ impl Stream {
                 if self.queued.len() > MAX_QUEUED {
                     self.queued.pop_first();
                 }
-                if self.withdrawn.is_undelivered(item) {
+                let mark = if self.withdrawn.is_taken(item) { "" } else { UNDELIVERED };
+                if mark.is_empty() || self.withdrawn.is_undelivered(item) {
                     for part in cut::parts(text) {
-                        self.add(item, format!("{UNDELIVERED}{part}"), None);
+                        self.add(item, format!("{mark}{part}"), None);
                         self.emit(false, take)?;
                     }
                 }
             }
             Body::Meta(Meta::Withdrawn(line)) => {
-                let left = self.queued.get_mut(line).map(|queued| {
+                let line = self.withdrawn.taken_at(item.line).unwrap_or(*line);
+                let left = self.queued.get_mut(&line).map(|queued| {
                     queued.has_left = true;
                     queued.index
                 });

@@ -20,7 +20,7 @@ enum Move {
     News,
     /// An agent that begins anew takes the oldest prompt, or else the oldest message.
     Begin,
-    /// The agent takes the oldest entry while it works; `named`: the queue records its text; `first`: before the
+    /// The agent takes the oldest prompt while it works, or else the oldest message; `named`: the queue records its text; `first`: before the
     /// delivery.
     Take { named: bool, first: bool },
     /// A person takes all prompts back; `named`: each is recorded with its text.
@@ -98,7 +98,8 @@ impl Model {
                 self.delivered.extend(Some(text).filter(|_| typed));
             }
             Move::Take { named, first } => {
-                let Some(entry) = self.queue.pop_front() else { return };
+                let at = self.queue.iter().position(|(_, typed)| *typed).unwrap_or(0);
+                let Some(entry) = self.queue.remove(at) else { return };
                 if first {
                     self.moved("remove", Some(&*entry.0).filter(|_| named));
                 }

@@ -63,12 +63,10 @@ fn what_is_never_delivered_stands_nowhere_and_is_undelivered() {
     check("start +b call done", "1:start", &[2]);
     check("start call +b +c~c done user:d", "1:start 6:d", &[3, 4]);
     check("start +b +<task-notification>x</task-notification>", "1:start", &[2]);
-    check("start +b +c -", "1:start", &[2, 3]);
     check("start +b >", "1:start", &[2]);
     // It was taken back.
     check("start +b ^", "1:start", &[2]);
     check("start +b ^b done", "1:start", &[2]);
-    check("start +b - call done user:d", "1:start 6:d", &[2]);
     check("start +b +c ^b", "1:start", &[2, 3]);
     // The agent was waiting.
     check("+b", "", &[1]);
@@ -76,6 +74,22 @@ fn what_is_never_delivered_stands_nowhere_and_is_undelivered() {
     check("start done +b >", "1:start", &[3]);
     check("start done +b -b", "1:start", &[3]);
     check("start done +b +c > user:c", "1:start 6:c", &[3]);
+}
+
+#[test]
+fn what_a_working_agent_takes_stands_where_it_took_it() {
+    check("start +b - call done user:d", "1:start 3:b 6:d", &[]);
+    check("start call +b - done", "1:start", &[3]);
+    check("start +b +c - call", "1:start 4:b", &[3]);
+    check("start +b +c - - call", "1:start 4:b 5:c", &[]);
+    check("start +<task-notification>x</task-notification> +b - - call", "1:start 4:b", &[]);
+    check("start +/model~a +{} +b - call", "1:start 5:b", &[2, 3]);
+    // Another record repeats it, or it had left before.
+    check("start +b - call attached:b", "1:start 5:b", &[]);
+    check("start +b ^ - call", "1:start", &[2]);
+    check("start +b ^b +c - call", "1:start 5:c", &[2]);
+    check("start +b done user:c - call", "1:start 4:c", &[2]);
+    check("start - call", "1:start", &[]);
 }
 
 #[test]
