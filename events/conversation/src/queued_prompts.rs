@@ -57,7 +57,10 @@ impl Withdrawn {
                     is_delivered.then(|| delivered.insert(line)).is_none()
                 };
                 self.waiting.retain(|(line, queued)| waits(*line, queued));
-                self.taken.retain(|_, (line, queued)| waits(*line, queued));
+                let latest = self.taken.iter().rev().take(MAX_WAITING);
+                let over: Vec<u64> =
+                    latest.filter(|(_, (line, queued))| !waits(*line, queued)).map(|(taken, _)| *taken).collect();
+                over.iter().for_each(|taken| drop(self.taken.remove(taken)));
                 // Records of final prompts have ids, those of queued ones have none. A person who types a new prompt has
                 // found the queue empty.
                 if item.uuid.is_none() {

@@ -10,6 +10,7 @@ mod command;
 mod content;
 mod continuation;
 mod correction;
+mod courtesy;
 mod decision;
 mod evidence;
 mod excerpt;
@@ -50,14 +51,14 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::attempt::{Action, Attempt, attempts};
 pub use self::choice::{clauses, is_choice, is_left_to_the_reader};
 pub use self::command::{Part, Ran, programs};
-pub(crate) use self::continuation::{is_courtesy, last_commit};
+pub(crate) use self::continuation::last_commit;
+pub(crate) use self::courtesy::is_courtesy;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::sentence::{asks_what_holds, replacements};
 pub use self::settled::{Settled, settled};
 use self::timeline::Timeline;
-use baton_conversation::filter::pasted_line;
 use baton_conversation::item::Item;
 use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::Timestamp;
@@ -408,7 +409,8 @@ fn objective(timeline: &Timeline<'_>) -> String {
         Some(next) => sentences_within(&format!("{first} … {}", title::before_log(next)), OBJECTIVE_CHARS),
         None => {
             let own = title::before_log(first);
-            let line = pasted_line(&first[own.len()..]).map(|line| without_filter_mark(&line));
+            let line = failure::shown_line(first).filter(|_| own.len() < first.len());
+            let line = line.map(|line| without_filter_mark(&line));
             match line {
                 Some(line) => {
                     sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.'])), OBJECTIVE_CHARS)

@@ -2,7 +2,7 @@
 
 use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
-use super::exchange::{Exchange, conclusion};
+use super::exchange::{Exchange, conclusion, gist};
 use super::file;
 use super::outcome::{closed, outcome, remark};
 use super::timeline::{Deed, Message, Round, Timeline};
@@ -28,35 +28,6 @@ const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "new
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
 const MAX_PULLS: usize = 4;
-/// Maximum length of a prompt that may be a mere courtesy, in bytes.
-const MAX_COURTESY_BYTES: usize = 80;
-/// Words of thanks, praise and agreement.
-const COURTESIES: [&str; 24] = [
-    "all",
-    "amazing",
-    "awesome",
-    "cheers",
-    "cool",
-    "excellent",
-    "for",
-    "good",
-    "great",
-    "it",
-    "job",
-    "love",
-    "much",
-    "nice",
-    "ok",
-    "perfect",
-    "so",
-    "thank",
-    "thanks",
-    "that",
-    "very",
-    "well",
-    "work",
-    "you",
-];
 
 /// Composes the paragraph from the other fields of the episode. Empty only if nothing was said or done.
 pub(super) fn paragraph(episode: &Episode) -> String {
@@ -112,9 +83,12 @@ pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
         let told = match talks.as_slice() {
             [last, before] if last.chars().count() < TELLING_CHARS => format!("{} {last}", closed((*before).clone())),
             [last, ..] => (*last).clone(),
-            [] => said.iter().rev().map(|said| remark(said.message.text)).find(|told| !told.is_empty())?,
+            [] => {
+                let remarks = said.iter().rev().map(|said| remark(said.message.text)).find(|told| !told.is_empty());
+                remarks.unwrap_or_else(|| gist(said.last().map_or("", |said| said.message.text), QUOTED_CHARS))
+            }
         };
-        return Some(told);
+        return Some(told).filter(|told| !told.is_empty());
     };
     let after = said.split_off(last + 1);
     let mut told = said[last].told.clone();
@@ -211,15 +185,6 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], uncomm
     let pushes = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.pushes());
     let pushed = committed.is_some_and(|commit| done().any(|deed| deed.began >= commit.began && pushes(deed)));
     WorkState { branch, pull_requests, commit, pushed, uncommitted, check: last_check(timeline) }
-}
-
-/// Returns true if a prompt only thanks, praises or agrees.
-pub(crate) fn is_courtesy(text: &str) -> bool {
-    text.len() <= MAX_COURTESY_BYTES
-        && text
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .all(|word| COURTESIES.iter().any(|known| known.eq_ignore_ascii_case(word)))
 }
 
 /// Returns the last entries of a list, as one sentence.

@@ -16,6 +16,7 @@ mod report;
 
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
+pub(super) use self::report::shown_line;
 use super::command::{Command, Family, Step};
 use super::evidence::{self, Evidence, complaint, without_numbers};
 use super::excerpt::{one_line, without_filter_mark};

@@ -118,7 +118,7 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
 fn items(text: &str, all: &[&Sentence<'_>]) -> Vec<String> {
     let points = all.iter().filter(|sentence| sentence.point && begins_item(text, sentence) && !is_link(sentence.text));
     let mut items: Vec<String> = Vec::new();
-    for item in points.map(|sentence| bare(&plain(sentence.text))) {
+    for item in points.map(|sentence| bare(&plain(sentence.text))).chain(rows(text)) {
         if !items.contains(&item) {
             items.push(item);
         }
@@ -127,6 +127,18 @@ fn items(text: &str, all: &[&Sentence<'_>]) -> Vec<String> {
         headings if items.len() > MAX_ITEMS && headings.len() > 1 => headings,
         _ => items,
     }
+}
+
+/// Returns the rows of tables of what was done to which file.
+fn rows(text: &str) -> impl Iterator<Item = String> + '_ {
+    let cells = |line: &str| line.trim().trim_matches('|').split(" | ").map(str::trim).map(plain).collect::<Vec<_>>();
+    let rows = text.lines().filter(|line| line.trim_start().starts_with('|')).map(cells);
+    rows.filter_map(|cells| match cells.as_slice() {
+        [file, change] if file.starts_with('`') && change.contains(' ') && !claims(change) => {
+            Some(format!("{file}: {}", bare(change)))
+        }
+        _ => None,
+    })
 }
 
 /// Returns the first sentences that tell anything, if none names a thing.
@@ -273,7 +285,8 @@ fn headings(text: &str) -> Vec<String> {
 fn tells(sentence: &Sentence<'_>) -> bool {
     let signs = Signs::read(sentence.text);
     let words = sentence.text.split_whitespace().count();
-    let is_long = words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && words > 1;
+    let is_long =
+        words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && (words > 1 || says(sentence.text));
     let is_idle = signs.asks() || signs.begins(Sign::Announce) || signs.has_any(&[Sign::Offer, Sign::Next]);
     is_long && !is_idle && !sentence.quoted && !is_of_checks(sentence.text) && !is_of_a_commit(sentence.text)
 }
@@ -396,6 +409,8 @@ mod tests {
             "the mast and the jib"
         });
         check("## Next steps\n- paint the mast of crane 7", "");
+        check("Longer in both:\n- `a.rs`\n- `b.rs`", "Longer in both: `a.rs`; `b.rs`");
+        check("| File | Change |\n|---|---|\n| `a.rs` | Raised the mast |", "`a.rs`: Raised the mast");
         let long =
             format!("`src/mast.rs`: {}, {}", "raises the mast by one step ".repeat(3).trim(), "and more ".repeat(40));
         check(

@@ -36,7 +36,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
             defect(prompt.text).or_else(|| names_a_cause(round, place).then(|| complaint(prompt.text)).flatten())
         });
         let Some(said) = said else { continue };
-        let text = one_line(&without_filter_mark(without_tag(&said)), show.output_chars(ERROR_CHARS));
+        let text = one_line(&without_filter_mark(&said), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
         let is_back = next.is_some_and(|next| complains_again(next.text));
@@ -56,16 +56,16 @@ fn is_document(text: &str) -> bool {
 }
 
 /// Returns the line of an error in what a prompt shows: pasted output, or a block behind words that say that it fails.
-fn shown_line(text: &str) -> Option<String> {
+pub(in crate::digest) fn shown_line(text: &str) -> Option<String> {
     let (own, output) = text.split_at(before_log(text).len());
     if is_document(own) {
         return failing_block(text);
     }
     let bare: Vec<&str> = output.lines().map(without_tag).collect();
     let ends = |line: &&&str| line.contains(" exited with code ") || line.contains(" failed: ");
-    pasted_line(text)
-        .or_else(|| pasted_line(&bare.join("\n")))
-        .or_else(|| bare.iter().find(ends).map(|line| (*line).to_owned()))
+    let line = pasted_line(text).or_else(|| pasted_line(&bare.join("\n")));
+    let line = line.or_else(|| bare.iter().find(ends).map(|line| (*line).to_owned()))?;
+    Some(without_tag(&line).to_owned())
 }
 
 /// Returns the telling line of the first block that follows a line such as `it fails with:`.

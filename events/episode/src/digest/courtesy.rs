@@ -1,0 +1,40 @@
+//! Thanks and praise, which ask for nothing.
+
+/// Maximum length of a prompt that may be a mere courtesy, in bytes.
+const MAX_BYTES: usize = 80;
+/// Words of thanks, praise and agreement.
+const COURTESIES: [&str; 24] = [
+    "all",
+    "amazing",
+    "awesome",
+    "cheers",
+    "cool",
+    "excellent",
+    "for",
+    "good",
+    "great",
+    "it",
+    "job",
+    "love",
+    "much",
+    "nice",
+    "ok",
+    "perfect",
+    "so",
+    "thank",
+    "thanks",
+    "that",
+    "very",
+    "well",
+    "work",
+    "you",
+];
+
+/// Returns true if a prompt only thanks, praises or agrees.
+pub(crate) fn is_courtesy(text: &str) -> bool {
+    text.len() <= MAX_BYTES
+        && text
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .all(|word| COURTESIES.iter().any(|known| known.eq_ignore_ascii_case(word)))
+}
