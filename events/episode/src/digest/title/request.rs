@@ -195,10 +195,13 @@ fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         let begins = end - text.len();
         let signs = Signs::read(text);
         let reports = kind == Lead::Report;
+        // What is to be told stands in another clause.
+        let is_for_words = ["give me ", "tell me "].iter().any(|start| text.starts_with(start));
         found.push(Clause {
             text,
             rest: &sentence[begins..],
-            asks: kind == Lead::Request || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
+            asks: !is_for_words && kind == Lead::Request
+                || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
             orders: signs.begins(Sign::Order) && !reports,
             troubles: signs.has(Sign::Trouble),
             points: points(text),
@@ -278,7 +281,11 @@ pub(in crate::digest) fn before_log(text: &str) -> &str {
 fn is_output(line: &str) -> bool {
     let tagged = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let is_tag = |(tag, rest): (&str, &str)| {
-        !tag.trim().is_empty() && tag.len() <= 40 && !rest.starts_with('(') && !tag.starts_with("Image #")
+        !tag.trim().is_empty()
+            && tag.len() <= 40
+            && !rest.starts_with('(')
+            && !tag.starts_with("Image #")
+            && !tag.starts_with("redacted:")
     };
     let timed = line.len() > 8 && line.bytes().take(8).all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.'));
     let begins = ["at ", "diff --git", "@@ ", "Traceback", "error:", "error[", "Error:", "npm ERR", "fatal:"];
@@ -372,6 +379,7 @@ mod tests {
             "Look at this, I would like to join the logic: lift the longest mast first",
             "Lift the longest mast first",
         );
+        check("Someone asks why the mast is bent. Can you give me the reasons?", "Someone asks why the mast is bent");
         check("Align the words - use \"Lift all\" only in that view", "Use \"Lift all\" only in that view");
         // What only points, and output, is no title.
         check("please fix these", "");
@@ -388,6 +396,7 @@ mod tests {
             ("[Image #1] The mast is bent\nand red", "[Image #1] The mast is bent\nand red"),
             ("See [the plan](a.md)\nand [the other](b.md)", "See [the plan](a.md)\nand [the other](b.md)"),
             ("no\n[Winch] over", "no\n[Winch] over"),
+            ("The key is\n[redacted:token], hide it", "The key is\n[redacted:token], hide it"),
         ] {
             assert_eq!(before_log(text), own);
         }
