@@ -14,7 +14,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, FailureReason, Phase};
 use baton_protocol::answer::{
     Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit,
-    Line, Metadata, Problem, WorkState,
+    Line, Metadata, Problem, SupersededLine, WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -85,7 +85,14 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
             .map(|(category, found)| (category.clone(), lines(found)))
             .collect(),
         decisions: lines(&episode.decisions),
-        superseded: lines(&episode.superseded),
+        superseded: episode
+            .superseded
+            .iter()
+            .map(|said| SupersededLine {
+                entry: line(said, &episode),
+                by: episode.overruled_by.get(&(said.line, said.text.clone())).map(|by| line(by, &episode)),
+            })
+            .collect(),
         exchanges: episode.exchanges.iter().map(|exchange| shown_exchange(exchange, &episode)).collect(),
         errors: episode
             .errors

@@ -127,6 +127,8 @@ pub struct Episode {
     pub decisions: Vec<Pointed>,
     /// Decisions that were overruled later, in transcript order.
     pub superseded: Vec<Pointed>,
+    /// What overruled those that no person's correction did, by their line and text.
+    pub overruled_by: BTreeMap<(u64, String), Pointed>,
     /// Failed approaches, in transcript order; used by recall only.
     pub setbacks: Vec<Pointed>,
     /// Failures, with the later success that resolved them.
@@ -318,6 +320,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         work_completed: work::completed(&timeline),
         decisions: decisions.in_force,
         superseded: decisions.superseded,
+        overruled_by: decisions.overruled_by,
         setbacks: setback::setbacks(&timeline),
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
         mendings: failures.iter().filter_map(|one| Some((one.line.line, one.mending.clone()?))).collect(),

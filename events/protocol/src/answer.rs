@@ -35,7 +35,7 @@ pub use correct::{Correct, CorrectEntry};
 pub use enrichment::{Cost, Costs, Enrich, EnrichFailure, Enrichment, SessionEnrichment};
 pub use episode::{
     CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Line, Metadata,
-    WorkState,
+    SupersededLine, WorkState,
 };
 pub use forget::{Forget, ForgetAlso, ForgetRow, Reindex};
 pub use graph::{Fact, Facts, Node, Nodes};

@@ -4,7 +4,7 @@
 //! A later objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
 //! questions and quotations decide nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
@@ -44,6 +44,8 @@ pub(super) struct Decisions {
     pub(super) in_force: Vec<Pointed>,
     /// What was decided and then overruled.
     pub(super) superseded: Vec<Pointed>,
+    /// What overruled it, by its line and text.
+    pub(super) overruled_by: BTreeMap<(u64, String), Pointed>,
 }
 
 /// A decision and the place of its text among the items.
@@ -74,16 +76,18 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         found.extend(plan.choices().into_iter().map(found_in));
     }
     found.sort_by_key(|found| found.place);
-    let (superseded, in_force): (Vec<_>, Vec<_>) = {
-        let ended = ended(timeline, &found);
-        found.into_iter().enumerate().partition(|(at, _)| ended.contains(at))
-    };
+    let ended = ended(timeline, &found);
+    let (superseded, in_force): (Vec<_>, Vec<_>) =
+        found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
+    let key = |said: &Pointed| (said.line, said.text.clone());
+    let overruled_by =
+        superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()))).collect();
     let list = |found: Vec<(usize, Found)>| {
         let mut list = without_repetitions(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
         super::keep(&mut list, MAX_ENTRIES, |_| true);
         list
     };
-    Decisions { in_force: list(in_force), superseded: list(superseded) }
+    Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
 }
 
 /// Returns what a prompt decides.
@@ -319,11 +323,11 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     }
 }
 
-/// Returns the indices of decisions that something later ended: a person's objection to what the agent decided for the
-/// prompt before, or a choice that replaces the earlier one.
-fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
+/// Returns the indices of decisions that something later ended, each with what did: a person's objection to what the agent
+/// decided for the prompt before, or a choice that replaces the earlier one.
+fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|found| words(&found.said.text)).collect();
-    let mut ended = BTreeSet::new();
+    let mut ended = BTreeMap::new();
     for pair in timeline.rounds.windows(2) {
         let [before, after] = pair else { continue };
         let Some(prompt) = &after.prompt else { continue };
@@ -336,14 +340,15 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeSet<usize> {
         let from = found.partition_point(|earlier| earlier.place < begins);
         let until = found.partition_point(|earlier| earlier.place < prompt.place);
         let is_overruled = |at: &usize| !found[*at].by_person && matter[*at].intersection(&objection).count() >= 2;
-        ended.extend((from..until).filter(is_overruled));
+        let by = pointed(&format!("User: {}", prompt.text), prompt);
+        ended.extend((from..until).filter(is_overruled).map(|at| (at, by.clone())));
     }
     let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
     for (at, later) in settled.iter().enumerate() {
         // Only so many are kept in the end.
         let from = at.saturating_sub(MAX_ENTRIES);
         let is_replaced = |before: &usize| found[*before].place < found[at].place && later.replaces(&settled[*before]);
-        ended.extend((from..at).filter(is_replaced));
+        ended.extend((from..at).filter(is_replaced).map(|before| (before, found[at].said.clone())));
     }
     ended
 }

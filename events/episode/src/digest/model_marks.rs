@@ -6,7 +6,7 @@
 //!   Snippets are cut without them, and text between them gets the mark that people and agents read. Such characters in
 //!   other text are removed.
 
-use super::Episode;
+use super::{Episode, Pointed};
 
 /// Precedes what only a model says, in text that is searched and not shown: a noncharacter, part of no word.
 pub const MODEL_BEGINS: char = '\u{fdd0}';
@@ -45,6 +45,12 @@ impl Episode {
         let maps = self.work_completed.values_mut().chain(self.knowledge_stored.values_mut());
         lists.into_iter().chain(maps).flatten().for_each(|said| clean(&mut said.text));
         self.corrected.iter_mut().for_each(|it| clean(&mut it.said.text));
+        let overruled = std::mem::take(&mut self.overruled_by).into_iter();
+        self.overruled_by = overruled
+            .map(|((line, text), by)| {
+                ((line, without_mark_chars(text)), Pointed { text: without_mark_chars(by.text), ..by })
+            })
+            .collect();
         for error in &mut self.errors {
             clean(&mut error.text);
             error.resolution.iter_mut().for_each(|resolution| clean(&mut resolution.text));

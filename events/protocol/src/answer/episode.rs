@@ -26,7 +26,7 @@ pub struct Episode {
     pub decisions: Vec<Line>,
     /// Decisions that were overruled later. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub superseded: Vec<Line>,
+    pub superseded: Vec<SupersededLine>,
     /// Prompts with what was done for them and what the agent concluded, in order.
     pub exchanges: Vec<Exchange>,
     /// Failures and their resolutions.
@@ -161,6 +161,18 @@ pub struct Line {
     /// `model` if only a model says it. Absent if a person, a program or a file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
+}
+
+/// A decision that was overruled later.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SupersededLine {
+    /// The decision.
+    #[serde(flatten)]
+    pub entry: Line,
+    /// What overruled it: a later decision, or what a person said. Absent if a person's correction did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<Line>,
 }
 
 /// An entry that a person has corrected.

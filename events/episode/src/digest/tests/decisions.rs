@@ -109,3 +109,17 @@ fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
     check(Session::default().prompt("Make it safe").reply(said).edit("a.rs", 1, 1), &chosen);
     check(Session::default().prompt("Make it safe").reply(said).read("a.rs"), &[]);
 }
+
+#[test]
+fn what_overruled_a_decision_is_told_with_it() {
+    let told = |session: Session| {
+        let episode = session.digest();
+        let by = |said: &super::Pointed| episode.overruled_by[&(said.line, said.text.clone())].text.clone();
+        episode.superseded.iter().map(|said| (said.text.clone(), by(said))).collect::<Vec<_>>()
+    };
+    let choice = "I take a queue instead of a thread, because a queue is bounded by nature.";
+    let start = || Session::default().prompt("Make it faster").reply(choice).edit("a.rs", 1, 1);
+    assert_eq!(told(start().prompt("commit it")), []);
+    let objection = "no, a queue is not bounded here, use the thread";
+    assert_eq!(told(start().prompt(objection)), [(choice.to_owned(), format!("User: {objection}"))]);
+}
