@@ -167,7 +167,7 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
     section("It came to", handoff.state.as_slice());
     section("Branch", handoff.branch.as_slice());
     section("Not committed", &handoff.uncommitted);
-    section("To check, this passed last", handoff.check.as_slice());
+    section("To check, this passed", handoff.check.as_slice());
     section("Open", &handoff.unresolved);
     section("Next, as it was left", &handoff.next_steps);
     section("Decided", &handoff.decisions);

@@ -35,8 +35,8 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// True if passages were left unread that may contain a required phrase.
     pub is_cut: bool,
-    /// Share of the query's words that the first session's best turns and title have together, from 0 to 1; rare words
-    /// count more.
+    /// Share of the query's words that the best turns and the title of the session with the best score have together, from
+    /// 0 to 1; rare words count more.
     pub share: f32,
 }
 
@@ -153,6 +153,7 @@ impl Searcher {
         candidates.truncate(limit);
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
+        let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
         raise_amending(&snapshot, (query.text, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
@@ -166,7 +167,6 @@ impl Searcher {
             // Required phrases were checked in the text itself.
             hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
         Ok(SearchResult { hits, is_cut, share })
     }
 

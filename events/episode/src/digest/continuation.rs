@@ -8,7 +8,7 @@ use super::outcome::{closed, outcome, remark};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::title::{commit_subject, without_politeness};
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
-use baton_conversation::item::{GitOutput, Outcome};
+use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 1_600;
@@ -37,7 +37,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.concluded.as_ref().map(|said| format!("State: {}", closed(said.clone()))),
         episode.in_progress.clone(),
         delivered(episode),
-        state.check.as_ref().map(|check| format!("To check: `{}` passed last.", one_line(check, SHORT_CHARS))),
+        state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
         listed("Decided", &episode.decisions),
         listed("Open", &episode.unresolved),
         listed("Next", &episode.next_steps),
@@ -213,14 +213,16 @@ fn files(episode: &Episode) -> Option<String> {
 fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
     let checks = finished.filter(|deed| !deed.in_background()).filter_map(|deed| Some((deed, deed.parsed_command()?)));
-    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks());
+    // What mends style by itself passes whatever it finds.
+    let mends = |command: &Command<'_>| ["fix", "--write"].iter().any(|word| command.normal().contains(word));
+    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks() && !mends(command));
     let (_, command) = checks.find(|(deed, command)| deed.outcome() == Some(Outcome::Ok) && command.passed())?;
     Some(one_line(&without_filter_mark(command.normal()), SHORT_CHARS * 2))
 }
 
 /// Returns what was in progress at the end of the transcript.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
-    let last = timeline.deeds.last()?;
+    let last = timeline.deeds.last().filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
     if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
         return None;
     }

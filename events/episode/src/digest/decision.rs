@@ -271,6 +271,7 @@ pub(super) fn concludes_choice(sentence: &str) -> bool {
         || signs.begins(Sign::Hedge)
         || signs.has(Sign::Hedge);
     telling
+        && !own.to_lowercase().contains("fixed")
         && !is_heading(&own)
         && !is_measurement(&own)
         && !idle

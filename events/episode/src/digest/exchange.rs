@@ -159,7 +159,9 @@ pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) 
 fn only_announces(text: &str) -> bool {
     let sentences = sentence::sentences(text);
     let last = sentences.last().map_or("", |sentence| sentence.text);
-    Signs::read(last).begins(Sign::Announce) || last.ends_with([':', '：']) || last.is_empty()
+    // What a colon announces may be the code at the end.
+    let gives_code = text.trim_end().ends_with("```");
+    Signs::read(last).begins(Sign::Announce) || !gives_code && (last.ends_with([':', '：']) || last.is_empty())
 }
 
 /// Shortens a message to whole sentences, keeping its first and last paragraph.

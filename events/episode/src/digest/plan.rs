@@ -143,7 +143,10 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// Returns the paths that were edited and the commands that were run from a place on.
 fn touched_names<'a>(timeline: &Timeline<'a>, from: usize) -> BTreeSet<&'a str> {
     let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
-    let acts = |deed: &&Deed<'a>| deed.command().is_none_or(|text| !Command::read(text).only_looks());
+    // What git is told about a file does not change it.
+    let acts = |deed: &&Deed<'a>| {
+        deed.command().is_none_or(|text| !Command::read(text).only_looks() && !text.trim_start().starts_with("git "))
+    };
     later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command())).collect()
 }
 

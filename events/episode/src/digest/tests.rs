@@ -141,7 +141,7 @@ fn a_developer_recognises_the_session() {
     assert_eq!(
         episode.continuation_context,
         "Goal: Check expiry in UTC: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
-         moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed last. Open: Not answered: \
+         moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed. Open: Not answered: \
          Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push? Changed: src/token.rs, src/auth.rs."
     );
 }

@@ -116,7 +116,7 @@ pub(super) fn commit_subject(deed: &Deed<'_>) -> Option<String> {
         GitOutput::Commit { subject, .. } => Some(subject.clone()),
         GitOutput::PullRequest(_) => None,
     });
-    printed.or_else(|| {
+    printed.or_else(|| deed.call?.commit.clone()).or_else(|| {
         let message = ["-m", "-am", "--message"].iter().find_map(|flag| flag_value(deed.command()?, flag))?;
         let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
         let subject = document.unwrap_or(&message).trim_start().lines().next()?.trim();

@@ -81,7 +81,7 @@ fn the_next_agent_is_told_facts() {
          It came to: The lock works in both tabs.\n\
          Branch: main, last commit 0a1b2c3 Lock the refresh (pushed)\n\
          Not committed: src/tab.rs\n\
-         To check, this passed last: make test\n\
+         To check, this passed: make test\n\
          Open:\n- make lint still fails\n\
          Next, as it was left:\n- write the release note\n- measure the lock\n\
          Decided:\n- Web Locks instead of a flag, because a tab may die.\n\

@@ -179,7 +179,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         Section::new("It came to", Form::Line, one(&facts.state)),
         Section::new("Branch", Form::Line, one(&facts.branch)),
         Section::new("Not committed", Form::Names, facts.uncommitted.clone()),
-        Section::new("To check, this passed last", Form::Line, one(&facts.check)),
+        Section::new("To check, this passed", Form::Line, one(&facts.check)),
         Section::new("Open", Form::List, facts.unresolved.clone()),
         Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
         Section::new("Decided", Form::List, facts.decisions.clone()),

@@ -231,9 +231,10 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
         let flags = added.into_iter().filter(|word| is_flag(word) && word.starts_with("--")).collect::<Vec<_>>();
         return (!flags.is_empty()).then(|| format!("by `git commit` with `{}`", shown(&flags.join(" "))));
     }
-    // A wrapper may repeat a word: `run bun test`, `run test bun test`.
-    (!added.is_empty() || !removed.is_empty() || before.len() != now.len())
-        .then(|| format!("by `{}` instead of `{}`", shown(passed.text()), shown(failed.text())))
+    // A wrapper may repeat a word: `run bun test`, `run test bun test`. Where long lines are cut they may look alike.
+    let (now_shown, before_shown) = (shown(passed.text()), shown(failed.text()));
+    let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
+    (differs && now_shown != before_shown).then(|| format!("by `{now_shown}` instead of `{before_shown}`"))
 }
 
 fn shown(text: &str) -> String {
