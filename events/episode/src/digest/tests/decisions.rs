@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Session;
-use baton_conversation::item::{Body, Outcome};
+use baton_conversation::item::{Body, Meta, Outcome};
 
 #[track_caller]
 fn check(session: Session, expected: &[(u64, &str)]) {
@@ -122,4 +122,14 @@ fn what_overruled_a_decision_is_told_with_it() {
     assert_eq!(told(start().prompt("commit it")), []);
     let objection = "no, a queue is not bounded here, use the thread";
     assert_eq!(told(start().prompt(objection)), [(choice.to_owned(), format!("User: {objection}"))]);
+}
+
+#[test]
+fn what_a_person_went_back_from_decides_nothing() {
+    let below = |session: Session, parent: &str| session.add(Body::Meta(Meta::Below(parent.into())));
+    let asked = || below(Session::default(), "").prompt("Make it faster").reply("An index helps, or a cache.");
+    let first = below(asked(), "a").prompt("use a cache for it").edit("a.rs", 1, 1).reply("The cache is there.");
+    let again = below(first, "a").prompt("use an index for it").edit("b.rs", 1, 1).reply("The index is there.");
+    let found: Vec<_> = again.digest().decisions.into_iter().map(|said| said.text).collect();
+    assert_eq!(found, ["User: use an index for it"]);
 }

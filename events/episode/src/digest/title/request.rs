@@ -239,7 +239,7 @@ fn named(timeline: &Timeline<'_>, round: &Round<'_>, clause: &Clause<'_>) -> Opt
     let name = edited?.0.rsplit(['/', '\\']).next()?;
     let told = [before, after].concat().join(" ");
     // `Them` and `here` stand for all of it.
-    let names = !after.is_empty() && count(&told) < MIN_WORDS && content(&after.join(" ")) > 0;
+    let names = !after.is_empty() && count(&told) <= MIN_WORDS && content(&after.join(" ")) > 0;
     names.then(|| within_words(&format!("{told} in {name}")))
 }
 
