@@ -304,9 +304,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     if pairs.is_empty() {
         return whole("User: ");
     }
-    let options = deed.map(question::options).unwrap_or_default();
-    let picks = |answer: &str| options.is_empty() || options.iter().any(|option| answer.contains(option));
-    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty() && (picks(answer) || steers(answer, false)));
+    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
     pairs.map(|(question, answer)| found(&format!("{} User: {answer}", one_line(question, QUESTION_CHARS)))).collect()
 }
 

@@ -120,12 +120,12 @@ fn says_left(sentence: &str) -> Option<bool> {
         return None;
     }
     let label = sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3);
+    if let Some(kind) = label.and_then(|(label, _)| announced_kind(label)) {
+        return Some(kind);
+    }
     // `Force it: `make -B` - when you need to` says how a command is used.
     if label.is_some_and(|(_, rest)| rest.trim_start().starts_with('`')) {
         return None;
-    }
-    if let Some(kind) = label.and_then(|(label, _)| announced_kind(label)) {
-        return Some(kind);
     }
     if signs.has(Sign::Next) {
         return Some(true);

@@ -87,8 +87,9 @@ impl Plan<'_> {
     pub(super) fn choices(&self) -> Vec<String> {
         let (mut listed, mut approach, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
         let sections = sections(&self.text);
-        // Says what is the case so far.
-        let context = sections.iter().position(|section| !section.text.trim().is_empty());
+        // The first of several says what is the case so far.
+        let mut told = sections.iter().enumerate().filter(|(_, section)| !section.text.trim().is_empty());
+        let context = told.next().and_then(|(first, _)| told.next().map(|_| first));
         for (at, section) in sections.iter().enumerate() {
             let announced = Signs::read(section.heading);
             let sentences = sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
@@ -97,7 +98,7 @@ impl Plan<'_> {
                 listed.extend(items.take(MAX_LISTED).map(plain));
             } else if announced.begins(Sign::ApproachHead) {
                 approach.extend(sentences.take(1).map(|sentence| plain(sentence.text)));
-            } else if context.is_some_and(|context| context < at) {
+            } else if context != Some(at) {
                 let states_choice =
                     |text: &str| concludes_choice(text) && Signs::read(&own_words(text)).has(Sign::Contrast);
                 chosen.extend(sentences.filter(|found| states_choice(found.text)).map(|found| plain(found.text)));

@@ -44,14 +44,6 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// Returns the names of the options that a call offers for all its questions, as far as its parameters are kept.
-pub(super) fn options<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
-    let list = |value: &'a Value, key: &str| value.get(key).and_then(Value::as_array).into_iter().flatten();
-    let questions = deed.call.and_then(|call| call.input.get("questions")).and_then(Value::as_array);
-    let options = questions.into_iter().flatten().flat_map(|question| list(question, "options"));
-    options.filter_map(|option| option.get("label")).filter_map(Value::as_str).collect()
-}
-
 /// Returns the questions of a call, as far as its parameters are kept.
 pub(super) fn asked<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
     if deed.act() != Act::Ask {

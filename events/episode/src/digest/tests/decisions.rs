@@ -72,19 +72,6 @@ fn answers_refusals_and_approved_plans_are_decisions() {
     };
     check(denied("never push from here"), &[(3, "User refused `git push`: never push from here")]);
     check(denied("what would that do?"), &[]);
-
-    let picked = |answer: &str| {
-        let options = json!([{ "label": "Postgres" }, { "label": "A file" }]);
-        let question = json!({ "questions": [{ "question": "Where?", "options": options }] });
-        let text = format!("User has answered your questions: \"Where?\"=\"{answer}\".");
-        let session = Session::default().prompt("go").call("AskUserQuestion", question, None);
-        let mut session = session.result(Outcome::Ok, None, None).add(Body::Answer { text });
-        session.items[3].line = 3;
-        session
-    };
-    check(picked("A file"), &[(3, "Where? User: A file")]);
-    check(picked("use the cache of the shop"), &[(3, "Where? User: use the cache of the shop")]);
-    check(picked("there is one already"), &[]);
 }
 
 #[test]
