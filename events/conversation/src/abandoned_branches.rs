@@ -6,11 +6,26 @@
 //! prompt without a parent means that the person went back to the very beginning, unless the conversation was compacted
 //! in between.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::hash::Mark;
 use crate::item::{Body, Item, Meta};
+use crate::queued_prompts::without_withdrawn;
+
+/// The items that stand at the end: without what was withdrawn, and without what was said in abandoned branches. What
+/// was done there stays done.
+pub fn standing(items: &[Item]) -> Cow<'_, [Item]> {
+    let abandoned = Abandoned::from_items(items);
+    let items = without_withdrawn(items);
+    let is_talk = |item: &Item| matches!(item.body, Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. });
+    let is_given_up = |item: &Item| is_talk(item) && !item.sidechain && abandoned.contains(item.line);
+    if !items.iter().any(is_given_up) {
+        return items;
+    }
+    items.iter().filter(|item| !is_given_up(item)).cloned().collect()
+}
 
 /// Lines of a transcript that belong to abandoned branches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

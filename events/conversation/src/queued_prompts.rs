@@ -14,7 +14,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::abandoned_branches::Abandoned;
 use crate::item::{Body, Item, Meta};
 
 /// Most prompts whose delivery is tracked: many times what the reader follows of a queue.
@@ -140,14 +139,10 @@ pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
 /// The items without withdrawn ones, and with those that a working agent took at the line where it took them.
 pub fn without_withdrawn(items: &[Item]) -> Cow<'_, [Item]> {
     let withdrawn = Withdrawn::from_items(items);
-    let abandoned = Abandoned::from_items(items);
-    let is_talk = |item: &Item| matches!(item.body, Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. });
-    let is_taken_back =
-        |item: &Item| withdrawn.holds(item) || is_talk(item) && !item.sidechain && abandoned.contains(item.line);
-    if !items.iter().any(is_taken_back) {
+    if !items.iter().any(|item| withdrawn.holds(item)) {
         return Cow::Borrowed(items);
     }
-    let stands = items.iter().filter(|item| !is_taken_back(item)).map(|item| {
+    let stands = items.iter().filter(|item| !withdrawn.holds(item)).map(|item| {
         match (&item.body, withdrawn.taken.get(&item.line)) {
             (Body::Meta(Meta::Withdrawn(_)), Some((_, text))) => {
                 Item { body: Body::Prompt { text: text.clone() }, ..item.clone() }

@@ -33,6 +33,7 @@ mod sentence;
 mod setback;
 mod settled;
 mod show;
+mod stated;
 mod timeline;
 mod title;
 mod todo;
@@ -59,8 +60,8 @@ pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::sentence::{asks_what_holds, replacements};
 pub use self::settled::{Settled, settled};
 use self::timeline::Timeline;
+use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;
-use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of entries of any list of an episode.
@@ -294,14 +295,14 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
 /// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
 /// episode keeps only the last [`MAX_ENTRIES`], and one of several equal prompts in a row.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
-    let items = without_withdrawn(items);
+    let items = standing(items);
     work::typed(&Timeline::new(&items, show), most)
 }
 
 fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
-    let items = without_withdrawn(items);
+    let items = standing(items);
     let timeline = Timeline::new(&items, show);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);

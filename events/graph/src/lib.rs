@@ -38,8 +38,8 @@ pub use session::{session_name, session_uuid};
 
 use uuid::Uuid;
 
+use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;
-use baton_conversation::queued_prompts::without_withdrawn;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::Episode;
 use baton_events::session::NAMESPACE;
@@ -135,7 +135,7 @@ pub struct Graph {
 /// Returns the entities and facts of a session. Total, deterministic and linear in the items. The result is bounded:
 /// changes and failures are kept in preference to reads, frequent entries in preference to rare ones.
 pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
-    extract::extract(&without_withdrawn(items), episode, at)
+    extract::extract(&standing(items), episode, at)
 }
 
 /// Returns the uuid of an entity.

@@ -13,7 +13,8 @@ use super::plan;
 use super::question;
 use super::repetition::without_repetitions;
 use super::sentence::{plain, sentences};
-use super::settled::{Settled, contrasted, settled};
+use super::settled::{Settled, settled};
+use super::stated::{MIN_WORDS, concludes_choice};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -28,8 +29,6 @@ const MAX_STEERING_BYTES: usize = 1_500;
 const MAX_REPLY_BYTES: usize = 20_000;
 /// A shorter choice says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 60;
-/// Fewest words of a choice.
-const MIN_WORDS: usize = 4;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
 /// Maximum number of choices that are taken from one conclusion.
@@ -204,7 +203,8 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
                 None => false,
             };
             let concluded = concludes && of_conclusion < MAX_OF_CONCLUSION && concludes_choice(sentence.text);
-            if !outright && !concluded && !(leads_to_change && is_reasoned_action(sentence.text)) {
+            let reasoned = leads_to_change && is_reasoned_action(sentence.text);
+            if !outright && !concluded && !reasoned {
                 continue;
             }
             of_conclusion += usize::from(concluded && !outright);
@@ -258,30 +258,6 @@ fn is_reasoned_action(sentence: &str) -> bool {
 /// Returns true if files were changed in a round.
 fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
-}
-
-/// Returns true if a sentence of a conclusion states a choice with what it was made against, or what was kept.
-pub(super) fn concludes_choice(sentence: &str) -> bool {
-    let own = own_words(sentence);
-    let signs = Signs::read(&own);
-    let telling = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
-    let idle = signs.asks()
-        || signs.begins(Sign::Announce)
-        || signs.begins(Sign::Offer)
-        || signs.begins(Sign::Hedge)
-        || signs.has(Sign::Hedge);
-    telling
-        && !own.to_lowercase().contains("fixed")
-        && !is_heading(&own)
-        && !is_measurement(&own)
-        && !idle
-        && !signs.has_any(&[Sign::Trouble, Sign::Later, Sign::Remaining, Sign::Next])
-        && (signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Keep]))
-}
-
-/// Returns true if a sentence only introduces what follows it.
-fn is_heading(sentence: &str) -> bool {
-    sentence.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
 /// Returns what a person said to a tool: answers with their questions, a refusal with its reason.
@@ -350,12 +326,6 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         ended.extend((from..at).filter(is_replaced).map(|before| (before, found[at].said.clone())));
     }
     ended
-}
-
-/// Returns true for `59 fps instead of 9`.
-fn is_measurement(text: &str) -> bool {
-    contrasted(&text.to_lowercase())
-        .is_some_and(|(_, after)| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Returns the content words of a text.

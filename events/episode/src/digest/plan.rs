@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::command::Command;
-use super::decision::concludes_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::sentence::{list_marker, plain, sentences};
+use super::stated::concludes_choice;
 use super::timeline::{Deed, Message, Timeline};
 use super::{LINE_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
