@@ -12,7 +12,7 @@ const MAX_SENTENCES: usize = 8;
 /// More content words make no clause better.
 const MAX_CONTENT: usize = 5;
 /// Number of first words in which a word that only points counts.
-const POINTING_WORDS: usize = 5;
+const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
 const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
 /// Words that lead to a request wherever they stand.
