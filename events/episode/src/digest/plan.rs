@@ -19,6 +19,8 @@ const MAX_LISTED: usize = 12;
 const MAX_OF_SENTENCES: usize = 4;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
+/// Number of last plans of which left out files are told.
+const MAX_PLANS: usize = 4;
 /// Fewest files of a list that were touched if the others count as left out.
 const MIN_TOUCHED: usize = 2;
 
@@ -110,11 +112,12 @@ impl Plan<'_> {
     }
 }
 
-/// Returns the items of the last plan about files that nobody touched afterwards, if other files of the same list were.
-/// Nothing if a person later changed what is wanted.
+/// Returns the items of the last plans about files that nobody touched afterwards, if other files of the same list were.
+/// A plan does not count if a person later changed what is wanted.
 pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let mut found: Vec<Pointed> = Vec::new();
-    for plan in approved(timeline) {
+    let plans = approved(timeline);
+    for plan in &plans[plans.len().saturating_sub(MAX_PLANS)..] {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
         let objects = |said: &&Message<'_>| Signs::read(said.text).has_any(&[Sign::Object, Sign::Contrast]);
         if prompts.filter(|said| said.place > plan.place).any(|said| objects(&said)) {
@@ -127,7 +130,7 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
                 .lines()
                 .filter_map(|line| item(line).and_then(|item| Some((item, file_of(item)?))))
                 .collect();
-            let is_touched = |name: &str| touched.iter().any(|text| text.contains(name));
+            let is_touched = |name: &str| touched.contains(name);
             if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
                 continue;
             }
@@ -141,14 +144,16 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
     found
 }
 
-/// Returns the paths that were edited and the commands that were run from a place on.
+/// Returns the names of the files that were edited, and all words of the commands that were run, from a place on.
 fn touched_names<'a>(timeline: &Timeline<'a>, from: usize) -> BTreeSet<&'a str> {
     let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
     // What git is told about a file does not change it.
     let acts = |deed: &&Deed<'a>| {
         deed.command().is_none_or(|text| !Command::read(text).only_looks() && !text.trim_start().starts_with("git "))
     };
-    later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command())).collect()
+    let texts = later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command()));
+    let is_border = |c: char| c.is_whitespace() || "/\\'\"`=:;,()<>|&$".contains(c);
+    texts.flat_map(|text| text.split(is_border)).filter(|word| !word.is_empty()).collect()
 }
 
 /// Returns the name of the file that an item begins with.
