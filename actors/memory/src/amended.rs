@@ -89,9 +89,6 @@ pub(super) fn order(
     for (later, found) in compared.iter().enumerate().skip(1) {
         for place in 0..later {
             let earlier = order[place];
-            if earlier == later {
-                break;
-            }
             let is_within = |limit: &Close| {
                 found.score >= best * limit.score && said[later].share >= said[earlier].share * limit.share
             };

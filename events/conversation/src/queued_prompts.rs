@@ -29,6 +29,8 @@ pub struct Withdrawn {
     delivered: BTreeSet<u64>,
     /// Those that a working agent took and no later prompt repeats, by the line where it took them.
     taken: BTreeMap<u64, (u64, String)>,
+    /// The lines where those were queued.
+    taken_lines: BTreeSet<u64>,
     /// What was queued up to this line has left the queue.
     emptied: u64,
 }
@@ -60,7 +62,9 @@ impl Withdrawn {
                 let latest = self.taken.iter().rev().take(MAX_WAITING);
                 let over: Vec<u64> =
                     latest.filter(|(_, (line, queued))| !waits(*line, queued)).map(|(taken, _)| *taken).collect();
-                over.iter().for_each(|taken| drop(self.taken.remove(taken)));
+                for (line, _) in over.iter().filter_map(|taken| self.taken.remove(taken)).collect::<Vec<_>>() {
+                    self.taken_lines.remove(&line);
+                }
                 // Records of final prompts have ids, those of queued ones have none. A person who types a new prompt has
                 // found the queue empty.
                 if item.uuid.is_none() {
@@ -86,7 +90,10 @@ impl Withdrawn {
         let is_typed = |text: &str| !text.trim_start().starts_with(['{', '<', '/']);
         let oldest = self.waiting.iter().position(|(line, text)| *line > self.emptied && is_typed(text));
         if let Some(queued) = oldest.and_then(|oldest| self.waiting.remove(oldest)) {
-            self.taken.insert(at, queued);
+            self.taken_lines.insert(queued.0);
+            if let Some((line, _)) = self.taken.insert(at, queued) {
+                self.taken_lines.remove(&line);
+            }
         }
     }
 
@@ -97,7 +104,7 @@ impl Withdrawn {
 
     /// True if the item is a queued prompt that a working agent took, and that no later prompt repeats.
     pub fn is_taken(&self, item: &Item) -> bool {
-        self.holds(item) && self.taken.values().any(|(queued, _)| *queued == item.line)
+        self.holds(item) && self.taken_lines.contains(&item.line)
     }
 
     /// True if nothing is withdrawn.

@@ -11,6 +11,8 @@ const MAX_MADE: usize = 4;
 const MAX_LOGGED: usize = 10;
 /// Most echoed commands that are kept.
 const MAX_ECHOED: usize = 8;
+/// Most places of a command line where git may be run.
+const MAX_GITS: usize = 64;
 /// Longest first line of a commit message, in characters.
 const SUBJECT_CHARS: usize = 120;
 /// Number of digits of a hash.
@@ -67,7 +69,7 @@ pub(super) fn echoed(output: &str) -> Vec<String> {
 /// First line of the message of the `git commit` on a command line: `-m "Fix it"`, or in a here-document.
 pub(crate) fn subject(command: &str) -> Option<String> {
     let parts = |text: &str| text.contains(['&', '|', ';', '\n']);
-    let options = command.match_indices("git ").find_map(|(at, git)| {
+    let options = command.match_indices("git ").take(MAX_GITS).find_map(|(at, git)| {
         let (before, options) = command[at + git.len()..].split_once("commit ")?;
         // Options of git itself may stand in between: `-C x`.
         (before.is_empty() || before.starts_with('-') && !parts(before)).then_some(options)

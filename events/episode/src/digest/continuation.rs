@@ -74,7 +74,9 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
 /// Returns what the last exchange that edited more than documents came to, after the one before if that is short, and
 /// the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
 pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
-    let mut said: Vec<Said<'_, '_>> = timeline.rounds.iter().filter_map(|round| Said::of(timeline, round)).collect();
+    let checks = failing_checks(timeline);
+    let said = timeline.rounds.iter().filter_map(|round| Said::of(timeline, round, &checks));
+    let mut said: Vec<Said<'_, '_>> = said.collect();
     let works = |said: &Said<'_, '_>| said.edits_work && !said.told.is_empty();
     let edits = |said: &Said<'_, '_>| said.edits && !said.told.is_empty();
     let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
@@ -116,14 +118,16 @@ struct Said<'t, 'a> {
 }
 
 impl<'t, 'a> Said<'t, 'a> {
-    fn of(timeline: &'t Timeline<'a>, round: &'t Round<'a>) -> Option<Self> {
+    fn of(timeline: &'t Timeline<'a>, round: &'t Round<'a>, checks: &[(usize, bool)]) -> Option<Self> {
         let message = conclusion(timeline, round)?;
+        let before = checks.partition_point(|(ended, _)| *ended < message.place);
+        let fails = before.checked_sub(1).is_some_and(|last| checks[last].1);
         let deeds = &timeline.deeds[round.deeds.clone()];
         let paths: Vec<_> =
             deeds.iter().flat_map(|deed| file::written(timeline, deed)).map(|(path, ..)| path).collect();
         Some(Self {
             message,
-            told: outcome(message.text, a_check_fails(timeline, message.place)),
+            told: outcome(message.text, fails),
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !is_document(timeline.relative_path(path))),
             delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
@@ -131,23 +135,33 @@ impl<'t, 'a> Said<'t, 'a> {
     }
 }
 
-/// Returns true if the last run of any check before a position failed.
-fn a_check_fails(timeline: &Timeline<'_>, before: usize) -> bool {
+/// Returns the places after which it changed whether the last run of any check failed.
+fn failing_checks(timeline: &Timeline<'_>) -> Vec<(usize, bool)> {
     let mut failing: Vec<Family> = Vec::new();
+    let mut changes = Vec::new();
     let deeds = timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index));
-    for deed in deeds.filter(|deed| deed.ended < before && !deed.in_background()) {
+    for deed in deeds.filter(|deed| !deed.in_background()) {
         let Some(line) = deed.parsed_command() else { continue };
         match deed.outcome() {
             Some(Outcome::Failed) => {
-                failing.extend(line.suspects().iter().map(Step::family).filter(|it| it.is_check()));
+                let suspects = line.suspects();
+                let checks = suspects.iter().map(Step::family).filter(|family| family.is_check());
+                for family in checks {
+                    if !failing.contains(&family) {
+                        failing.push(family);
+                    }
+                }
             }
             Some(Outcome::Ok) if line.passed() => {
                 failing.retain(|family| !line.steps().iter().any(|step| step.family() == *family));
             }
             _ => {}
         }
+        if changes.last().is_none_or(|(_, fails)| *fails == failing.is_empty()) {
+            changes.push((deed.ended, !failing.is_empty()));
+        }
     }
-    !failing.is_empty()
+    changes
 }
 
 /// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.

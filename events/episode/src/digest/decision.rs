@@ -223,7 +223,9 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
 
 /// Returns the first call after a reply of the same round.
 fn next_deed<'t, 'a>(timeline: &'t Timeline<'a>, round: &Round<'a>, reply: &Message<'a>) -> Option<&'t Deed<'a>> {
-    timeline.deeds[round.deeds.clone()].iter().find(|deed| !deed.aside && deed.began > reply.place)
+    let deeds = &timeline.deeds[round.deeds.clone()];
+    let from = deeds.partition_point(|deed| deed.began <= reply.place);
+    deeds[from..].iter().find(|deed| !deed.aside)
 }
 
 /// Returns true for a change or a command that does something.
@@ -240,7 +242,9 @@ fn is_reasoned_action(sentence: &str) -> bool {
     let own = own_words(sentence);
     let signs = Signs::read(&own);
     let announces = |clause: &str| {
-        let what = clause.trim_start().get(LET_ME.len()..).filter(|_| clause.to_lowercase().starts_with(LET_ME));
+        let clause = clause.trim_start();
+        let begins = clause.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
+        let what = clause.get(LET_ME.len()..).filter(|_| begins);
         // `Let me check` and the like choose nothing.
         Signs::read(clause).begins(Sign::Announce) && !what.is_some_and(|what| Signs::read(what).begins(Sign::Order))
     };

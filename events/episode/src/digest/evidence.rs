@@ -3,6 +3,7 @@
 //!
 //! A command that only looks has no verdict from its output, which may be anything: a log, a transcript, a test's source.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::command::{Command, Family, Step};
@@ -87,7 +88,7 @@ impl Deed<'_> {
 /// Marks the calls whose failing line also stands in a run of the same check that passed: it is what a test of error
 /// handling prints, and shows nothing.
 fn mark_logged_errors(timeline: &mut Timeline<'_>) {
-    let mut passed: Vec<(String, Vec<Family>)> = Vec::new();
+    let mut passed: BTreeMap<String, Vec<Family>> = BTreeMap::new();
     let checks = |steps: Vec<&Step<'_>>| -> Vec<Family> {
         steps.iter().map(|step| step.family()).filter(|family| family.is_check()).collect()
     };
@@ -95,10 +96,15 @@ fn mark_logged_errors(timeline: &mut Timeline<'_>) {
         |deed: &Deed<'_>| deed.result.filter(|result| result.outcome == Outcome::Ok)?.failing().map(without_numbers);
     for deed in &timeline.deeds {
         if let (Some(line), Some(command)) = (line(deed), deed.parsed_command()) {
-            passed.push((line, checks(command.proven())));
+            let known = passed.entry(line).or_default();
+            for family in checks(command.proven()) {
+                if !known.contains(&family) {
+                    known.push(family);
+                }
+            }
         }
     }
-    passed.retain(|(_, families)| !families.is_empty());
+    passed.retain(|_, families| !families.is_empty());
     if passed.is_empty() {
         return;
     }
@@ -106,7 +112,7 @@ fn mark_logged_errors(timeline: &mut Timeline<'_>) {
         let (Some(line), Some(command)) = (line(deed), deed.parsed_command()) else { continue };
         let families = checks(command.hidden().collect());
         deed.prints_as_when_passing =
-            passed.iter().any(|(other, of)| *other == line && of.iter().any(|family| families.contains(family)));
+            passed.get(&line).is_some_and(|of| of.iter().any(|family| families.contains(family)));
     }
 }
 

@@ -104,7 +104,9 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
             }
         }
         let room = MAX_DONE - exchange.commits.len();
-        exchange.commits.extend(commits(timeline, deed).into_iter().take(room));
+        if room > 0 {
+            exchange.commits.extend(commits(timeline, deed).into_iter().take(room));
+        }
         for made in deed.result.map_or(&[][..], ToolResult::made) {
             if let GitOutput::PullRequest(address) = made
                 && exchange.pull_requests.len() < MAX_DONE

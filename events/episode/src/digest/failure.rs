@@ -61,7 +61,8 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let mut walk = Walk { timeline, show, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
     let looks = evidence::looks_without_changes(timeline);
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
-        if !looks.iter().any(|look| look.contains(&deed.began)) {
+        let look = looks.get(looks.partition_point(|look| *look.end() < deed.began));
+        if look.is_none_or(|look| !look.contains(&deed.began)) {
             walk.pass(deed);
         }
     }

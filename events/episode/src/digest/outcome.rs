@@ -3,7 +3,7 @@
 //! A sentence that names nothing (no file, code, name or number) says nothing, and neither does praise. What checks and
 //! commits came to is told from their results, so it is left out here.
 
-use super::excerpt::{one_line, sentences_within};
+use super::excerpt::{self, one_line, sentences_within};
 use super::leftovers::leftovers;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
 use crate::lexicon::{Sign, Signs};
@@ -18,6 +18,8 @@ const HEAD_CHARS: usize = 110;
 const CLAUSE_CHARS: usize = 40;
 /// Of a longer list the headings above its items say more than its first items.
 const MAX_ITEMS: usize = 6;
+/// Only this much of a message is read, in bytes.
+const MAX_BYTES: usize = 20_000;
 /// Fewest words of a sentence, and of a heading.
 const MIN_WORDS: usize = 3;
 const MIN_HEADING_WORDS: usize = 2;
@@ -84,6 +86,7 @@ const TREE: [&str; 5] = ["committed", "staged", "uncommitted", "unstaged", "untr
 /// Returns what a conclusion says was done; empty if it says nothing. With `fails` a check failed before, and a sentence
 /// by which checks passed is not repeated.
 pub(super) fn outcome(text: &str, fails: bool) -> String {
+    let text = excerpt::head(text, MAX_BYTES);
     let left = leftovers(text);
     let whole = sentences(text);
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
@@ -143,13 +146,13 @@ fn rows(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// Returns the first sentences that tell anything, if none names a thing.
 pub(super) fn remark(text: &str) -> String {
-    let told = sentences(text).into_iter().filter(tells).map(|sentence| plain(sentence.text));
+    let told = sentences(excerpt::head(text, MAX_BYTES)).into_iter().filter(tells).map(|sentence| plain(sentence.text));
     sentences_within(&told.take(2).map(closed).collect::<Vec<_>>().join(" "), PROSE_CHARS)
 }
 
 /// Returns the sentence that says what was changed, or else the first that names a thing, without its label.
 pub(super) fn chief(text: &str) -> Option<String> {
-    let all = sentences(text);
+    let all = sentences(excerpt::head(text, MAX_BYTES));
     let stands = |sentence: &&Sentence<'_>| tells(sentence) && says(sentence.text) && !is_lead(sentence.text);
     let changes = |sentence: &&Sentence<'_>| stands(sentence) && Signs::read(sentence.text).has(Sign::Change);
     let said = plain(all.iter().find(changes).or_else(|| all.iter().find(stands))?.text);
@@ -189,7 +192,7 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
             true => head(&bare(&plain(sentence.text)), HEAD_CHARS),
             false => plain(sentence.text),
         };
-        if told.chars().count() + next.chars().count() + 2 > chars {
+        if !told.is_empty() && told.chars().count() + next.chars().count() + 2 > chars {
             break;
         }
         if !told.is_empty() {

@@ -12,13 +12,9 @@ pub(super) fn concludes_choice(sentence: &str) -> bool {
     let own = own_words(sentence);
     let signs = Signs::read(&own);
     let telling = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
-    let idle = signs.asks()
-        || signs.begins(Sign::Announce)
-        || signs.begins(Sign::Offer)
-        || signs.begins(Sign::Hedge)
-        || signs.has(Sign::Hedge);
+    let idle = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Offer) || signs.has(Sign::Hedge);
     telling
-        && !own.to_lowercase().contains("fixed")
+        && !own.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("fixed"))
         && !is_heading(&own)
         && !is_measurement(&own)
         && !idle

@@ -184,6 +184,11 @@ fn title_and_objective_come_from_the_best_source() {
 }
 
 #[test]
+fn letters_that_change_their_length_in_lower_case_break_no_title() {
+    assert_eq!(Session::default().prompt("İİ please é ẞẞ").digest().title, "É ẞẞ");
+}
+
+#[test]
 fn an_old_title_counts_only_in_the_session_whose_record_it_names() {
     let session = |leaf: &str| {
         let mut session = Session::default().title(TitleSource::Summary, "Token bug").prompt("Fix it now please");

@@ -1,5 +1,6 @@
 //! The clause of a prompt that says what is wanted, for a session's title.
 
+use super::super::excerpt::head;
 use super::super::sentence::sentences;
 use super::super::timeline::{Round, Timeline};
 use super::super::{is_courtesy, is_for_the_harness, without_salutation};
@@ -9,8 +10,12 @@ use crate::lexicon::{Sign, Signs};
 
 /// Number of first sentences of a prompt in which the request is looked for.
 const MAX_SENTENCES: usize = 8;
+/// Only this much of a sentence is read, in bytes.
+const MAX_SENTENCE_BYTES: usize = 2_000;
 /// More content words make no clause better.
 const MAX_CONTENT: usize = 5;
+/// Number of places of a line where output may begin.
+const MAX_TAGS: usize = 64;
 /// Number of first words in which a word that only points counts.
 const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
@@ -145,8 +150,9 @@ pub(super) fn request(timeline: &Timeline<'_>) -> Option<String> {
         .or_else(|| typed().next())?;
     let own = before_log(text);
     let sentences = sentences(own).into_iter().filter(|sentence| !sentence.quoted).take(MAX_SENTENCES);
-    let sentences: Vec<String> =
-        sentences.map(|sentence| sentence.text.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let sentences: Vec<String> = sentences
+        .map(|sentence| head(sentence.text, MAX_SENTENCE_BYTES).split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     let clauses: Vec<Clause<'_>> = sentences.iter().flat_map(|sentence| clauses(sentence)).collect();
     let chosen = choose(&clauses, own.len() < text.len()).map(|clause| within_words(clause.rest));
     let pointing = || clauses.iter().find(|clause| clause.points && (clause.asks || clause.orders));
@@ -267,7 +273,10 @@ pub(in crate::digest) fn before_log(text: &str) -> &str {
             let before = &text[..at];
             // The output may begin on the line of the words.
             let line = before.trim_end().rfind('\n').map_or(0, |end| end + 1);
-            let begun = before[line..].match_indices(" [").find(|(place, _)| is_output(&before[line + place + 1..]));
+            let begun = before[line..]
+                .match_indices(" [")
+                .take(MAX_TAGS)
+                .find(|(place, _)| is_output(&before[line + place + 1..]));
             let end = if line == 0 { begun.map_or(at, |(place, _)| place) } else { at };
             let own = text[..end].trim_end();
             return if count(own) > 1 { own } else { text };
@@ -320,10 +329,8 @@ enum Lead {
 /// Strips a greeting, politeness and everything else before the request.
 fn without_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
-    let lower = text.to_lowercase();
-    if lower.len() != text.len() {
-        return (text, Lead::None);
-    }
+    // The leads are ASCII, and so the places are the same in both.
+    let lower = text.to_ascii_lowercase();
     let ends = REQUESTS.iter().filter_map(|lead| {
         let end = lower.find(lead)? + lead.len();
         let begins = lower[..end - lead.len()].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
@@ -334,7 +341,7 @@ fn without_lead(text: &str) -> (&str, Lead) {
     let mut kind = if end.is_some() { Lead::Request } else { Lead::None };
     let mut rest = end.map_or(text, |end| text[end..].trim_start_matches([' ', ',']));
     for _ in 0..4 {
-        let lower = rest.to_lowercase();
+        let lower = rest.to_ascii_lowercase();
         let begins = |lead: &&&str| lower.strip_prefix(**lead).is_some_and(|after| after.starts_with([' ', ',']));
         let report = REPORTS.iter().find(begins);
         let Some(after) = report.or_else(|| LEADS.iter().find(begins)).and_then(|lead| rest.get(lead.len()..)) else {
