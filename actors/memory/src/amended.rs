@@ -8,7 +8,7 @@
 //! - Other searches describe the session that is looked for, and keep their order: without this limit, 22 of 90 commit
 //!   subjects no longer found their session first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use baton_episode::digest::{asks_what_holds, replacements};
@@ -85,6 +85,7 @@ pub(super) fn order(
     let compared = &sessions[..sessions.len().min(COMPARED)];
     let said =
         compared.iter().map(|session| said(snapshot, plan, analyzer, session)).collect::<Result<Vec<_>, Error>>()?;
+    let mut particulars = Particulars { snapshot, plan, known: BTreeMap::new() };
     let best = compared.first().map_or(0.0, |first| first.score);
     for (later, found) in compared.iter().enumerate().skip(1) {
         for place in 0..later {
@@ -92,10 +93,10 @@ pub(super) fn order(
             let is_within = |limit: &Close| {
                 found.score >= best * limit.score && said[later].share >= said[earlier].share * limit.share
             };
-            let shared = |tokens| shared_particulars(snapshot, plan, tokens, &said[earlier].tokens);
+            let mut share = |tokens, least| particulars.are_shared(tokens, &said[earlier].tokens, least);
             if is_within(&NEAR)
                 && follows(snapshot, &compared[earlier], found)
-                && (shared(&said[later].ended)? > 0 || is_within(&CLOSE) && shared(&said[later].tokens)? > 1)
+                && (share(&said[later].ended, 1)? || is_within(&CLOSE) && share(&said[later].tokens, 2)?)
             {
                 order.retain(|at| *at != later);
                 order.insert(place, later);
@@ -114,15 +115,40 @@ fn follows(snapshot: &Snapshot, earlier: &Session, later: &Session) -> bool {
     began >= ended && group(earlier) == group(later)
 }
 
-/// Returns the number of rare words and names that both have and the query does not.
-fn shared_particulars(snapshot: &Snapshot, plan: &Plan, later: &Tokens, earlier: &Tokens) -> Result<usize, Error> {
-    let mut shared = 0;
-    for token in later.0.intersection(&earlier.0) {
-        let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(snapshot.fields.body, token))?;
-        let is_asked = plan.wanted.iter().any(|wanted| wanted.token == *token);
-        shared += usize::from(!is_asked && frequency <= RARE.max(snapshot.turns / ONE_IN));
+/// Tells which words and names stand for particular things: rare ones that the query does not have.
+struct Particulars<'a> {
+    snapshot: &'a Snapshot,
+    plan: &'a Plan,
+    /// Those looked up so far.
+    known: BTreeMap<String, bool>,
+}
+
+impl Particulars<'_> {
+    /// Returns true if both have at least so many.
+    fn are_shared(&mut self, later: &Tokens, earlier: &Tokens, least: usize) -> Result<bool, Error> {
+        let mut shared = 0;
+        for token in later.0.intersection(&earlier.0) {
+            shared += usize::from(self.is_one(token)?);
+            if shared == least {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
-    Ok(shared)
+
+    fn is_one(&mut self, token: &str) -> Result<bool, Error> {
+        if let Some(known) = self.known.get(token) {
+            return Ok(*known);
+        }
+        let Snapshot { searcher, fields, turns, .. } = self.snapshot;
+        let is_asked = self.plan.wanted.iter().any(|wanted| wanted.token == token);
+        let is_rare = || -> Result<bool, Error> {
+            Ok(searcher.doc_freq(&Term::from_field_text(fields.body, token))? <= RARE.max(turns / ONE_IN))
+        };
+        let is_one = !is_asked && is_rare()?;
+        self.known.insert(token.to_owned(), is_one);
+        Ok(is_one)
+    }
 }
 
 fn said(snapshot: &Snapshot, plan: &Plan, analyzer: &mut Analyzer, session: &Session) -> Result<Said, Error> {

@@ -154,7 +154,7 @@ impl Searcher {
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
-        raise_amending(&snapshot, (query.text, &plan), &mut analyzer, &mut candidates)?;
+        raise_amending(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
@@ -327,10 +327,10 @@ fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Ca
     }
 }
 
-/// Moves a later session above the one whose choice it replaces.
+/// Moves a later session above the one whose choice it replaces. The asking session stays last.
 fn raise_amending(
     snapshot: &Snapshot,
-    query: (&str, &Plan),
+    (query, plan): (&Query<'_>, &Plan),
     analyzer: &mut Analyzer,
     candidates: &mut Vec<Candidate>,
 ) -> Result<(), Error> {
@@ -339,10 +339,12 @@ fn raise_amending(
         let document = candidate.document?;
         Some(amended::Session { document, turns: turns(candidate), score: candidate.score })
     };
-    let sessions: Vec<_> = candidates.iter().filter_map(session).collect();
-    let order = amended::order(snapshot, query, analyzer, &sessions)?;
+    let is_asking = |candidate: &&Candidate| query.last.is_some_and(|last| last.as_str() == &*candidate.id);
+    let sessions: Vec<_> = candidates.iter().take_while(|found| !is_asking(found)).map_while(session).collect();
+    let order = amended::order(snapshot, (query.text, plan), analyzer, &sessions)?;
     let mut taken: Vec<_> = std::mem::take(candidates).into_iter().map(Some).collect();
     candidates.extend(order.into_iter().filter_map(|at| taken.get_mut(at)?.take()));
+    candidates.extend(taken.into_iter().flatten());
     Ok(())
 }
 

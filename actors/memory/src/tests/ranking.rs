@@ -292,6 +292,10 @@ fn of_two_answers_to_a_question_about_what_holds_the_later_one_comes_first() {
     check(&memory(48), "Where is the login state?", "new");
     check(&memory(-48), "Where is the login state?", "old");
     check(&memory(48), "keep the login state in a signed cookie", "old");
+    let asking = SessionId::new("new").unwrap();
+    let asked = Query { last: Some(&asking), ..Query::new("Where is the login state?") };
+    let found = ids(&memory(48).searcher.search(&asked).unwrap());
+    assert_eq!(found.first().map(String::as_str), Some("old"), "the asking session stays last: {found:?}");
     check(&memory(48), "When was the login state kept in a signed cookie?", "old");
     check(&memory(48), "Which style has the login page?", "page");
 }
