@@ -2,6 +2,7 @@
 //! version has redacted it again.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -114,7 +115,10 @@ fn leaks(world: &World) -> Vec<String> {
     for file in files_below(world.home()) {
         let place = file.strip_prefix(world.home()).unwrap().display().to_string();
         // The daemon may remove a file in the meantime.
-        let Ok(bytes) = fs::read(&file) else { continue };
+        let bytes = match fs::read(&file) {
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            read => read.unwrap(),
+        };
         look(&format!("the name {place}"), place.as_bytes());
         look(&format!("{place}, unpacked"), &zstd::decode_all(bytes.as_slice()).unwrap_or_default());
         look(&place, &bytes);

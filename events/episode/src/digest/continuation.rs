@@ -227,10 +227,11 @@ fn files(episode: &Episode) -> Option<String> {
 fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
     let checks = finished.filter(|deed| !deed.in_background()).filter_map(|deed| Some((deed, deed.parsed_command()?)));
-    // What mends style by itself passes whatever it finds.
-    let mends = |command: &Command<'_>| ["fix", "--write"].iter().any(|word| command.normal().contains(word));
-    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks() && !mends(command));
-    let (_, command) = checks.find(|(deed, command)| deed.outcome() == Some(Outcome::Ok) && command.passed())?;
+    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks());
+    // A check that mends what it finds passes whatever it finds.
+    let passed =
+        |command: &Command<'_>| command.proven().into_iter().any(|step| step.family().is_check() && !step.mends());
+    let (_, command) = checks.find(|(deed, command)| deed.outcome() == Some(Outcome::Ok) && passed(command))?;
     Some(one_line(&without_filter_mark(command.normal()), SHORT_CHARS * 2))
 }
 

@@ -26,7 +26,7 @@ const MIN_TOUCHED: usize = 2;
 
 /// A plan that a person approved, or gave to be carried out.
 pub(super) struct Plan<'a> {
-    text: Cow<'a, str>,
+    pub(super) text: Cow<'a, str>,
     /// Place, line and time of the approval.
     pub(super) place: usize,
     pub(super) line: u64,

@@ -80,12 +80,8 @@ pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
 
 /// Returns the heading of the last plan that a person approved, with the tool or by pasting it.
 fn plan_heading(timeline: &Timeline<'_>) -> Option<String> {
-    let mut pasted =
-        timeline.rounds.iter().filter_map(|round| round.prompt).filter_map(|said| super::plan::pasted(said.text));
-    let approved =
-        timeline.deeds.iter().filter(|deed| super::plan::is_presented(deed) && deed.succeeded() && !deed.aside);
-    let plan = pasted.next_back().or_else(|| approved.filter_map(|deed| deed.input("plan")).next_back())?;
-    let heading = plan.lines().map(str::trim).find(|line| line.starts_with('#'))?;
+    let plans = super::plan::approved(timeline);
+    let heading = plans.last()?.text.lines().map(str::trim).find(|line| line.starts_with('#'))?;
     let heading = plain(&without_filter_mark(heading.trim_start_matches(['#', ' '])));
     Some(within_words(without_plan_label(&heading))).filter(|title| !title.is_empty())
 }
