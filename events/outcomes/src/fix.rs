@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::Witness;
 use super::how::newer;
@@ -25,6 +26,8 @@ const MAX_COMMANDS: usize = 4;
 const SAME: f32 = 0.97;
 /// Share of words that stands for a line of which all words are asked about.
 const WHOLE_LINE: f32 = 0.9;
+/// Number of distinguishing words that a part of a line must have in a row.
+const PART_WORDS: usize = 3;
 /// Maximum length of a line in the answer, in characters.
 const MAX_CHARS: usize = 300;
 
@@ -57,6 +60,40 @@ impl FixQuery {
     /// Returns true if nothing in it distinguishes it from other failures: `FAIL`, `exited with code 1`.
     pub fn is_general(&self) -> bool {
         self.telling.is_general() && self.lines.is_empty()
+    }
+
+    /// Returns the longest stretch of the failure's line that stands literally in one of the texts, in any encoding of
+    /// strings: enough words in a row, one of which is an identifier. What is asked may say more than the program did.
+    pub fn longest_part<T: AsRef<str>>(&self, texts: impl IntoIterator<Item = T>) -> Option<Self> {
+        let windows = self.windows();
+        let mut longest = 0..0;
+        for text in texts {
+            let mut part = 0..0;
+            for window in windows.iter().filter(|window| text.as_ref().contains(&self.line[(*window).clone()])) {
+                let begin = if window.start <= part.end && !part.is_empty() { part.start } else { window.start };
+                part = begin..window.end;
+                if part.len() > longest.len() {
+                    longest = part.clone();
+                }
+            }
+        }
+        Some(&self.line[longest]).filter(|part| part.split_whitespace().any(is_identifier)).map(Self::read)
+    }
+
+    /// Returns the shortest stretches of the line that have [`PART_WORDS`] distinguishing words, in order.
+    fn windows(&self) -> Vec<Range<usize>> {
+        let place = |word: &str| word.as_ptr() as usize - self.line.as_ptr() as usize;
+        let words: Vec<(Range<usize>, bool)> = self
+            .line
+            .split_whitespace()
+            .map(|word| (place(word)..place(word) + word.len(), !Likeness::of(word).is_general()))
+            .collect();
+        let ends = |from: usize| {
+            let telling = words[from..].iter().filter(|(_, telling)| *telling);
+            telling.map(|(range, _)| range.end).nth(PART_WORDS - 1)
+        };
+        let stretches = words.iter().enumerate().filter_map(|(at, (range, _))| Some(range.start..ends(at)?));
+        stretches.filter(|range| !self.line[range.clone()].contains(['"', '\\'])).collect()
     }
 
     /// Returns the line of a text that has most of the failure's words, with their share: 1 for the failure's own line.
@@ -290,6 +327,13 @@ impl<'a> FailureHistory<'a> {
             }),
         }
     }
+}
+
+/// Returns true for a word that a program made up: `is_imported`, `useState`, `E0382`.
+fn is_identifier(word: &str) -> bool {
+    let inner = word.trim_matches(|c: char| !c.is_alphanumeric());
+    let mixed = inner.chars().skip(1).any(char::is_uppercase) && inner.chars().any(char::is_lowercase);
+    mixed || inner.contains('_') || inner.chars().any(|c| c.is_ascii_digit()) && inner.chars().any(char::is_alphabetic)
 }
 
 fn plain_part(line: &str) -> Option<String> {

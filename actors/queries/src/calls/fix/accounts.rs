@@ -69,11 +69,21 @@ impl Accounts<'_> {
         let best = found.first().map_or(0.0, |(share, _)| *share);
         found.retain(|(share, _)| best < 1.0 || *share >= 1.0);
         if found.is_empty() {
+            found.extend(hits.iter().filter_map(|hit| self.by_part(error, hit)).map(|account| (NEAR, account)));
+        }
+        if found.is_empty() {
             let is_near = |hit: &&Hit| hit.kind == "turn" && error.share_of(&hit.snippet) >= NEAR;
             let near = hits.iter().filter(is_near).take(NEAREST);
             return Ok((near.filter_map(|hit| self.nearest(hit)).collect(), false));
         }
         Ok((found.into_iter().map(|(_, account)| account).take(limit).collect(), true))
+    }
+
+    /// The account of a session whose transcript has a part of the failure's line.
+    fn by_part(&self, error: &FixQuery, hit: &Hit) -> Option<FixAccount> {
+        let part = error.longest_part(self.transcript(&hit.session_id).map(|(_, line)| line))?;
+        let (_, account) = self.read(&part, &hit.session_id, self.lines_with(&hit.session_id, &part))?;
+        Some(FixAccount { project: hit.project.clone(), same: false, ..account })
     }
 
     /// The account that begins with a passage.
@@ -119,12 +129,18 @@ impl Accounts<'_> {
 
     /// The lines of a session's transcript that have the failure's line.
     fn lines_with(&self, session: &str, error: &FixQuery) -> Vec<u64> {
+        let lines = self.transcript(session).filter(|(_, line)| error.is_in_encoded(line));
+        lines.map(|(number, _)| number).take(LINES).collect()
+    }
+
+    /// The numbered lines of a session's transcript, up to [`TRANSCRIPT_BYTES`].
+    fn transcript(&self, session: &str) -> impl Iterator<Item = (u64, String)> + use<> {
         let row = SessionId::new(session).and_then(|id| self.source.table.get(&id).cloned());
         let path = row.and_then(|row| row.state.transcript.as_ref().map(|transcript| transcript.path.to_string()));
-        let Some(file) = path.and_then(|path| std::fs::File::open(path).ok()) else { return Vec::new() };
-        let lines = BufReader::new(file.take(TRANSCRIPT_BYTES)).split(b'\n').map_while(Result::ok);
-        let has = |line: &[u8]| std::str::from_utf8(line).is_ok_and(|line| error.is_in_encoded(line));
-        (1..).zip(lines).filter(|(_, line)| has(line)).map(|(number, _)| number).take(LINES).collect()
+        let file = path.and_then(|path| std::fs::File::open(path).ok());
+        let lines = file.into_iter().flat_map(|file| BufReader::new(file.take(TRANSCRIPT_BYTES)).split(b'\n'));
+        let numbered = (1..).zip(lines.map_while(Result::ok));
+        numbered.filter_map(|(number, line)| Some((number, String::from_utf8(line).ok()?)))
     }
 }
 
