@@ -467,6 +467,10 @@ fn what_nothing_known_speaks_of_is_not_claimed_and_the_nearest_sessions_are_name
     assert!(told["notes"].to_string().contains("nothing is known about"), "{told}");
     let printed = world.ok(&["recall", "which invoices did the payment worker lose in the summer migration"]);
     assert!(printed.out.starts_with("nearest"), "{}", printed.out);
+    // A name that none of the sessions found has: whatever else they have of the question, they are not about it.
+    let told = world.json(&["recall", "which OAuth server does the numbat worker of the queue use"]);
+    assert!(told["notes"].to_string().contains("nothing is known about OAuth"), "{told}");
+    assert_eq!(told["abstained"], true, "{told}");
     // What the agent said before a command that has the words.
     let told = world.json(&["recall", "git commit no-verify bilby"]);
     assert_eq!((&told["abstained"], &told["nearest"]), (&json!(false), &json!([])), "{told}");

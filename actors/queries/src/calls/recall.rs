@@ -168,8 +168,11 @@ impl Recall {
     /// after a compaction the agent no longer knows it.
     fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let mut sessions = self.sessions(asked)?;
-        if self.abstains(asked, &sessions) {
-            return Ok(self.abstention(asked, sessions));
+        if self.may_abstain(asked, &sessions) {
+            let unknown = self.unknown_name(&sessions)?;
+            if unknown.is_some() || sessions.share < LEAST_SHARE {
+                return Ok(self.abstention(unknown.unwrap_or(&asked.search), sessions));
+            }
         }
         let mut notes = std::mem::take(&mut sessions.notes);
         let mut selection = self.select(asked, sessions)?;
@@ -186,26 +189,45 @@ impl Recall {
         Ok(Answer { entries, unknown, notes, nearest: Vec::new() })
     }
 
-    /// Returns true if the sessions found have too little of a question in plain words. With vectors, similar words count
-    /// as well, and a phrase or filter says exactly what is wanted.
-    fn abstains(&self, asked: &Intent, found: &RelevantSessions) -> bool {
+    /// Returns true if what was found may have too little of the question: it is in plain words, and all is known. With
+    /// vectors, similar words count as well, and a phrase or filter says exactly what is wanted.
+    fn may_abstain(&self, asked: &Intent, found: &RelevantSessions) -> bool {
         let is_plain = self.meaning.is_none() && self.question.phrases.is_empty() && self.question.prefixes.is_empty();
         let is_known = self.freshness.pending == 0 && self.freshness.note.is_none();
         // What the asking session itself said may answer it.
         let has_own = self.has_indexed_own_parts() || self.freshness.left_out_asking;
         let is_sought = is_plain && is_known && !asked.is_general() && !asked.about.is_empty();
-        is_sought && !found.sessions.is_empty() && !has_own && found.share < LEAST_SHARE
+        is_sought && !found.sessions.is_empty() && !has_own
+    }
+
+    /// Returns the first name in the question, such as `OAuth` or `TLS`, that none of the sessions found has. Whatever else
+    /// they have of the question, they are not about it.
+    fn unknown_name(&self, found: &RelevantSessions) -> Result<Option<&str>, Failure> {
+        let is_shouted = !self.question.words.contains(char::is_lowercase);
+        let words = self.question.words.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|_| !is_shouted);
+        let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
+        for name in words.filter(|word| is_coined(word) && !is_project(word)) {
+            let question = Question { words: name.to_owned(), ..self.question.clone() };
+            let most = MOST_SESSIONS as usize;
+            let with_it = find(&self.wanted(question, most), &self.table, &self.settings, &self.searcher)?.hits;
+            let is_found =
+                |hit: &answer::Hit| found.sessions.iter().any(|session| session.id.as_str() == hit.session_id);
+            if !with_it.iter().any(|hit| is_found(hit) || hit.rank as usize == most) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
     }
 
     /// The answer that claims nothing and names the nearest sessions.
-    fn abstention(&self, asked: &Intent, found: RelevantSessions) -> Answer {
+    fn abstention(&self, about: &str, found: RelevantSessions) -> Answer {
         let near = |session: &Session| answer::NearSession {
             session_id: session.id.to_string(),
             title: redact(&session.episode.title).into_owned(),
             line: session.passages.first().and_then(|hit| hit.line),
         };
         let nearest: Vec<_> = found.sessions.iter().take(NEAREST).map(near).collect();
-        let subject: String = asked.search.chars().take(UNSAID_CHARS).collect();
+        let subject: String = about.chars().take(UNSAID_CHARS).collect();
         let about = if self.question.has_secret { String::new() } else { format!(" about {subject}") };
         let notes = [found.notes, vec![format!("nothing is known{about}")]].concat();
         Answer { entries: Vec::new(), unknown: Vec::new(), notes, nearest }
@@ -361,6 +383,13 @@ fn passage_worth(asked: &Intent, fit: f32, number: u8) -> f32 {
 
 fn is_spoken(hit: &answer::Hit) -> bool {
     matches!(hit.role.as_deref(), Some("user" | "assistant"))
+}
+
+/// Returns true for a word that is a name by its capitals: an acronym of three letters or more, or one like `OAuth`.
+fn is_coined(word: &str) -> bool {
+    let capitals = word.chars().filter(|c| c.is_uppercase()).count();
+    capitals >= 3
+        || capitals >= 1 && word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
 
 /// Returns true if more sessions must be read, because most of them lack what is asked for.
