@@ -171,11 +171,10 @@ fn test_session_resume_replace() {
     // Records within two seconds after an end still belong to it.
     session.set_time(now().plus_ms(3_000));
     session.prompt("And the okapi?").reply("The okapi is small.");
-    world.ok(&["sessions"]);
-    let open = world.wait_for(&id(1), "its going on", |shown| shown["message_count"] == 4);
-    assert_eq!(open["end"], Value::Null, "{open}");
     let second = episodes_found(&world, "okapi", 1);
     assert_eq!(second.len(), 1);
+    let open = world.show(&id(1));
+    assert_eq!((&open["message_count"], &open["end"]), (&json!(4), &Value::Null), "{open}");
     assert_ne!(second[0], first);
     assert_eq!(episodes_found(&world, "giraffe", 1), second);
 }

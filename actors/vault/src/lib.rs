@@ -73,7 +73,7 @@ pub use sync_round::SyncRequest;
 /// How long changes of the table are gathered before the next look.
 const GATHER: Duration = Duration::from_millis(100);
 /// Interval between attempts at a vault that refuses.
-const RETRY: Duration = Duration::from_secs(10);
+const RETRY: Duration = Duration::from_secs(3);
 /// Longest wait for the vault's lock, which is held for one group of sessions, or longer on a disk that hangs.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Time limit for a group of sessions; beyond it the vault's disk counts as unresponsive.
@@ -85,7 +85,7 @@ const DAY_MS: i64 = 24 * 3_600_000;
 /// Interval between attempts at a sweep that fails although the vault accepts notes, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
 /// Delay before notes that could not be written are tried again; doubles up to [`RETRY_LEFT_ALONE_MOST`].
-const RETRY_LEFT_ALONE: Duration = Duration::from_secs(20);
+const RETRY_LEFT_ALONE: Duration = Duration::from_secs(5);
 /// Longest delay before forgotten sessions are again removed from a vault that was unreachable: every attempt goes
 /// through the reachable vaults as well.
 const RETRY_REMOVAL_MOST: Duration = Duration::from_secs(600);
