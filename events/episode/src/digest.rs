@@ -348,7 +348,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
 
 impl Episode {
     /// Returns the path relative to the session's first directory if it is below.
-    pub(crate) fn relative_path<'p>(&self, path: &'p str) -> &'p str {
+    pub fn relative_path<'p>(&self, path: &'p str) -> &'p str {
         let below =
             self.cwd.as_deref().and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
         below.filter(|rest| !rest.is_empty()).unwrap_or(path)

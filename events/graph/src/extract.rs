@@ -5,7 +5,7 @@ pub(super) mod decisions;
 mod lineage;
 mod moves;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use super::issue::Issue;
 use super::package::Package;
 use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
-use baton_conversation::item::{Body, Call, Item, Meta, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_episode::digest::{Episode, ErrorLine, Mend};
 use baton_redaction::redact;
 
@@ -169,10 +169,25 @@ impl<'a> Extractor<'a> {
         for file in files {
             let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
             let uuid = self.builder.mention(Label::File, &name, "", of, 1);
-            let what = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
+            let purpose = self.purpose(episode, &file.path);
+            let what = if purpose.is_empty() { String::new() } else { format!(": {purpose}") };
             let fact = format!("{} modified {name} (+{} -{}){what}", self.name, file.added, file.removed);
             self.add_file_fact(Relation::Modified, uuid, &name, &fact, of);
         }
+    }
+
+    /// Returns what a file was changed for: the subject of the commit after its last change; without one, the title.
+    fn purpose(&self, episode: &Episode, path: &str) -> String {
+        let path = episode.relative_path(path);
+        let last = episode.exchanges.iter().rposition(|exchange| exchange.files.iter().any(|file| file == path));
+        let after = last.and_then(|last| episode.exchanges.get(last..)).unwrap_or_default();
+        let commit = after.iter().flat_map(|exchange| &exchange.commits).next();
+        // `hash subject`, or the subject alone.
+        let subject = commit.map(|commit| match commit.split_once(' ') {
+            Some((hash, subject)) if hash.bytes().all(|b| b.is_ascii_hexdigit()) => subject,
+            _ => commit,
+        });
+        super::one_line::one_line(subject.unwrap_or(&self.title), TITLE_CHARS)
     }
 
     fn failures(&mut self, episode: &Episode) {
@@ -246,6 +261,7 @@ impl<'a> Extractor<'a> {
             let command = text(call, "command").and_then(|line| program::commands(line).pop());
             match command {
                 Some(name) => Some((self.builder.mention(Label::Command, &name, "", of, 0)?, format!("`{name}`"))),
+                None if !matches!(call.act, Act::Mcp | Act::Other) => None,
                 None => Some((self.builder.mention(Label::Tool, &call.name, "", of, 0)?, call.name.clone())),
             }
         });
@@ -301,7 +317,8 @@ impl<'a> Extractor<'a> {
         for item in items {
             let of = moment(item);
             match &item.body {
-                Body::Meta(Meta::Branch(branch)) => {
+                // A detached head is no branch.
+                Body::Meta(Meta::Branch(branch)) if branch != "HEAD" => {
                     if let Some(uuid) = self.builder.mention(Label::Branch, branch, "", of, 1) {
                         let fact = format!("{} worked on branch {branch}", self.name);
                         let is = self.claim("branch", branch, "there");
@@ -408,16 +425,22 @@ impl<'a> Extractor<'a> {
         }
     }
 
+    /// Adds the tools of the person's own choice that worked at least once. Every session uses the agent's own.
     fn tools(&mut self, items: &'a [Item]) {
+        let results = self.results.values().flatten();
+        let failed: BTreeSet<&str> =
+            results.filter(|result| result.outcome == Outcome::Failed).map(|result| &*result.id).collect();
         let mut used: BTreeMap<&str, (u32, Moment)> = BTreeMap::new();
         for item in items {
-            if let Body::Call(call) = &item.body {
+            if let Body::Call(call) = &item.body
+                && matches!(call.act, Act::Mcp | Act::Other)
+                && !failed.contains(&*call.id)
+            {
                 used.entry(&call.name).or_insert((0, moment(item))).0 += 1;
             }
         }
         let mut used: Vec<_> = used.into_iter().collect();
-        // Tools of MCP servers first: every session uses the agent's own.
-        used.sort_by_key(|(name, (count, _))| (!name.starts_with("mcp__"), std::cmp::Reverse(*count), *name));
+        used.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
         for (name, (count, of)) in used {
             let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
             let detail = server.map(|server| format!("MCP tool of {server}")).unwrap_or_default();

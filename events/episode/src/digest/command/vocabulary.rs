@@ -72,9 +72,9 @@ pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", 
 pub(super) const SETUP: [&str; 14] =
     ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
 /// Programs that only look.
-pub(super) const LOOKING: [&str; 33] = [
-    "ls", "cat", "head", "tail", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type", "wc",
-    "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
+pub(super) const LOOKING: [&str; 34] = [
+    "ls", "cat", "head", "tail", "nl", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type",
+    "wc", "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
     "fgrep", "cmp", "comm",
 ];
 /// Subcommands of `git` that only look.
