@@ -103,7 +103,7 @@ impl Facts {
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
-            unresolved: entries(&episode.unresolved),
+            unresolved: entries(&episode.unresolved_elsewhere()),
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),
@@ -130,7 +130,12 @@ fn branch(episode: &Episode) -> String {
     let state = &episode.state;
     let mut told: Vec<_> =
         state.branch.iter().chain(&state.pull_requests).map(|text| quoted(text, ENTRY_CHARS)).collect();
-    let pushed = if state.pushed { " (pushed)" } else { "" };
+    let pushed = match state.unpushed {
+        _ if state.pushed => " (pushed)".to_owned(),
+        0 => String::new(),
+        1 => " (not pushed)".to_owned(),
+        count => format!(" (not pushed, with {} before it)", count - 1),
+    };
     told.extend(last_commit(episode).map(|commit| format!("last commit {}{pushed}", quoted(commit, ENTRY_CHARS))));
     told.join(", ")
 }
