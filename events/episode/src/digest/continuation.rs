@@ -219,6 +219,10 @@ fn files(episode: &Episode) -> Option<String> {
 /// Returns what was in progress at the end of the transcript.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last().filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
+    let said = timeline.rounds.last().and_then(|round| round.replies.last());
+    if said.is_some_and(|said| said.place > last.began) {
+        return None;
+    }
     if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
         return None;
     }

@@ -63,7 +63,8 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
     add_stated(timeline, &mut ends);
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
-        list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
+        let matter = |text: &str| text.strip_prefix(plan::NOT_DONE).unwrap_or(text).to_owned();
+        list.retain(|entry| !entry.text.is_empty() && told.is_new(&matter(&entry.text)));
         list.sort_by_key(|entry| entry.line);
         super::keep(list, MAX_ENTRIES, |_| true);
     }

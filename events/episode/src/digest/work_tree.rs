@@ -69,6 +69,8 @@ struct Fold<'t, 'a> {
     staged: BTreeSet<String>,
     /// Changes that were put away, with the root of their tree.
     stashed: Vec<(String, BTreeMap<String, Changed>)>,
+    /// Root of the tree of the last commit, and whether that was pushed.
+    committed_in: Option<String>,
     pushed: bool,
 }
 
@@ -100,6 +102,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             changed: BTreeMap::new(),
             staged: BTreeSet::new(),
             stashed: Vec::new(),
+            committed_in: None,
             pushed: false,
         }
     }
@@ -273,14 +276,15 @@ impl<'t, 'a> Fold<'t, 'a> {
         let replaces = amends && (unpushed.more > 0 || unpushed.known.is_some_and(|known| known > 0));
         unpushed.more = unpushed.more.saturating_add(if replaces { 0 } else { count });
         unpushed.last = Some(Commit { hash, subject, line: deed.line, at: deed.at });
-        self.pushed = false;
+        (self.committed_in, self.pushed) = (Some(root.to_owned()), false);
     }
 
     /// Notes that everything was pushed.
     fn push(&mut self, root: &str) {
         if let Some(tree) = self.tree(root) {
             *tree.unpushed() = Unpushed { known: Some(0), ..Unpushed::default() };
-            (tree.pushes, self.pushed) = (true, true);
+            tree.pushes = true;
+            self.pushed |= self.committed_in.as_deref() == Some(root);
         }
     }
 
@@ -304,7 +308,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             let unpushed = tree.unpushed();
             let last = unpushed.last.take().filter(|_| ahead > 0);
             *unpushed = Unpushed { known: Some(ahead), more: 0, is_inexact: false, last };
-            self.pushed |= ahead == 0;
+            self.pushed |= ahead == 0 && self.committed_in.as_deref() == Some(root);
         }
         if let Some(files) = &printed.files {
             self.list(deed, root, directory, files, is_whole && !files.is_cut);
@@ -342,7 +346,8 @@ impl<'t, 'a> Fold<'t, 'a> {
             }
         }
         self.staged.retain(|path| !unstaged.contains(path));
-        self.staged.extend(staged.difference(&unstaged).cloned());
+        let room = MAX_CHANGED.saturating_sub(self.staged.len());
+        self.staged.extend(staged.difference(&unstaged).take(room).cloned());
     }
 
     /// Adds the hash that a log gives a commit.
@@ -399,7 +404,7 @@ impl<'t, 'a> Fold<'t, 'a> {
                     edited.push((line, at, shown));
                 }
                 (None, Some((line, at))) if changed.is_tracked() && tree.committed.is_some() => {
-                    listed.push((line, at, shown))
+                    listed.push((line, at, shown));
                 }
                 _ => {}
             }

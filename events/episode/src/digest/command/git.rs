@@ -128,7 +128,7 @@ fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
         "reset" if has(&["--hard"]) => return vec![GitAct::Restore(Paths::All), GitAct::Rewrite],
         "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => GitAct::Rewrite,
         "reset" => GitAct::Unstage(paths(plain().filter(|word| *word != "HEAD"))),
-        "merge" => plain().last().map_or(GitAct::Other, |branch| GitAct::Merge(branch.to_owned())),
+        "merge" => plain().next_back().map_or(GitAct::Other, |branch| GitAct::Merge(branch.to_owned())),
         "rebase" | "pull" | "am" | "filter-branch" => GitAct::Rewrite,
         "status" => GitAct::Status { is_whole: is_shown && plain().next().is_none() },
         _ => GitAct::Other,
