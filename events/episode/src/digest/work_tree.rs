@@ -11,6 +11,7 @@
 mod tree;
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::tree::{Commit, MAX_TREES, Tree, Unpushed};
@@ -123,7 +124,10 @@ impl<'t, 'a> Fold<'t, 'a> {
                 // A relative path of a command line starts at the session's directory, see `file`.
                 Touch::Written(path) if deed.command().is_some() => self.edit(deed, absolute(self.home, &path)),
                 Touch::Written(path) => self.edit(deed, absolute(&base, &path)),
-                Touch::Removed(path) => drop(self.changed.remove(&absolute(self.home, &path))),
+                Touch::Removed(path) => {
+                    let removed = absolute(self.home, &path);
+                    self.changed.retain(|path, _| rest_below(&removed, path).is_none());
+                }
                 Touch::Read(_) => {}
             }
         }
@@ -227,11 +231,16 @@ impl<'t, 'a> Fold<'t, 'a> {
                     self.changed.extend(self.stashed.remove(at).1);
                 }
             }
-            GitAct::Rewrite | GitAct::Merge(_) => {
+            GitAct::Reset => self.forget(root),
+            GitAct::Rewrite => {
                 if let Some(tree) = self.tree(root) {
-                    if let GitAct::Merge(branch) = act {
-                        tree.branches.remove(branch);
-                    }
+                    let unpushed = tree.unpushed();
+                    unpushed.is_inexact |= unpushed.last.is_some();
+                }
+            }
+            GitAct::Merge(branch) => {
+                if let Some(tree) = self.tree(root) {
+                    tree.branches.remove(branch);
                     tree.unpushed().is_inexact = true;
                 }
             }
@@ -288,10 +297,10 @@ impl<'t, 'a> Fold<'t, 'a> {
         }
     }
 
-    /// Notes that it is unknown what was pushed.
+    /// Notes that it is unknown what was not pushed.
     fn forget(&mut self, root: &str) {
         if let Some(tree) = self.tree(root) {
-            *tree.unpushed() = Unpushed::default();
+            *tree.unpushed() = Unpushed { is_inexact: true, ..Unpushed::default() };
         }
     }
 
@@ -385,8 +394,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         };
         // Of nested ones the innermost comes last.
         let known = self.trees.keys().rev().find(|known| is_inside(known));
-        let is_home = is_inside(self.home) || rest_below(path, self.home).is_some();
-        known.map_or_else(|| if is_home { self.home } else { path }.to_owned(), String::clone)
+        let holds_home = rest_below(path, self.home).is_some();
+        known.map_or_else(|| if holds_home { self.home } else { path }.to_owned(), String::clone)
     }
 
     fn end(self) -> TreeState {
@@ -410,8 +419,8 @@ impl<'t, 'a> Fold<'t, 'a> {
             }
         }
         let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>| {
-            files.sort_by_key(|(line, ..)| *line);
-            let &(line, at, _) = files.last()?;
+            files.sort_by_key(|(line, ..)| Reverse(*line));
+            let &(line, at, _) = files.first()?;
             let more = files.len().saturating_sub(MAX_FILES);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             let named: Vec<&str> = files.iter().take(MAX_FILES).map(|(.., path)| *path).collect();
@@ -426,7 +435,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         }
         open.extend(told.iter().cloned());
         open.extend(draft(self.timeline));
-        let uncommitted = edited.iter().map(|(.., path)| (*path).to_owned()).collect();
+        let uncommitted = edited.iter().rev().map(|(.., path)| (*path).to_owned()).collect();
         let branch = branch.filter(|branch| !branch.is_empty());
         TreeState { branch, uncommitted, pushed: self.pushed, unpushed, open, told }
     }

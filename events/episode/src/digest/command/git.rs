@@ -34,7 +34,9 @@ pub(in crate::digest) enum GitAct {
     Switch(Option<String>),
     /// Brings the commits of this branch into the current one.
     Merge(String),
-    /// Replaces commits, so that it is unknown how many are not pushed.
+    /// Moves the branch to another commit.
+    Reset,
+    /// Replaces or adds commits, so that it is unknown how many are not pushed.
     Rewrite,
     /// Lists changed files: all of them if `is_whole`.
     Status {
@@ -125,8 +127,8 @@ fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
         }
         "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => GitAct::Unstage(paths(plain())),
         "restore" => GitAct::Restore(paths(plain())),
-        "reset" if has(&["--hard"]) => return vec![GitAct::Restore(Paths::All), GitAct::Rewrite],
-        "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => GitAct::Rewrite,
+        "reset" if has(&["--hard"]) => return vec![GitAct::Restore(Paths::All), GitAct::Reset],
+        "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => GitAct::Reset,
         "reset" => GitAct::Unstage(paths(plain().filter(|word| *word != "HEAD"))),
         "merge" => plain().next_back().map_or(GitAct::Other, |branch| GitAct::Merge(branch.to_owned())),
         "rebase" | "pull" | "am" | "filter-branch" => GitAct::Rewrite,
@@ -222,7 +224,7 @@ mod tests {
         );
         check(
             "git reset HEAD a.rs; git reset --hard origin/main; git reset HEAD~2",
-            &[": unstage a.rs", ": restore all", ": rewrite", ": rewrite"],
+            &[": unstage a.rs", ": restore all", ": reset", ": reset"],
         );
         check(
             "git stash -u; git stash pop; git restore --staged .; git merge --no-ff x",

@@ -47,7 +47,7 @@ fn check(session: Session, expected: &[&str]) {
 fn what_no_commit_took_is_not_committed() {
     let two = || start().edit("/srv/crane/jib.rs", 1, 1).edit("/srv/crane/hook.rs", 1, 1);
     check(two(), &[]);
-    check(git(two(), "git status", lists(&["jib.rs", "hook.rs"], &[])), &["Edited and not committed: jib.rs, hook.rs"]);
+    check(git(two(), "git status", lists(&["jib.rs", "hook.rs"], &[])), &["Edited and not committed: hook.rs, jib.rs"]);
     check(git(two(), "git status --short", lists(&[], &[])), &[]);
     let status = || git(two(), "git status", lists(&["jib.rs", "hook.rs", "mast.rs"], &["new/"]));
     let one = || commit(status(), "git add jib.rs && git commit -m Grease", "1a2b3c4", "Grease");
@@ -66,6 +66,7 @@ fn what_no_commit_took_is_not_committed() {
     );
     let made = || commit(two(), "git commit -m Grease", "1a2b3c4", "Grease").edit("/srv/crane/try.py", 9, 0);
     check(made().ok("python try.py; rm try.py"), &[]);
+    check(made().ok("rm -r /srv/crane/try.py /srv/crane/new"), &[]);
     check(made().edit("/tmp/note.md", 1, 0).ok("rm -f *.py"), &["Edited and not committed: try.py"]);
 }
 
@@ -91,6 +92,8 @@ fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
         commit(grease(start().ok("git push")), "git commit --amend --no-edit", "2a2b3c4", "Grease"),
         &["Committed and not pushed: 2a2b3c4 Grease"],
     );
+    check(grease(git(start(), "git status", ahead(4))).ok("git reset --hard origin/main"), &[]);
+    check(grease(git(start(), "git status", ahead(4))).ok("git pull --rebase"), &["Committed and not pushed: Grease"]);
     let pushed = WorkTree { pushed: true, ..on("main") };
     check(git(grease(start().ok("git push")), "make release && git log", pushed), &[]);
     let both = "cd /srv/winch && git commit -am Oil";

@@ -49,12 +49,15 @@ impl Tree {
     }
 
     /// Returns how many commits, made here or before, the branch that is checked out has and its remote has not; 0 if
-    /// that is unknown, or none was made here.
+    /// that is unknown, or none was made here. 1 if there are some.
     pub(super) fn unpushed_count(&self) -> u32 {
         let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default());
         let unpushed = unpushed.filter(|unpushed| unpushed.last.is_some());
         let unpushed = unpushed.filter(|unpushed| unpushed.known.is_some() || self.pushes);
-        unpushed.map_or(0, |unpushed| unpushed.known.unwrap_or(0).saturating_add(unpushed.more))
+        unpushed.map_or(0, |unpushed| match unpushed.known.unwrap_or(0).saturating_add(unpushed.more) {
+            count if unpushed.is_inexact => count.min(1),
+            count => count,
+        })
     }
 
     pub(super) fn open(&self) -> Option<Pointed> {
@@ -64,7 +67,7 @@ impl Tree {
         let shown = hash.map_or_else(|| last.subject.clone(), |hash| format!("{hash} {}", last.subject));
         let text = match self.unpushed_count() {
             0 => return None,
-            count if count > 1 && !unpushed.is_inexact => {
+            count if count > 1 => {
                 format!("Committed and not pushed: {count} commits, the last {shown}")
             }
             _ => format!("Committed and not pushed: {shown}"),
