@@ -188,6 +188,8 @@ pub struct WorkState {
     pub unpushed: u32,
     /// Files that were edited and not committed, in a session that commits or looks after it.
     pub uncommitted: Vec<String>,
+    /// Names the modified files that the session neither edited nor committed, if it commits.
+    pub also_modified: Option<Pointed>,
     /// The test, build or lint that passed.
     pub check: Option<String>,
     /// The open matters that say the same.

@@ -95,6 +95,7 @@ impl Facts {
         });
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions.iter().cloned()).collect();
+        let also_modified: Vec<Pointed> = episode.state.also_modified.iter().cloned().collect();
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
@@ -103,7 +104,7 @@ impl Facts {
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
-            unresolved: entries(&episode.unresolved_elsewhere()),
+            unresolved: entries(&[episode.unresolved_elsewhere(), also_modified].concat()),
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),

@@ -44,6 +44,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
+        state.also_modified.as_ref().map(|also| closed(one_line(&also.text, SHORT_CHARS * 3 / 2))),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -189,9 +190,9 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
         Some(subject) => known.find(|commit| commit.ends_with(&subject)).cloned().or(Some(subject)),
         None => known.next().cloned(),
     };
-    let TreeState { branch, uncommitted, pushed, unpushed, told, .. } = tree;
+    let TreeState { branch, uncommitted, pushed, unpushed, also_modified, told, .. } = tree;
     let check = check::last_check(timeline);
-    WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, check, told }
+    WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }
 
 /// Returns the last entries of a list, as one sentence.

@@ -34,10 +34,12 @@ pub(super) struct TreeState {
     pub(super) branch: Option<String>,
     /// Files that were edited and not committed, in a session that commits or looks after it.
     pub(super) uncommitted: Vec<String>,
-    /// True if nothing was committed since the last push.
+    /// True if the last commit was pushed.
     pub(super) pushed: bool,
     /// Number of commits of the current branch that were not pushed; 0 if it is unknown.
     pub(super) unpushed: u32,
+    /// Files that the session neither edited nor committed, if it commits.
+    pub(super) also_modified: Option<Pointed>,
     /// What is open in the work tree.
     pub(super) open: Vec<Pointed>,
     /// Those of them that the other fields tell.
@@ -58,6 +60,7 @@ pub(super) fn tree_state(timeline: &Timeline<'_>) -> TreeState {
     fold.end()
 }
 
+/// What is known at one place of the session.
 struct Fold<'t, 'a> {
     timeline: &'t Timeline<'a>,
     /// Directory of the session.
@@ -428,7 +431,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         };
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
-        let mut open: Vec<Pointed> = entry("Also modified and not committed", &mut listed).into_iter().collect();
+        let also_modified = entry("Also modified and not committed", &mut listed);
+        let mut open: Vec<Pointed> = Vec::new();
         for (root, tree) in &self.trees {
             let list = if *root == self.current { &mut told } else { &mut open };
             list.extend(tree.open());
@@ -437,7 +441,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         open.extend(draft(self.timeline));
         let uncommitted = edited.iter().rev().map(|(.., path)| (*path).to_owned()).collect();
         let branch = branch.filter(|branch| !branch.is_empty());
-        TreeState { branch, uncommitted, pushed: self.pushed, unpushed, open, told }
+        TreeState { branch, uncommitted, pushed: self.pushed, unpushed, also_modified, open, told }
     }
 }
 

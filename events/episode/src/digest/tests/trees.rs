@@ -38,8 +38,8 @@ fn start() -> Session {
 
 #[track_caller]
 fn check(session: Session, expected: &[&str]) {
-    let unresolved = session.digest().unresolved;
-    let open: Vec<&str> = unresolved.iter().map(|entry| entry.text.as_str()).collect();
+    let Episode { unresolved, state, .. } = session.digest();
+    let open: Vec<&str> = unresolved.iter().chain(&state.also_modified).map(|entry| entry.text.as_str()).collect();
     assert_eq!(open.into_iter().filter(|text| text.contains("ommitted")).collect::<Vec<_>>(), expected);
 }
 

@@ -16,6 +16,7 @@ pub(super) struct Tree {
     pub(super) branches: BTreeMap<String, Unpushed>,
     /// Place of the last commit.
     pub(super) committed: Option<usize>,
+    /// True if the session pushed.
     pub(super) pushes: bool,
 }
 
@@ -31,6 +32,7 @@ pub(super) struct Unpushed {
     pub(super) last: Option<Commit>,
 }
 
+/// A commit, as far as it was printed.
 #[derive(Clone)]
 pub(super) struct Commit {
     pub(super) hash: Option<String>,
@@ -40,6 +42,7 @@ pub(super) struct Commit {
 }
 
 impl Tree {
+    /// Returns the state of the branch that is checked out.
     pub(super) fn unpushed(&mut self) -> &mut Unpushed {
         let branch = self.branch.clone().unwrap_or_default();
         if self.branches.len() >= MAX_TREES && !self.branches.contains_key(&branch) {
@@ -49,7 +52,7 @@ impl Tree {
     }
 
     /// Returns how many commits, made here or before, the branch that is checked out has and its remote has not; 0 if
-    /// that is unknown, or none was made here. 1 if there are some.
+    /// that is unknown, or none was made here; 1 if only their number is unknown.
     pub(super) fn unpushed_count(&self) -> u32 {
         let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default());
         let unpushed = unpushed.filter(|unpushed| unpushed.last.is_some());
@@ -60,6 +63,7 @@ impl Tree {
         })
     }
 
+    /// Returns what is not pushed, as an open matter.
     pub(super) fn open(&self) -> Option<Pointed> {
         let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default())?;
         let last = unpushed.last.as_ref()?;
