@@ -74,17 +74,19 @@ fn what_no_commit_took_is_not_committed() {
 fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
     let ahead = |count| WorkTree { ahead: Some(count), ..on("main") };
     let grease = |session| commit(session, "git commit -am Grease", "1a2b3c4", "Grease");
+    let seen = |count| git(start().ok("git push"), "git status", ahead(count));
     let told = ["Committed and not pushed: 1a2b3c4 Grease"];
     check(grease(start()), &[]);
-    check(git(start(), "git status", ahead(4)), &[]);
-    check(grease(git(start(), "git status", ahead(0))), &told);
-    check(
-        grease(git(start(), "git status", ahead(4))),
-        &["Committed and not pushed: 5 commits, the last 1a2b3c4 Grease"],
-    );
-    check(git(grease(start()), "git status", ahead(1)), &told);
-    check(grease(git(start(), "git status", ahead(4))).ok("git push"), &[]);
-    check(git(grease(git(start(), "git status", ahead(4))), "git status", ahead(0)), &[]);
+    check(seen(4), &[]);
+    check(grease(seen(0)), &told);
+    check(grease(seen(4)), &["Committed and not pushed: 5 commits, the last 1a2b3c4 Grease"]);
+    check(git(grease(start().ok("git push")), "git status", ahead(1)), &told);
+    // Where nobody pushes, that is the state of the tree and nothing open.
+    let elsewhere = || grease(git(start(), "git status", ahead(4)));
+    check(elsewhere(), &[]);
+    assert_eq!(elsewhere().digest().state.unpushed, 5);
+    check(grease(seen(4)).ok("git push"), &[]);
+    check(git(grease(seen(4)), "git status", ahead(0)), &[]);
     check(grease(start().ok("git push")), &told);
     check(grease(start().ok("git push")).failed("git push", 1, "rejected"), &told);
     check(grease(start().ok("git push")).failed("git push && make release", 1, "boom"), &[]);
@@ -92,12 +94,12 @@ fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
         commit(grease(start().ok("git push")), "git commit --amend --no-edit", "2a2b3c4", "Grease"),
         &["Committed and not pushed: 2a2b3c4 Grease"],
     );
-    check(grease(git(start(), "git status", ahead(4))).ok("git reset --hard origin/main"), &[]);
-    check(grease(git(start(), "git status", ahead(4))).ok("git pull --rebase"), &["Committed and not pushed: Grease"]);
+    check(grease(seen(4)).ok("git reset --hard origin/main"), &[]);
+    check(grease(seen(4)).ok("git pull --rebase"), &["Committed and not pushed: Grease"]);
     let pushed = WorkTree { pushed: true, ..on("main") };
     check(git(grease(start().ok("git push")), "make release && git log", pushed), &[]);
     let both = "cd /srv/winch && git commit -am Oil";
-    let elsewhere = grease(git(start(), "git status", ahead(0)));
+    let elsewhere = grease(seen(0));
     check(commit(elsewhere, both, "3a2b3c4", "Oil").ok("cd /srv/winch && git push"), &told);
 }
 

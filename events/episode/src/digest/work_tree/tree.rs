@@ -63,10 +63,11 @@ impl Tree {
         })
     }
 
-    /// Returns what is not pushed, as an open matter.
+    /// Returns what is not pushed, as an open matter: only in a session that pushes. Where a person pushes by other means,
+    /// it is a state like any other.
     pub(super) fn open(&self) -> Option<Pointed> {
         let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default())?;
-        let last = unpushed.last.as_ref()?;
+        let last = unpushed.last.as_ref().filter(|_| self.pushes)?;
         let hash = last.hash.as_ref().filter(|_| !unpushed.is_inexact);
         let shown = hash.map_or_else(|| last.subject.clone(), |hash| format!("{hash} {}", last.subject));
         let text = match self.unpushed_count() {
