@@ -87,6 +87,9 @@ fn said(text: &str) -> Vec<&str> {
             None => edits.split("; ").next().unwrap_or(edits).split(", ").collect(),
         };
     }
+    if let Some(files) = text.strip_prefix("Edited and not committed: ") {
+        return files.split(", ").collect();
+    }
     // An answer follows the question, which may be in another line.
     let text = text.split_once("? User: ").map_or(text, |(_, answer)| answer);
     let text = BEGINNINGS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);

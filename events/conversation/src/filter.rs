@@ -25,6 +25,7 @@ mod recall;
 mod summary;
 mod telling;
 mod verdict;
+mod work_tree;
 
 pub use manifest::Manifest;
 pub use reason::{is_echo, pasted_line};

@@ -184,6 +184,7 @@ mod tests {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         }))
     }
 

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 pub use self::act::Act;
-pub use self::report::{GitOutput, Report, Verdict};
+pub use self::report::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 use crate::record::Timestamp;
 
 /// Overhead of an allocation, in bytes.
@@ -128,6 +128,8 @@ pub struct Call {
     pub commit: Option<String>,
     /// The plan that a call presents, at most 20,000 characters. Not hashed.
     pub plan: Option<String>,
+    /// A command line that runs git, at most 2,000 characters, if the parameters have only its beginning. Not hashed.
+    pub git_line: Option<String>,
 }
 
 /// Effect of an edit on a file, counted before its text was shortened.
@@ -337,7 +339,8 @@ impl Body {
             Self::Call(call) => {
                 let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
                 let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len());
-                let aside = [&call.commit, &call.plan].into_iter().flatten().map(String::len).sum::<usize>();
+                let aside =
+                    [&call.commit, &call.plan, &call.git_line].into_iter().flatten().map(String::len).sum::<usize>();
                 call.id.len() + call.name.len() + edit + aside + fields.sum::<usize>()
             }
             Self::Result(result) => {

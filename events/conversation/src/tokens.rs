@@ -251,6 +251,7 @@ mod tests {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         };
         let items = [
             item(Body::Meta(Meta::Cwd("/a".into()))),

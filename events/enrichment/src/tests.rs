@@ -55,6 +55,7 @@ fn item(line: &str) -> Item {
                 edit: None,
                 commit: None,
                 plan: None,
+                git_line: None,
             })
         }
         "ok" => result(Outcome::Ok),

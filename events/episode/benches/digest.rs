@@ -43,6 +43,7 @@ fn conversation(rounds: u64) -> Vec<Item> {
                 edit,
                 commit: None,
                 plan: None,
+                git_line: None,
             }));
             let error = (outcome == Outcome::Failed).then(|| format!("assertion {round} failed"));
             let text = format!("{name} {value}: 20 lines");

@@ -5,6 +5,7 @@
 
 mod abridged;
 mod attempt;
+mod check;
 mod choice;
 mod command;
 mod content;
@@ -38,6 +39,7 @@ mod timeline;
 mod title;
 mod todo;
 mod work;
+mod work_tree;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::correction::{Correctable, Corrected, PERSON_MARK, verdicts};
@@ -182,10 +184,16 @@ pub struct WorkState {
     pub commit: Option<String>,
     /// True if it was pushed.
     pub pushed: bool,
-    /// Files that were edited since the last commit, in a session that commits.
+    /// Number of commits up to it that were not pushed; 0 if it is unknown.
+    pub unpushed: u32,
+    /// Files that were edited and not committed, in a session that commits or looks after it.
     pub uncommitted: Vec<String>,
-    /// The last test, build or lint that passed.
+    /// Names the modified files that the session neither edited nor committed, if it commits.
+    pub also_modified: Option<Pointed>,
+    /// The test, build or lint that passed.
     pub check: Option<String>,
+    /// The open matters that say the same.
+    pub told: Vec<Pointed>,
 }
 
 /// Resolution of a failure that went away without a known reason: it claims nothing.
@@ -306,11 +314,12 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let timeline = Timeline::new(&items, show);
     let objective = objective(&timeline);
     let failures = failure::failures(&timeline, show);
-    let open = open_end::open_ends(&timeline, &failures);
+    let mut tree = work_tree::tree_state(&timeline);
+    let open = open_end::open_ends(&timeline, &failures, std::mem::take(&mut tree.open));
     let (title, is_titled) = title::title(&timeline);
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
-    let state = continuation::work_state(&timeline, &exchanges, open.uncommitted);
+    let state = continuation::work_state(&timeline, &exchanges, tree);
     let mut episode = Episode {
         title,
         is_titled,
@@ -352,6 +361,11 @@ impl Episode {
         let below =
             self.cwd.as_deref().and_then(|cwd| path.strip_prefix(cwd)).and_then(|rest| rest.strip_prefix(['/', '\\']));
         below.filter(|rest| !rest.is_empty()).unwrap_or(path)
+    }
+
+    /// Returns the open matters that [`Episode::state`] does not tell.
+    pub(crate) fn unresolved_elsewhere(&self) -> Vec<Pointed> {
+        self.unresolved.iter().filter(|entry| !self.state.told.contains(entry)).cloned().collect()
     }
 
     /// Returns true if only a model says this; `line` is 0 for the objective and the continuation.

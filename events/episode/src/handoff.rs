@@ -95,6 +95,7 @@ impl Facts {
         });
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions.iter().cloned()).collect();
+        let also_modified: Vec<Pointed> = episode.state.also_modified.iter().cloned().collect();
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
@@ -103,7 +104,7 @@ impl Facts {
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
-            unresolved: entries(&episode.unresolved),
+            unresolved: entries(&[episode.unresolved_elsewhere(), also_modified].concat()),
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),
@@ -130,7 +131,12 @@ fn branch(episode: &Episode) -> String {
     let state = &episode.state;
     let mut told: Vec<_> =
         state.branch.iter().chain(&state.pull_requests).map(|text| quoted(text, ENTRY_CHARS)).collect();
-    let pushed = if state.pushed { " (pushed)" } else { "" };
+    let pushed = match state.unpushed {
+        _ if state.pushed => " (pushed)".to_owned(),
+        0 => String::new(),
+        1 => " (not pushed)".to_owned(),
+        count => format!(" (not pushed, with {} before it)", count - 1),
+    };
     told.extend(last_commit(episode).map(|commit| format!("last commit {}{pushed}", quoted(commit, ENTRY_CHARS))));
     told.join(", ")
 }

@@ -314,6 +314,7 @@ mod tests {
             edit: Some(Edit { path: path.to_owned(), added: 1, removed: 1 }),
             commit: None,
             plan: None,
+            git_line: None,
         }
     }
 

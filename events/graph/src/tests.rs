@@ -38,6 +38,7 @@ impl Script {
             edit,
             commit: None,
             plan: None,
+            git_line: None,
         }))
         .say(Body::Result(ToolResult {
             id,

@@ -63,6 +63,7 @@ impl Script {
             edit,
             commit: None,
             plan: None,
+            git_line: None,
         };
         let failed = outcome == Outcome::Failed;
         self.say(Body::Call(call)).say(Body::Result(ToolResult {

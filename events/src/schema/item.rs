@@ -8,7 +8,7 @@
 //!
 //! Version 2 adds `act` to calls and `report` to results. An item of version 1 is read with the act of its tool's name and
 //! without a report: it is untyped until its transcript is read again. Version 3 adds `commit` and `plan` to calls and more
-//! facts to reports; items of version 2 are read again as well.
+//! facts to reports, version 4 `git_line` to calls and `work_tree` to reports; older items are read again as well.
 
 mod report;
 
@@ -26,7 +26,7 @@ use baton_conversation::item::{
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape, for the manifest that lists the chunks.
-pub const ITEM_VERSION: u32 = 3;
+pub const ITEM_VERSION: u32 = 4;
 
 /// Why a stored line is not an item.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +72,8 @@ struct ItemV1<'a> {
     commit: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     plan: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git_line: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,6 +169,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
             outcome: None,
             exit_code: None,
             error: None,
@@ -245,6 +248,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                 });
                 stored.commit = call.commit.as_deref().map(Cow::Borrowed);
                 stored.plan = call.plan.as_deref().map(Cow::Borrowed);
+                stored.git_line = call.git_line.as_deref().map(Cow::Borrowed);
                 stored.name = Some(Cow::Borrowed(&call.name));
                 stored.act = Some(Cow::Borrowed(call.act.as_str()));
                 stored.kind = Cow::Borrowed("call");
@@ -312,6 +316,7 @@ impl ItemV1<'_> {
                 edit: self.edit.map(|EditV1 { path, added, removed }| Edit { path: path.into_owned(), added, removed }),
                 commit: self.commit.map(Cow::into_owned),
                 plan: self.plan.map(Cow::into_owned),
+                git_line: self.git_line.map(Cow::into_owned),
             }),
             _ => return Err(unknown("kind")),
         };

@@ -57,6 +57,7 @@ fn ran(command: &str) -> [Body; 2] {
         edit: None,
         commit: None,
         plan: None,
+        git_line: None,
     };
     let result = ToolResult {
         id,

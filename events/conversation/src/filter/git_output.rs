@@ -99,14 +99,23 @@ pub(crate) fn subject(command: &str) -> Option<String> {
 }
 
 fn commit(line: &str) -> Option<GitOutput> {
-    let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
-    let (branch, hash) = place.rsplit_once(' ')?;
+    let (_, hash, subject) = commit_parts(line)?;
     let subject = one_line(subject, SUBJECT_CHARS);
-    (is_hash(hash) && !branch.contains(['[', ']']) && !subject.is_empty())
-        .then(|| GitOutput::Commit { hash: hash.to_owned(), subject })
+    (!subject.is_empty()).then(|| GitOutput::Commit { hash: hash.to_owned(), subject })
 }
 
-fn is_hash(word: &str) -> bool {
+/// Where a line says that a commit was made: `main` of `[main 1a2b3c4] Fix the login`.
+pub(super) fn commit_place(line: &str) -> Option<&str> {
+    commit_parts(line).map(|(place, ..)| place)
+}
+
+fn commit_parts(line: &str) -> Option<(&str, &str, &str)> {
+    let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
+    let (place, hash) = place.rsplit_once(' ')?;
+    (is_hash(hash) && !place.contains(['[', ']'])).then_some((place, hash, subject))
+}
+
+pub(super) fn is_hash(word: &str) -> bool {
     HASH_DIGITS.contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 

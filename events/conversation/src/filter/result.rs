@@ -8,6 +8,7 @@ use super::media::{self, Media};
 use super::open_calls::OpenCall;
 use super::reason::{cause_line, finding_line, reason_line};
 use super::telling::telling_line;
+use super::work_tree;
 
 /// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -280,7 +281,11 @@ fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output
     if !makes && !is_shared && !output.may_complain() {
         return (report, stored);
     }
-    let Some(said) = both_ends(output) else { return (report, stored) };
+    let said = both_ends(output);
+    if makes {
+        report.work_tree = work_tree::find(said.as_deref().unwrap_or_default(), &call.target);
+    }
+    let Some(said) = said else { return (report, stored) };
     if makes {
         report.made = shown(&git_lines(output)).map_or_else(Vec::new, |lines| GitOutput::find_all(&lines));
         report.logged = if call.target.contains("git log") { git_output::logged(&said) } else { Vec::new() };

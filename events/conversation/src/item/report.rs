@@ -16,6 +16,34 @@ pub enum GitOutput {
     PullRequest(String),
 }
 
+/// What git prints about a work tree.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct WorkTree {
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+    /// Number of its commits that the branch of the same name on a remote does not have.
+    pub ahead: Option<u32>,
+    /// True if commits were pushed, or all had been before.
+    pub pushed: bool,
+    /// What the last status lists; `None` without a status.
+    pub files: Option<ListedFiles>,
+}
+
+/// The files that a status lists, as paths relative to where it ran.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct ListedFiles {
+    /// Changes that the next commit takes.
+    pub staged: Vec<String>,
+    /// Changes that it leaves.
+    pub unstaged: Vec<String>,
+    /// Files and directories (`a/`) that git does not know.
+    pub untracked: Vec<String>,
+    /// True if changes are missing.
+    pub is_cut: bool,
+    /// True if files that git does not know are missing.
+    pub untracked_is_cut: bool,
+}
+
 /// The result that a test, build or linter reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -45,6 +73,15 @@ pub struct Report {
     pub echoed: Vec<String>,
     /// True if the call continues in the background, so that its end is unknown.
     pub in_background: bool,
+    /// What git prints about the work tree.
+    pub work_tree: Option<WorkTree>,
+}
+
+impl WorkTree {
+    fn weight(&self) -> usize {
+        let lists = self.files.iter().flat_map(|files| [&files.staged, &files.unstaged, &files.untracked]);
+        lists.flatten().chain(&self.branch).map(|text| text.len() + 2 * POINTED_BYTES).sum()
+    }
 }
 
 impl Report {
@@ -61,7 +98,8 @@ impl Report {
         let failing = self.failing.as_ref().map_or(0, |line| line.len() + POINTED_BYTES);
         let logged = self.logged.iter().map(|(hash, subject)| hash.len() + subject.len() + 2 * POINTED_BYTES);
         let others = self.script.iter().chain(&self.echoed).map(|text| text.len() + POINTED_BYTES);
-        let others = logged.sum::<usize>() + others.sum::<usize>();
+        let tree = self.work_tree.as_ref().map_or(0, WorkTree::weight);
+        let others = logged.sum::<usize>() + others.sum::<usize>() + tree;
         size_of::<Self>() + others + self.made.len() * size_of::<GitOutput>() + made.sum::<usize>() + verdict + failing
     }
 }
@@ -100,6 +138,11 @@ impl ToolResult {
     /// See [`Report::echoed`].
     pub fn echoed(&self) -> &[String] {
         self.report.as_ref().map_or(&[], |report| &report.echoed)
+    }
+
+    /// See [`Report::work_tree`].
+    pub fn work_tree(&self) -> Option<&WorkTree> {
+        self.report.as_ref()?.work_tree.as_ref()
     }
 
     /// See [`Report::in_background`].

@@ -27,6 +27,7 @@ fn item(text: &str) -> Item {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         }),
         "result" => Body::Result(ToolResult {
             id: words.into(),

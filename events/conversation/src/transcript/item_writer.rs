@@ -9,7 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::filter::open_calls::OpenCalls;
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
-    MAX_NAME_CHARS, MAX_NOTICE_CHARS, edit, git_output, input, is_own_tool, kept, kept_head, one_line, without_colours,
+    MAX_NAME_CHARS, MAX_NOTICE_CHARS, MAX_VALUE_CHARS, edit, git_output, input, is_own_tool, kept, kept_head, one_line,
+    without_colours,
 };
 use crate::hash::Mark;
 use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
@@ -24,6 +25,8 @@ use baton_redaction::raw_json::{Text, Value};
 
 /// Longest plan, in characters.
 const MAX_PLAN_CHARS: usize = 20_000;
+/// Longest command line that runs git, in characters.
+const MAX_GIT_LINE_CHARS: usize = 2_000;
 /// Longest title, branch or path in an item, in characters.
 const MAX_META_CHARS: usize = 1_000;
 /// Longest path and id in an observation, in bytes; a longer one is ignored.
@@ -343,10 +346,15 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
             let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
             let act = Act::of_tool(name);
             let command = parameters.get(b"command").and_then(Value::text).filter(|_| act == Act::Shell);
-            let commit = command.and_then(|command| git_output::subject(&command.decode()));
+            let command = command.map(Text::decode);
+            let commit = command.as_deref().and_then(git_output::subject);
+            let is_cut = |line: &&str| line.chars().nth(MAX_VALUE_CHARS).is_some();
+            let git_line = command.as_deref().filter(is_cut).filter(|line| line.contains("git "));
+            let git_line = git_line.and_then(|line| kept_head(line, MAX_GIT_LINE_CHARS));
             let plan = parameters.get(b"plan").and_then(Value::text).filter(|_| act == Act::Plan);
             let plan = plan.and_then(|plan| kept_head(&plan.decode(), MAX_PLAN_CHARS));
-            Some(Body::Call(Call { act, id, name: one_line(name, MAX_NAME_CHARS), input, edit, commit, plan }))
+            let name = one_line(name, MAX_NAME_CHARS);
+            Some(Body::Call(Call { act, id, name, input, edit, commit, plan, git_line }))
         });
     }
 

@@ -22,6 +22,7 @@ fn call(line: u64, id: &str, name: &str, input: serde_json::Value) -> Item {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         }),
     )
 }

@@ -52,6 +52,7 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
                 edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
                 commit: None,
                 plan: None,
+                git_line: None,
             })
         });
     let outcome =

@@ -179,6 +179,7 @@ mod tests {
                     edit,
                     commit: None,
                     plan: None,
+                    git_line: None,
                 }),
             ),
             item(line + 1, Body::Result(result)),

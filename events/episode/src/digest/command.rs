@@ -6,6 +6,7 @@
 mod ending;
 mod family;
 mod files;
+mod git;
 mod pipe;
 mod scope;
 mod vocabulary;
@@ -14,8 +15,10 @@ mod words;
 use std::borrow::Cow;
 
 pub use self::ending::{Part, Ran};
-pub(super) use self::files::{Touch, touched};
+pub(super) use self::files::{Touch, joined, touched};
+pub(super) use self::git::{GitAct, Paths, git_steps};
 use self::pipe::Pipe;
+pub(super) use self::pipe::separate;
 pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
     ASKING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, WITH_SUBCOMMANDS,
@@ -187,11 +190,6 @@ impl<'a> Command<'a> {
     pub(super) fn improvises(&self) -> bool {
         self.steps.iter().any(|step| step.inline)
     }
-
-    /// Returns true if it tests, builds or lints.
-    pub(super) fn checks(&self) -> bool {
-        self.steps.iter().any(Step::checks)
-    }
 }
 
 /// A program of a command line, as other crates see it.
@@ -262,24 +260,7 @@ impl<'a> Step<'a> {
 
     fn read(words: Vec<Word<'a>>, pipe: Pipe, joint: Joint) -> Option<Self> {
         let text = words.iter().map(Word::as_str).collect::<Vec<_>>().join(" ");
-        let mut words = words.into_iter().map(Word::text).peekable();
-        while let Some(word) = words.peek() {
-            let assignment = word.split_once('=').is_some_and(|(name, _)| {
-                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-            });
-            if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
-                break;
-            }
-            let wrapper = !assignment;
-            if words.next().is_some_and(|word| word == "timeout") {
-                words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-            }
-            while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
-        }
-        let mut words: Vec<_> = words.collect();
-        let wrapper = wrapper_words(&words);
-        words.drain(..wrapper);
-        unwrap_runner(&mut words);
+        let (mut words, wrapped) = unwrapped(words);
         if words.is_empty() {
             return None;
         }
@@ -299,7 +280,7 @@ impl<'a> Step<'a> {
             text,
             asks,
             inline,
-            wrapped: wrapper > 0,
+            wrapped,
             pipe,
             directory: "",
             joint,
@@ -390,6 +371,30 @@ fn without_leading_cd(text: &str) -> &str {
         rest = next;
     }
     rest
+}
+
+/// Strips what stands before a program: assignments, wrappers, runners. Returns true if a wrapper may not pass on the
+/// program's exit code.
+fn unwrapped(words: Vec<Word<'_>>) -> (Vec<Cow<'_, str>>, bool) {
+    let mut words = words.into_iter().map(Word::text).peekable();
+    while let Some(word) = words.peek() {
+        let assignment = word
+            .split_once('=')
+            .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
+        if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
+            break;
+        }
+        let wrapper = !assignment;
+        if words.next().is_some_and(|word| word == "timeout") {
+            words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        }
+        while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
+    }
+    let mut words: Vec<_> = words.collect();
+    let wrapper = wrapper_words(&words);
+    words.drain(..wrapper);
+    unwrap_runner(&mut words);
+    (words, wrapper > 0)
 }
 
 /// Returns the number of leading words that only run the program behind them: `rtk git status`, `rtk test bun run test`.

@@ -1,5 +1,6 @@
 //! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
+use super::check;
 use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::exchange::{Exchange, conclusion, gist};
@@ -7,6 +8,7 @@ use super::file;
 use super::outcome::{closed, outcome, remark};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::title::{commit_subject, without_politeness};
+use super::work_tree::TreeState;
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
 use baton_conversation::item::{Act, GitOutput, Outcome};
 
@@ -22,8 +24,6 @@ const QUOTED_CHARS: usize = 260;
 const TELLING_CHARS: usize = 120;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
-/// Beginnings of names of files that tell about the work, in lower case.
-const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
 /// Maximum number of decisions, open matters and files that are named.
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
@@ -39,11 +39,12 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
         listed("Decided", &episode.decisions),
-        listed("Open", &episode.unresolved),
+        listed("Open", &episode.unresolved_elsewhere()),
         listed("Next", &episode.next_steps),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
+        state.also_modified.as_ref().map(|also| closed(one_line(&also.text, SHORT_CHARS * 3 / 2))),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -62,7 +63,12 @@ pub(super) fn objective(episode: &Episode) -> Option<String> {
 /// Returns the sentence about the last commit.
 fn delivered(episode: &Episode) -> Option<String> {
     let commit = one_line(last_commit(episode)?, SHORT_CHARS);
-    let pushed = if episode.state.pushed { ", pushed" } else { "" };
+    let pushed = match episode.state.unpushed {
+        _ if episode.state.pushed => ", pushed".to_owned(),
+        0 => String::new(),
+        1 => ", not pushed".to_owned(),
+        count => format!(", not pushed with {} before it", count - 1),
+    };
     Some(format!("Last commit: {}{pushed}.", commit.trim_end_matches('.')))
 }
 
@@ -129,7 +135,7 @@ impl<'t, 'a> Said<'t, 'a> {
             message,
             told: outcome(message.text, fails),
             edits: !paths.is_empty(),
-            edits_work: paths.iter().any(|path| !is_document(timeline.relative_path(path))),
+            edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
             delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
         })
     }
@@ -164,18 +170,8 @@ fn failing_checks(timeline: &Timeline<'_>) -> Vec<(usize, bool)> {
     changes
 }
 
-/// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.
-fn is_document(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
-    let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
-    let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
-    is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
-}
-
 /// Returns the facts about the work tree at the end.
-pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], uncommitted: Vec<String>) -> WorkState {
+pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: TreeState) -> WorkState {
     let mut pull_requests: Vec<String> = Vec::new();
     for made in timeline.deeds.iter().flat_map(|deed| deed.result.map_or(&[][..], |result| result.made())) {
         if let GitOutput::PullRequest(address) = made
@@ -186,9 +182,7 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], uncomm
     }
     let excess = pull_requests.len().saturating_sub(MAX_PULLS);
     pull_requests.drain(..excess);
-    let branch = timeline.branch.map(|branch| one_line(branch, SHORT_CHARS)).filter(|branch| !branch.is_empty());
-    let done = || timeline.deeds.iter().filter(|deed| deed.succeeded());
-    let committed = done().rfind(|deed| deed.commits());
+    let committed = timeline.deeds.iter().rfind(|deed| deed.succeeded() && deed.commits());
     let subject = committed.and_then(commit_subject).map(|subject| one_line(&subject, SHORT_CHARS));
     // The exchanges know the hash.
     let mut known = exchanges.iter().flat_map(|exchange| &exchange.commits).rev();
@@ -196,9 +190,9 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], uncomm
         Some(subject) => known.find(|commit| commit.ends_with(&subject)).cloned().or(Some(subject)),
         None => known.next().cloned(),
     };
-    let pushes = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.pushes());
-    let pushed = committed.is_some_and(|commit| done().any(|deed| deed.began >= commit.began && pushes(deed)));
-    WorkState { branch, pull_requests, commit, pushed, uncommitted, check: last_check(timeline) }
+    let TreeState { branch, uncommitted, pushed, unpushed, also_modified, told, .. } = tree;
+    let check = check::last_check(timeline);
+    WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }
 
 /// Returns the last entries of a list, as one sentence.
@@ -223,21 +217,13 @@ fn files(episode: &Episode) -> Option<String> {
     (!named.is_empty()).then(|| format!("{state}: {}{more}.", named.join(", ")))
 }
 
-/// Returns the last test, build or lint of which it is known that it passed.
-fn last_check(timeline: &Timeline<'_>) -> Option<String> {
-    let finished = timeline.finished.iter().rev().filter_map(|&index| timeline.deeds.get(index));
-    let checks = finished.filter(|deed| !deed.in_background()).filter_map(|deed| Some((deed, deed.parsed_command()?)));
-    let mut checks = checks.filter(|(_, command)| command.checks() && !command.only_looks());
-    // A check that mends what it finds passes whatever it finds.
-    let passed =
-        |command: &Command<'_>| command.proven().into_iter().any(|step| step.family().is_check() && !step.mends());
-    let (_, command) = checks.find(|(deed, command)| deed.outcome() == Some(Outcome::Ok) && passed(command))?;
-    Some(one_line(&without_filter_mark(command.normal()), SHORT_CHARS * 2))
-}
-
 /// Returns what was in progress at the end of the transcript.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.last().filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
+    let said = timeline.rounds.last().and_then(|round| round.replies.last());
+    if said.is_some_and(|said| said.place > last.began) {
+        return None;
+    }
     if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
         return None;
     }

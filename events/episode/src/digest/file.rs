@@ -11,6 +11,9 @@ use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
 
+/// Beginnings of names of files that tell about the work, in lower case.
+const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
+
 /// Returns the files read, by first read. A failed read does not count.
 pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     let mut files: Vec<FileRead> = Vec::new();
@@ -18,7 +21,7 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     for deed in timeline.deeds.iter().filter(|deed| has_run(deed)) {
         let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
             Touch::Read(path) => Some(Cow::Owned(path)),
-            Touch::Written(_) => None,
+            Touch::Written(_) | Touch::Removed(_) => None,
         });
         for path in deed.reading().map(Cow::Borrowed).into_iter().chain(by_shell) {
             match known.get(timeline.relative_path(&path)) {
@@ -60,10 +63,16 @@ pub(super) fn written<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<(Cow<
     }
     let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
         Touch::Written(path) => Some((Cow::Owned(path), 0, 0)),
-        Touch::Read(_) => None,
+        Touch::Read(_) | Touch::Removed(_) => None,
     });
     let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
     by_tool.into_iter().chain(by_shell).collect()
+}
+
+/// Returns the files that a call changes or removes.
+pub(super) fn touches<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<Touch> {
+    let by_tool = deed.edit().map(|(path, ..)| Touch::Written(path.to_owned()));
+    by_tool.into_iter().chain(by_shell(timeline, deed)).filter(|_| has_run(deed)).collect()
 }
 
 /// Returns true if the call succeeded; a failed check in its output does not matter.
@@ -93,6 +102,17 @@ fn by_shell(timeline: &Timeline<'_>, deed: &Deed<'_>) -> impl Iterator<Item = To
         match touch {
             Touch::Written(path) => place(path).map(Touch::Written),
             Touch::Read(path) => place(path).map(Touch::Read),
+            Touch::Removed(path) => place(path).map(Touch::Removed),
         }
     })
+}
+
+/// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.
+pub(super) fn is_document(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
+    let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
+    let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
+    is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
 }

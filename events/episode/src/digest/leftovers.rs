@@ -70,7 +70,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             }
             continue;
         }
-        if is_decoration(bare) || is_label(bare) {
+        if is_decoration(bare) {
             (head, points) = (announced_kind(bare), false);
             continue;
         }
@@ -78,6 +78,15 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             head = None;
         }
         for sentence in sentences(bare) {
+            if is_label(sentence.text) {
+                // `You need to set these three variables:` says it itself, with its list or without.
+                let is_long = sentence.text.split_whitespace().count() > HEADING_WORDS;
+                let text = sentence.text.trim_end_matches([':', '：', '*', '_', ' ']);
+                let left = says_left(text).filter(|_| is_long);
+                found.extend(left.map(|next| Leftover { text, next, listed: false }));
+                (head, points) = (announced_kind(sentence.text), false);
+                continue;
+            }
             found.extend(says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text))).map(|next| Leftover {
                 text: sentence.text,
                 next,
@@ -114,6 +123,11 @@ fn is_label(text: &str) -> bool {
 fn says_left(sentence: &str) -> Option<bool> {
     let signs = Signs::read(sentence);
     if signs.begins(Sign::Next) && !signs.asks() {
+        return Some(true);
+    }
+    // `If it was set before, you need to remove it`.
+    let main = sentence.split_once(", ").map_or("", |(_, main)| main);
+    if Signs::read(main).begins(Sign::Next) && !signs.asks() {
         return Some(true);
     }
     if signs.has(Sign::Foreign) || is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
@@ -178,6 +192,12 @@ mod tests {
     fn a_sentence_may_say_so_itself() {
         check("The upload is not tested on Windows yet.", &[("The upload is not tested on Windows yet.", false)]);
         check("You'll need to rotate the key.", &[("You'll need to rotate the key.", true)]);
+        check(
+            "If a key was set before, you'll need to remove it.",
+            &[("If a key was set before, you'll need to remove it.", true)],
+        );
+        let lead = "It builds. For a release you need to set these two variables:\n- `KEY`\n- `USER`";
+        check(lead, &[("For a release you need to set these two variables", true)]);
         check("Ready to push and deploy!", &[("Ready to push and deploy!", true)]);
         check("I have not run the suite.", &[("I have not run the suite.", false)]);
         for nothing in [

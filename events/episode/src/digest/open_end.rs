@@ -1,7 +1,5 @@
 //! What is open at the end, and the next steps: only what the latest evidence shows.
 
-use std::collections::BTreeSet;
-
 use super::choice;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
@@ -16,7 +14,7 @@ use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, work,
 };
 use crate::lexicon::{Sign, Signs};
-use baton_conversation::item::{Act, GitOutput, Outcome};
+use baton_conversation::item::{Act, Outcome};
 
 /// Number of last rounds in which something said to be open counts as still open.
 const LAST_ROUNDS: usize = 2;
@@ -32,8 +30,6 @@ const MAX_QUESTIONS: usize = 4;
 const TELLING_BYTES: usize = 4;
 /// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
-/// Number of files that are named.
-const MAX_FILES: usize = 4;
 
 /// What a session leaves open.
 #[derive(Default)]
@@ -42,13 +38,12 @@ pub(super) struct OpenEnds {
     pub(super) unresolved: Vec<Pointed>,
     /// What remains to be done, from the list of tasks or the last words of the agent and the person.
     pub(super) next_steps: Vec<Pointed>,
-    /// Files that were edited since the last commit, if the session commits at all.
-    pub(super) uncommitted: Vec<String>,
 }
 
-/// Returns what is open at the end, each list in transcript order, without repetitions.
-pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEnds {
-    let mut ends = OpenEnds { uncommitted: uncommitted(timeline), ..OpenEnds::default() };
+/// Returns what is open at the end, each list in transcript order, without repetitions; `in_tree` is what the work tree
+/// shows.
+pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: Vec<Pointed>) -> OpenEnds {
+    let mut ends = OpenEnds::default();
     let stands = |failure: &&Failure| failure.is_open && !got_around(timeline, &failure.line);
     ends.unresolved.extend(failures.iter().filter(stands).map(|failure| {
         let line = &failure.line;
@@ -63,12 +58,13 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure]) -> OpenEn
         let pointed = Pointed { text, line: todo.line, at: todo.at };
         if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
     }
-    ends.unresolved.extend(kept_back(timeline, &ends.uncommitted));
+    ends.unresolved.extend(in_tree);
     ends.next_steps.extend(put_off(timeline));
     add_stated(timeline, &mut ends);
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
-        list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
+        let matter = |text: &str| text.strip_prefix(plan::NOT_DONE).unwrap_or(text).to_owned();
+        list.retain(|entry| !entry.text.is_empty() && told.is_new(&matter(&entry.text)));
         list.sort_by_key(|entry| entry.line);
         super::keep(list, MAX_ENTRIES, |_| true);
     }
@@ -269,62 +265,6 @@ fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
     let heading = plan.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty())?;
     let text = one_line(&format!("Plan not approved: {}", plain(heading)), LINE_CHARS);
     Some(Pointed { text, line: deed.line, at: deed.at })
-}
-
-/// Returns the files that were edited after the last commit. Empty in a session that neither committed nor was asked to:
-/// its person commits by other means.
-fn uncommitted(timeline: &Timeline<'_>) -> Vec<String> {
-    let Some(commit) = timeline.deeds.iter().rfind(|deed| !deed.aside && deed.commits() && deed.succeeded()) else {
-        return Vec::new();
-    };
-    let edits = timeline.deeds.iter().filter(|deed| deed.began > commit.began && deed.succeeded());
-    let mut known = BTreeSet::new();
-    let paths = edits.filter_map(Deed::edit).map(|(path, ..)| timeline.relative_path(path));
-    let own =
-        |path: &&str| !path.starts_with(['/', '~']) && !path.get(1..3).is_some_and(|drive| drive.starts_with(':'));
-    paths.filter(own).filter(|path| known.insert(*path)).map(str::to_owned).collect()
-}
-
-/// Returns what was not committed, and commits that were not pushed, where the session did both before.
-fn kept_back(timeline: &Timeline<'_>, uncommitted: &[String]) -> Vec<Pointed> {
-    let own = || timeline.deeds.iter().filter(|deed| !deed.aside && deed.succeeded());
-    let mut found = Vec::new();
-    if let Some(edit) = own().rfind(|deed| deed.edit().is_some()).filter(|_| !uncommitted.is_empty()) {
-        let more = uncommitted.len().saturating_sub(MAX_FILES);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let named = uncommitted[..uncommitted.len().min(MAX_FILES)].join(", ");
-        let text = one_line(&format!("Edited and not committed: {named}{more}"), LINE_CHARS);
-        found.push(Pointed { text, line: edit.line, at: edit.at });
-    }
-    let pushes = |deed: &&Deed<'_>| deed.command().is_some_and(|text| Command::read(text).pushes());
-    let pushed = own().rfind(pushes).map(|deed| deed.ended);
-    if let Some(commit) =
-        own().rfind(|deed| deed.commits()).filter(|commit| pushed.is_some_and(|pushed| pushed < commit.began))
-    {
-        let made = commit.result.and_then(|result| result.made().iter().find_map(exchange::shown_commit));
-        let text = one_line(
-            &format!("Committed and not pushed: {}", made.unwrap_or_else(|| "the last commit".to_owned())),
-            LINE_CHARS,
-        );
-        found.push(Pointed { text, line: commit.line, at: commit.at });
-    }
-    found.extend(draft(timeline));
-    found
-}
-
-/// Returns the last pull request that was opened as a draft and not made ready.
-fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
-    let runs = |deed: &&Deed<'_>, words: &str| deed.command().is_some_and(|text| text.contains(words));
-    let deed = timeline.deeds.iter().rfind(|deed| runs(deed, " --draft") && deed.succeeded())?;
-    let made = deed.result?.made().iter().find_map(|made| match made {
-        GitOutput::PullRequest(address) => Some(address),
-        GitOutput::Commit { .. } => None,
-    })?;
-    let later = |other: &Deed<'_>| other.began > deed.began && other.succeeded();
-    let is_over =
-        timeline.deeds.iter().any(|other| later(other) && (runs(&other, "pr ready") || runs(&other, "pr merge")));
-    let text = format!("Pull request is a draft: {}", one_line(made, SHORT_CHARS));
-    (!is_over).then_some(Pointed { text, line: deed.result_line, at: deed.result_at })
 }
 
 /// Returns what a person postponed in their last prompts.

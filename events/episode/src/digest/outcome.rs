@@ -316,7 +316,9 @@ fn is_of_a_commit(text: &str) -> bool {
     let is_hash = |word: &str| word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let words = || bare.split(|c: char| !c.is_alphanumeric());
     let names_one = words().any(is_hash);
-    let is_of_the_tree = words().any(|word| TREE.contains(&word)) && !Signs::read(text).has(Sign::Change);
+    let names_tree = ["origin/", "working tree", "work tree"].iter().any(|name| bare.contains(name));
+    let is_of_the_tree =
+        (names_tree || words().any(|word| TREE.contains(&word))) && !Signs::read(text).has(Sign::Change);
     is_of_the_tree
         || delivers
             && (names_one
@@ -396,6 +398,7 @@ mod tests {
         check("Perfect work all around.", "");
         check("All 12 tests pass and lint is clean. ✅ Build passes.", "");
         check("Commit successful. Committed as `0a1b2c3d`. The other files remain unstaged.", "");
+        check("The tree is clean but for `src/hook.rs`, which still matches `origin/main`.", "");
         check("Once the crane has power, you need to call `start`.", "");
         check("起重机现在会在标记处停下。", "起重机现在会在标记处停下。");
         check("The jib was too long for `Hook`. I shortened it, and added 2 stops.", {

@@ -14,6 +14,8 @@ use baton_conversation::item::Act;
 use baton_conversation::quoted_text::own_words;
 use baton_conversation::record::Timestamp;
 
+/// Label of an item about a file that nobody touched.
+pub(super) const NOT_DONE: &str = "Planned and not done: ";
 /// Maximum number of choices from a list of decisions, and from the other sentences of a plan.
 const MAX_LISTED: usize = 12;
 const MAX_OF_SENTENCES: usize = 4;
@@ -136,7 +138,7 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
             }
             let untouched = items.iter().filter(|(item, name)| !is_touched(name) && !item.contains("(if "));
             found.extend(untouched.map(|(item, _)| {
-                let text = one_line(&format!("Planned and not done: {}", plain(item)), LINE_CHARS);
+                let text = one_line(&format!("{NOT_DONE}{}", plain(item)), LINE_CHARS);
                 Pointed { text, line: plan.line, at: plan.at }
             }));
         }

@@ -14,6 +14,7 @@ mod evidence;
 mod open_ends;
 mod sources;
 mod state;
+mod trees;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]
@@ -60,6 +61,7 @@ impl Session {
             edit,
             commit: None,
             plan: None,
+            git_line: None,
         }))
     }
 

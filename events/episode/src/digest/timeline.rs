@@ -64,6 +64,15 @@ pub(super) struct Deed<'a> {
     pub(super) outcome: Option<Outcome>,
 }
 
+/// The branch that the agent records, and the directory that it is of.
+pub(super) struct BranchRecord<'a> {
+    /// `None` if none is checked out.
+    pub(super) branch: Option<&'a str>,
+    pub(super) cwd: Option<&'a str>,
+    /// Index in the list of items.
+    pub(super) place: usize,
+}
+
 /// A session as the digest reads it.
 #[derive(Default)]
 pub(super) struct Timeline<'a> {
@@ -79,8 +88,8 @@ pub(super) struct Timeline<'a> {
     pub(super) answers: Vec<Answer<'a>>,
     /// The first working directory, without a trailing slash.
     pub(super) cwd: Option<&'a str>,
-    /// The last git branch.
-    pub(super) branch: Option<&'a str>,
+    /// The branches that the agent records, from each place on.
+    pub(super) branches: Vec<BranchRecord<'a>>,
 }
 
 impl<'a> Timeline<'a> {
@@ -148,7 +157,8 @@ impl<'a> Timeline<'a> {
                         .is_some_and(|id| known.get_or_insert_with(|| record_ids(items)).contains(id)) => {}
                 Body::Meta(Meta::Title { source, text }) => timeline.retitle(*source, text),
                 Body::Meta(Meta::Branch(branch)) => {
-                    timeline.branch = Some(branch).filter(|branch| *branch != "HEAD").map(String::as_str);
+                    let branch = Some(branch.as_str()).filter(|branch| *branch != "HEAD");
+                    timeline.branches.push(BranchRecord { branch, cwd, place });
                 }
                 Body::Meta(Meta::Cwd(directory)) => {
                     cwd = Some(directory.trim_end_matches(['/', '\\'])).filter(|cwd| !cwd.is_empty());

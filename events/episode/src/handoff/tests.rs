@@ -189,6 +189,7 @@ fn session(steps: &[&str]) -> Episode {
                     edit,
                     commit: None,
                     plan: None,
+                    git_line: None,
                 }));
                 let (outcome, exit_code) = if kind == "f" { (Outcome::Failed, Some(1)) } else { (Outcome::Ok, None) };
                 let error = (kind == "f").then(|| "it broke".to_owned());

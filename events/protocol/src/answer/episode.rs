@@ -118,10 +118,10 @@ pub struct WorkState {
     /// Pull requests that were opened, as addresses without a scheme. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pull_requests: Vec<String>,
-    /// Files that were edited since the last commit, in a session that commits. Absent if there is none.
+    /// Files that were edited and not committed, in a session that commits or looks after it. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
-    /// The last test, build or lint that passed.
+    /// The strongest test, build or lint that passed after the last change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use baton_conversation::item::{GitOutput, Report, Verdict};
+use baton_conversation::item::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 
 /// Facts of a result; empty ones are left out.
 #[derive(Default, Serialize, Deserialize)]
@@ -32,6 +32,63 @@ pub(super) struct StoredReport<'a> {
     echoed: Vec<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     background: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    work_tree: Option<StoredTree<'a>>,
+}
+
+/// What git prints about a work tree.
+#[derive(Default, Serialize, Deserialize)]
+struct StoredTree<'a> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    branch: Option<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ahead: Option<u32>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pushed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<StoredFiles<'a>>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct StoredFiles<'a> {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    staged: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unstaged: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    untracked: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    untracked_cut: bool,
+}
+
+impl<'a> From<&'a WorkTree> for StoredTree<'a> {
+    fn from(tree: &'a WorkTree) -> Self {
+        let list = |paths: &'a [String]| paths.iter().map(|path| path.as_str().into()).collect();
+        let files = tree.files.as_ref().map(|files| StoredFiles {
+            staged: list(&files.staged),
+            unstaged: list(&files.unstaged),
+            untracked: list(&files.untracked),
+            cut: files.is_cut,
+            untracked_cut: files.untracked_is_cut,
+        });
+        Self { branch: tree.branch.as_deref().map(Cow::Borrowed), ahead: tree.ahead, pushed: tree.pushed, files }
+    }
+}
+
+impl From<StoredTree<'_>> for WorkTree {
+    fn from(stored: StoredTree<'_>) -> Self {
+        let list = |paths: Vec<Cow<'_, str>>| paths.into_iter().map(Cow::into_owned).collect();
+        let files = stored.files.map(|files| ListedFiles {
+            staged: list(files.staged),
+            unstaged: list(files.unstaged),
+            untracked: list(files.untracked),
+            is_cut: files.cut,
+            untracked_is_cut: files.untracked_cut,
+        });
+        Self { branch: stored.branch.map(Cow::into_owned), ahead: stored.ahead, pushed: stored.pushed, files }
+    }
 }
 
 impl<'a> From<&'a Report> for StoredReport<'a> {
@@ -47,6 +104,7 @@ impl<'a> From<&'a Report> for StoredReport<'a> {
                 .collect(),
             echoed: report.echoed.iter().map(|command| command.as_str().into()).collect(),
             background: report.in_background,
+            work_tree: report.work_tree.as_ref().map(StoredTree::from),
             ..Self::default()
         };
         match &report.verdict {
@@ -90,6 +148,7 @@ impl StoredReport<'_> {
             logged: self.logged.into_iter().map(|(hash, subject)| (hash.into_owned(), subject.into_owned())).collect(),
             echoed: self.echoed.into_iter().map(Cow::into_owned).collect(),
             in_background: self.background,
+            work_tree: self.work_tree.map(WorkTree::from),
         }
     }
 }

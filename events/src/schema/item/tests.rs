@@ -1,5 +1,5 @@
 use super::*;
-use baton_conversation::item::{GitOutput, Report, Verdict};
+use baton_conversation::item::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 
 fn item(body: Body) -> Item {
     Item {
@@ -29,10 +29,11 @@ fn items_are_read_as_they_were_written() {
         edit: Some(Edit { path: "a".into(), added: 3, removed: 1 }),
         commit: Some("Pay".into()),
         plan: Some("Pay later".into()),
+        git_line: Some("git add a".into()),
     };
     check(
         &item(Body::Call(call)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1},"commit":"Pay","plan":"Pay later"}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"call","tool_id":"toolu_1","name":"Edit","act":"edit","input":{"file_path":"a\n\"","n":[1,{"x":null}]},"edit":{"path":"a","added":3,"removed":1},"commit":"Pay","plan":"Pay later","git_line":"git add a"}"#,
     );
     let result = ToolResult {
         id: "toolu_1".into(),
@@ -55,11 +56,17 @@ fn items_are_read_as_they_were_written() {
             logged: vec![("1a2b3c4".to_owned(), "Pay".to_owned())],
             echoed: vec!["tsc".to_owned()],
             in_background: true,
+            work_tree: Some(WorkTree {
+                branch: Some("main".to_owned()),
+                ahead: Some(2),
+                pushed: true,
+                files: Some(ListedFiles { unstaged: vec!["a.rs".to_owned()], is_cut: true, ..ListedFiles::default() }),
+            }),
         })),
     };
     check(
         &item(Body::Result(result)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","script":"lint","logged":[["1a2b3c4","Pay"]],"echoed":["tsc"],"background":true},"text":"Bash cargo test: exit 101, é"}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","script":"lint","logged":[["1a2b3c4","Pay"]],"echoed":["tsc"],"background":true,"work_tree":{"branch":"main","ahead":2,"pushed":true,"files":{"unstaged":["a.rs"],"cut":true}}},"text":"Bash cargo test: exit 101, é"}"#,
     );
     let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
     let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };

@@ -373,11 +373,11 @@ pub(super) fn body() -> impl Strategy<Value = Body> {
     let text = || any::<String>();
     let short = || any::<String>().prop_map(String::into_boxed_str);
     let edit = any::<(String, u32, u32)>().prop_map(|(path, added, removed)| Edit { path, added, removed });
-    let aside = (option::of(text()), option::of(text()));
+    let aside = (option::of(text()), option::of(text()), option::of(text()));
     let call = (short(), text(), btree_map(text(), json(), 0..4), option::of(edit), aside).prop_map(
-        |(id, name, input, edit, (commit, plan))| {
+        |(id, name, input, edit, (commit, plan, git_line))| {
             let act = baton_conversation::item::Act::of_tool(&name);
-            Body::Call(Call { act, id, name, input, edit, commit, plan })
+            Body::Call(Call { act, id, name, input, edit, commit, plan, git_line })
         },
     );
     let outcome = one_of(&[Outcome::Ok, Outcome::Failed, Outcome::Denied, Outcome::Interrupted]);

@@ -222,6 +222,7 @@ mod tests {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         };
         Item { message: Some(message.into()), ..item(line, Body::Call(call)) }
     }

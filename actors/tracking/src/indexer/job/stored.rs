@@ -179,6 +179,7 @@ mod tests {
             edit: None,
             commit: None,
             plan: None,
+            git_line: None,
         };
         let result = ToolResult {
             id: "t1".into(),

@@ -14,6 +14,7 @@ const KNOWN: [&str; 8] = ["Makefile", "Dockerfile", "Justfile", "justfile", "LIC
 pub(in crate::digest) enum Touch {
     Written(String),
     Read(String),
+    Removed(String),
 }
 
 /// Returns the files that a line names literally, in order, relative to where it runs. Only names that look like files
@@ -24,11 +25,13 @@ pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
     for part in words::parts(super::without_leading_cd(line)) {
         let words: Vec<&str> = part.words.iter().map(Word::as_str).collect();
         let (reads, writes) = program_files(&words);
+        let removed = removed(&words).into_iter().filter(|path| is_literal(path));
         let redirected = part.writes.iter().map(Word::as_str);
         all.extend(
-            redirected.chain(writes).filter(|path| is_file(path)).map(|path| Touch::Written(join(directory, path))),
+            redirected.chain(writes).filter(|path| is_file(path)).map(|path| Touch::Written(joined(directory, path))),
         );
-        all.extend(reads.into_iter().filter(|path| is_file(path)).map(|path| Touch::Read(join(directory, path))));
+        all.extend(reads.into_iter().filter(|path| is_file(path)).map(|path| Touch::Read(joined(directory, path))));
+        all.extend(removed.map(|path| Touch::Removed(joined(directory, path))));
         if all.len() >= MAX_FILES {
             break;
         }
@@ -52,7 +55,7 @@ fn program_files<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
             if edits_in_place() { (Vec::new(), files) } else { (files, Vec::new()) }
         }
         "tee" | "touch" => (Vec::new(), files()),
-        "cp" => (Vec::new(), files().last().copied().into_iter().collect()),
+        "cp" | "mv" => (Vec::new(), files().last().copied().into_iter().collect()),
         "git" => match rest {
             ["checkout", .., "--"] => (Vec::new(), Vec::new()),
             ["checkout", rest @ ..] => {
@@ -66,19 +69,36 @@ fn program_files<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
     }
 }
 
+/// Returns what a program removes, or moves elsewhere.
+fn removed<'w>(words: &[&'w str]) -> Vec<&'w str> {
+    let Some((program, rest)) = words.split_first() else { return Vec::new() };
+    let mut files: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    match *program {
+        "rm" | "unlink" | "trash" => {}
+        "mv" => drop(files.pop()),
+        _ => files.clear(),
+    }
+    files
+}
+
+/// Returns true if the shell takes a word as it stands.
+fn is_literal(word: &str) -> bool {
+    !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n', '…', '(', '|', ';', '\\'])
+}
+
 /// Returns true if a word is literal and looks like a file.
 fn is_file(word: &str) -> bool {
-    let plain = !word.is_empty() && !word.contains(['*', '?', '$', '{', '`', '[', '\n', '…', '(', '|', ';', '\\']);
     let last = word.rsplit('/').next().unwrap_or(word);
     let ending = last.rsplit_once('.').is_some_and(|(_, ending)| {
         (1..=8).contains(&ending.len())
             && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
             && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
     });
-    plain && !word.contains("://") && (ending || KNOWN.contains(&last))
+    is_literal(word) && !word.contains("://") && (ending || KNOWN.contains(&last))
 }
 
-fn join(directory: &str, path: &str) -> String {
+/// Returns a path as seen from where the directory is named.
+pub(in crate::digest) fn joined(directory: &str, path: &str) -> String {
     match directory.is_empty() || path.starts_with(['/', '~']) {
         true => path.to_owned(),
         false => format!("{}/{path}", directory.trim_end_matches('/')),
@@ -95,6 +115,7 @@ mod tests {
             let told = |touch: Touch| match touch {
                 Touch::Written(path) => format!("> {path}"),
                 Touch::Read(path) => path,
+                Touch::Removed(path) => format!("- {path}"),
             };
             assert_eq!(touched(line).into_iter().map(told).collect::<Vec<_>>(), expected, "{line:?}");
         };
@@ -107,6 +128,7 @@ mod tests {
         check("cargo test 2>&1 | tee out.log", &["> out.log"]);
         check("cargo test 2>/dev/null >log.txt", &["> log.txt"]);
         check("cp a.rs src/b.rs; touch c.toml", &["> src/b.rs", "> c.toml"]);
+        check("rm -rf out src/a.rs *.log; mv a.rs b.rs", &["- out", "- src/a.rs", "> b.rs", "- a.rs"]);
         check("git checkout -- src/a.rs && git restore b.rs", &["> src/a.rs", "> b.rs"]);
         check("git checkout main.rs-branch; git restore --staged a.rs", &[]);
         check("head -n 5 Makefile", &["Makefile"]);

@@ -5,6 +5,7 @@
 //! - A result that is hidden (`… | tail`, `|| true`) is unknown, unless the output's own summary says how it went.
 
 use super::words::Word;
+use super::{Command, Step};
 
 /// What took a program's output; later variants hide more about the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,5 +37,65 @@ impl Pipe {
         } else {
             Self::Part
         }
+    }
+}
+
+/// Beginnings of what prepares the environment of the programs behind it.
+const PREPARING: [&str; 3] = ["source ", ". ", "export "];
+
+/// Returns a step of a line as typed, without what takes its output, behind what prepares its environment; the whole
+/// line if it is not found.
+pub(in crate::digest) fn separate(line: &str, step: &Step<'_>) -> String {
+    let mut prepared = String::new();
+    for part in split(line) {
+        let part = part.trim_matches(['(', ')', ' ']);
+        if Command::read(part).steps().iter().any(|own| own.text() == step.text()) {
+            return prepared + part;
+        }
+        match PREPARING.iter().any(|start| part.starts_with(start)) {
+            true => prepared = format!("{prepared}{part} && "),
+            false => prepared.clear(),
+        }
+    }
+    line.to_owned()
+}
+
+/// Splits a line at `&&`, `||` and `;`, and drops pipes and redirections.
+fn split(line: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut end) = (Vec::new(), 0, None);
+    let mut quote = None;
+    for (at, c) in line.char_indices() {
+        match (quote, c) {
+            (Some(open), _) => quote = Some(open).filter(|open| *open != c),
+            (None, '"' | '\'' | '`') => quote = Some(c),
+            (None, ';' | '&') if !line[..at].ends_with('>') && !line[at + 1..].starts_with('>') => {
+                parts.push(&line[begin..end.take().unwrap_or(at).max(begin)]);
+                begin = at + 1;
+            }
+            (None, '|') => end = end.or(Some(at)),
+            // The number of what is redirected, or a `&`, stands before it.
+            (None, '>') => end = end.or(Some(line[..at].trim_end_matches(['1', '2', '&']).len())),
+            _ => {}
+        }
+    }
+    parts.push(&line[begin..end.unwrap_or(line.len()).max(begin)]);
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_told_without_what_takes_its_output() {
+        let check = |line: &str, at: usize, expected: &str| {
+            let command = Command::read(line);
+            assert_eq!(separate(command.normal(), &command.steps()[at]), expected, "{line}");
+        };
+        check("make test 2>&1 | tail -20", 0, "make test");
+        check("cd api && make lint && pytest -k \"a | b\" > log.txt 2>&1", 1, "pytest -k \"a | b\"");
+        check("(source .venv/bin/activate && ruff check src/)", 0, "source .venv/bin/activate && ruff check src/");
+        check("ls; cargo test --all &> out; echo done", 1, "cargo test --all");
     }
 }

@@ -67,6 +67,11 @@ impl Step<'_> {
         mine.trim_start_matches('/') == theirs.trim_start_matches('/') || ends(&mine, &theirs) || ends(&theirs, &mine)
     }
 
+    /// Returns true if it is told what part of the work it is about.
+    pub(in crate::digest) fn names_parts(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
     /// Returns true if both name the same file, wherever they ran.
     pub(in crate::digest) fn names_the_same_file(&self, other: &Step<'_>) -> bool {
         self.arguments.iter().any(|word| {

@@ -13,6 +13,7 @@ fn call(id: &str, name: &str, input: serde_json::Value, edit: Option<Edit>) -> B
         edit,
         commit: None,
         plan: None,
+        git_line: None,
     })
 }
 

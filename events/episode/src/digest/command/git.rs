@@ -1,0 +1,235 @@
+//! What a command line tells git to do with a work tree.
+
+use super::words::{self, Joint};
+use super::{joined, unwrapped};
+
+/// A use of git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::digest) struct GitStep {
+    /// Where it runs, from where the line runs; `None` if the line does not say so literally.
+    pub(in crate::digest) directory: Option<String>,
+    pub(in crate::digest) act: GitAct,
+}
+
+/// What git is told to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::digest) enum GitAct {
+    /// The next commit takes these files.
+    Stage(Paths),
+    /// The next commit does not take these files.
+    Unstage(Paths),
+    /// Commits what is staged, and these files; `amends` replaces the last commit.
+    Commit {
+        also: Option<Paths>,
+        amends: bool,
+    },
+    Push,
+    /// Takes back changes of these files.
+    Restore(Paths),
+    /// Puts changes away, or brings them back.
+    Stash {
+        back: bool,
+    },
+    /// Switches to this branch, if the line names a new one.
+    Switch(Option<String>),
+    /// Brings the commits of this branch into the current one.
+    Merge(String),
+    /// Moves the branch to another commit.
+    Reset,
+    /// Replaces or adds commits, so that it is unknown how many are not pushed.
+    Rewrite,
+    /// Lists changed files: all of them if `is_whole`.
+    Status {
+        is_whole: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+/// Files and directories as the line names them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::digest) enum Paths {
+    /// All of them, or those of a pattern.
+    All,
+    Named(Vec<String>),
+}
+
+/// Returns the uses of git on a command line, in order.
+pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
+    let mut directory = Some(String::new());
+    let mut steps = Vec::new();
+    for part in words::parts(line) {
+        let is_shown = part.joint != Joint::Pipe;
+        let (words, _) = unwrapped(part.words);
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        match words.split_first() {
+            Some((&"cd", [to])) => directory = directory.filter(|_| is_literal(to)).map(|at| joined(&at, to)),
+            Some((&("cd" | "pushd" | "popd"), _)) => directory = None,
+            Some((program, rest)) if program.rsplit('/').next() == Some("git") => {
+                let (own, rest) = without_options(rest);
+                let at = match own {
+                    Some(to) => directory.clone().filter(|_| is_literal(to)).map(|at| joined(&at, to)),
+                    None => directory.clone(),
+                };
+                steps.extend(acts(rest, is_shown).into_iter().map(|act| GitStep { directory: at.clone(), act }));
+            }
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// Skips the options of git itself, and returns the directory among them.
+fn without_options<'w>(mut words: &'w [&'w str]) -> (Option<&'w str>, &'w [&'w str]) {
+    let mut directory = None;
+    while let [option, rest @ ..] = words
+        && option.starts_with('-')
+    {
+        let has_value = matches!(*option, "-C" | "-c" | "--git-dir" | "--work-tree");
+        if *option == "-C" {
+            directory = rest.first().copied();
+        }
+        words = rest.get(usize::from(has_value)..).unwrap_or_default();
+    }
+    (directory, words)
+}
+
+fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
+    let Some((subcommand, rest)) = words.split_first() else { return Vec::new() };
+    let has = |flags: &[&str]| rest.iter().any(|word| flags.contains(word));
+    let plain = || rest.iter().copied().filter(|word| !word.starts_with('-'));
+    let act = match *subcommand {
+        _ if has(&["--dry-run", "--help", "--abort", "-h"]) => GitAct::Other,
+        "add" | "stage" | "rm" | "mv" => GitAct::Stage(paths(plain())),
+        "commit" => commit(rest),
+        "push" if has(&["-n", "-d", "--delete", "--tags"]) || plain().any(|word| word.starts_with(':')) => {
+            GitAct::Other
+        }
+        "push" => GitAct::Push,
+        "stash" => match rest.first() {
+            None | Some(&("push" | "save")) => GitAct::Stash { back: false },
+            Some(&("pop" | "apply")) => GitAct::Stash { back: true },
+            Some(word) if word.starts_with('-') => GitAct::Stash { back: false },
+            _ => GitAct::Other,
+        },
+        "switch" | "checkout" => {
+            let at = rest.iter().position(|word| matches!(*word, "-b" | "-B" | "-c" | "-C" | "--create" | "--orphan"));
+            let new = at.and_then(|at| rest.get(at + 1)).filter(|name| is_literal(name));
+            let named = rest.iter().position(|word| *word == "--").map_or(rest, |at| &rest[at + 1..]);
+            let switch = GitAct::Switch(new.map(|name| (*name).to_owned()));
+            if at.is_some() || *subcommand == "switch" {
+                switch
+            } else {
+                // A word alone is a branch or a file.
+                let files = named.iter().copied().filter(|word| !word.starts_with('-'));
+                return vec![GitAct::Restore(paths(files)), switch];
+            }
+        }
+        "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => GitAct::Unstage(paths(plain())),
+        "restore" => GitAct::Restore(paths(plain())),
+        "reset" if has(&["--hard"]) => return vec![GitAct::Restore(Paths::All), GitAct::Reset],
+        "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => GitAct::Reset,
+        "reset" => GitAct::Unstage(paths(plain().filter(|word| *word != "HEAD"))),
+        "merge" => plain().next_back().map_or(GitAct::Other, |branch| GitAct::Merge(branch.to_owned())),
+        "rebase" | "pull" | "am" | "filter-branch" => GitAct::Rewrite,
+        "status" => GitAct::Status { is_whole: is_shown && plain().next().is_none() },
+        _ => GitAct::Other,
+    };
+    vec![act]
+}
+
+fn commit(words: &[&str]) -> GitAct {
+    let (mut all, mut amends) = (false, false);
+    let mut named = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let short = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
+        all |= *word == "--all" || short.is_some_and(|flags| flags.starts_with('a') || flags.starts_with("qa"));
+        amends |= *word == "--amend";
+        let has_value = short.is_some_and(|flags| flags.ends_with(['m', 'F', 'C', 'c', 't']))
+            || matches!(*word, "--message" | "--file" | "--author" | "--date" | "--fixup" | "--trailer");
+        if has_value {
+            words.next();
+        } else if !word.starts_with('-') {
+            named.push(*word);
+        }
+    }
+    let also = if all { Some(Paths::All) } else { (!named.is_empty()).then(|| paths(named.into_iter())) };
+    GitAct::Commit { also, amends }
+}
+
+fn paths<'w>(words: impl Iterator<Item = &'w str>) -> Paths {
+    let named: Vec<&str> = words.collect();
+    match named.is_empty() || !named.iter().all(|word| is_literal(word)) {
+        true => Paths::All,
+        false => Paths::Named(named.into_iter().map(str::to_owned).collect()),
+    }
+}
+
+/// Returns true if the shell and git take a word as it stands.
+fn is_literal(word: &str) -> bool {
+    !word.contains(['$', '*', '?', '`', '[', '{', '…', '~', '\n']) && !word.starts_with([':', '-'])
+}
+
+fn is_revision(word: &str) -> bool {
+    let is_hash = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash || word.contains(['~', '^', '@']) || word.starts_with("origin/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &[&str]) {
+        let paths = |paths: &Paths| match paths {
+            Paths::All => "all".to_owned(),
+            Paths::Named(named) => named.join(","),
+        };
+        let told = |step: GitStep| {
+            let act = match &step.act {
+                GitAct::Stage(files) => format!("stage {}", paths(files)),
+                GitAct::Unstage(files) => format!("unstage {}", paths(files)),
+                GitAct::Restore(files) => format!("restore {}", paths(files)),
+                GitAct::Commit { also, amends } => {
+                    let also = also.as_ref().map_or_else(String::new, |also| format!(" {}", paths(also)));
+                    format!("commit{}{also}", if *amends { " again" } else { "" })
+                }
+                other => format!("{other:?}").to_lowercase(),
+            };
+            format!("{}: {act}", step.directory.as_deref().unwrap_or("?"))
+        };
+        assert_eq!(git_steps(line).into_iter().map(told).collect::<Vec<_>>(), expected, "{line:?}");
+    }
+
+    #[test]
+    fn what_git_is_told_is_read_of_the_words() {
+        check(
+            "git add a.rs src/ && git commit -m \"add b.rs\" && git push",
+            &[": stage a.rs,src/", ": commit", ": push"],
+        );
+        check("git add -A; git commit -qam x c.rs", &[": stage all", ": commit all"]);
+        check("git commit --amend --no-edit -- a.rs", &[": commit again a.rs"]);
+        check("run git add *.rs", &[": stage all"]);
+        check("cd api && git -C web -c x=y rm old.rs", &["api/web: stage old.rs"]);
+        check("for d in a b; do git -C \"$d\" status --short; done", &["?: status { is_whole: true }"]);
+        check(
+            "git status --short | head; git status src",
+            &[": status { is_whole: false }", ": status { is_whole: false }"],
+        );
+        check("git push --dry-run; git push origin :old; git push --tags", &[": other", ": other", ": other"]);
+        check(
+            "git checkout -b x/y; git switch main; git checkout -- a.rs",
+            &[": switch(some(\"x/y\"))", ": switch(none)", ": restore a.rs", ": switch(none)"],
+        );
+        check(
+            "git reset HEAD a.rs; git reset --hard origin/main; git reset HEAD~2",
+            &[": unstage a.rs", ": restore all", ": reset", ": reset"],
+        );
+        check(
+            "git stash -u; git stash pop; git restore --staged .; git merge --no-ff x",
+            &[": stash { back: false }", ": stash { back: true }", ": unstage .", ": merge(\"x\")"],
+        );
+        check("grep git add; echo git push", &[]);
+    }
+}

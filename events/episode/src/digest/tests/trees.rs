@@ -1,0 +1,137 @@
+//! The work tree at the end of a session.
+
+use super::*;
+use baton_conversation::item::{GitOutput, ListedFiles, Report, WorkTree};
+
+/// A command line that succeeds, with what git printed.
+fn git(session: Session, line: &str, printed: WorkTree) -> Session {
+    let mut session = session.ok(line);
+    if let Some(Item { body: Body::Result(result), .. }) = session.items.last_mut() {
+        result.report = Some(Box::new(Report { work_tree: Some(printed), ..Report::default() }));
+    }
+    session
+}
+
+fn commit(session: Session, line: &str, hash: &str, subject: &str) -> Session {
+    let mut session = git(session, line, on("main"));
+    if let Some(Item { body: Body::Result(result), .. }) = session.items.last_mut()
+        && let Some(report) = &mut result.report
+    {
+        report.made = vec![GitOutput::Commit { hash: hash.to_owned(), subject: subject.to_owned() }];
+    }
+    session
+}
+
+fn on(branch: &str) -> WorkTree {
+    WorkTree { branch: Some(branch.to_owned()), ..WorkTree::default() }
+}
+
+fn lists(unstaged: &[&str], untracked: &[&str]) -> WorkTree {
+    let owned = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
+    let files = ListedFiles { unstaged: owned(unstaged), untracked: owned(untracked), ..ListedFiles::default() };
+    WorkTree { files: Some(files), ..on("main") }
+}
+
+fn start() -> Session {
+    Session::default().cwd("/srv/crane").prompt("Grease the crane and commit it, please")
+}
+
+#[track_caller]
+fn check(session: Session, expected: &[&str]) {
+    let Episode { unresolved, state, .. } = session.digest();
+    let open: Vec<&str> = unresolved.iter().chain(&state.also_modified).map(|entry| entry.text.as_str()).collect();
+    assert_eq!(open.into_iter().filter(|text| text.contains("ommitted")).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_no_commit_took_is_not_committed() {
+    let two = || start().edit("/srv/crane/jib.rs", 1, 1).edit("/srv/crane/hook.rs", 1, 1);
+    check(two(), &[]);
+    check(git(two(), "git status", lists(&["jib.rs", "hook.rs"], &[])), &["Edited and not committed: hook.rs, jib.rs"]);
+    check(git(two(), "git status --short", lists(&[], &[])), &[]);
+    let status = || git(two(), "git status", lists(&["jib.rs", "hook.rs", "mast.rs"], &["new/"]));
+    let one = || commit(status(), "git add jib.rs && git commit -m Grease", "1a2b3c4", "Grease");
+    let left = ["Edited and not committed: hook.rs", "Also modified and not committed: mast.rs"];
+    check(one(), &left);
+    check(git(one(), "git status jib.rs", lists(&[], &[])), &left);
+    check(git(one(), "git status", lists(&["mast.rs"], &[])), &left[1..]);
+    check(one().ok("git checkout -- hook.rs && git stash"), &[]);
+    check(one().ok("git stash").ok("git stash pop"), &left);
+    check(commit(status(), "git commit -am Grease", "1a2b3c4", "Grease"), &[]);
+    check(commit(status(), "git add -A && git commit -m Grease", "1a2b3c4", "Grease"), &[]);
+    check(commit(status(), "git add jib.rs hook.rs mast.…[+80 chars #0a1b2c3d]", "1a2b3c4", "Grease"), &[]);
+    check(
+        commit(two(), "git commit -m Grease", "1a2b3c4", "Grease").edit("/srv/crane/new/b.rs", 1, 0),
+        &["Edited and not committed: new/b.rs"],
+    );
+    let made = || commit(two(), "git commit -m Grease", "1a2b3c4", "Grease").edit("/srv/crane/try.py", 9, 0);
+    check(made().ok("python try.py; rm try.py"), &[]);
+    check(made().ok("rm -r /srv/crane/try.py /srv/crane/new"), &[]);
+    check(made().edit("/tmp/note.md", 1, 0).ok("rm -f *.py"), &["Edited and not committed: try.py"]);
+}
+
+#[test]
+fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
+    let ahead = |count| WorkTree { ahead: Some(count), ..on("main") };
+    let grease = |session| commit(session, "git commit -am Grease", "1a2b3c4", "Grease");
+    let seen = |count| git(start().ok("git push"), "git status", ahead(count));
+    let told = ["Committed and not pushed: 1a2b3c4 Grease"];
+    check(grease(start()), &[]);
+    check(seen(4), &[]);
+    check(grease(seen(0)), &told);
+    check(grease(seen(4)), &["Committed and not pushed: 5 commits, the last 1a2b3c4 Grease"]);
+    check(git(grease(start().ok("git push")), "git status", ahead(1)), &told);
+    // Where nobody pushes, that is the state of the tree and nothing open.
+    let elsewhere = || grease(git(start(), "git status", ahead(4)));
+    check(elsewhere(), &[]);
+    assert_eq!(elsewhere().digest().state.unpushed, 5);
+    check(grease(seen(4)).ok("git push"), &[]);
+    check(git(grease(seen(4)), "git status", ahead(0)), &[]);
+    check(grease(start().ok("git push")), &told);
+    check(grease(start().ok("git push")).failed("git push", 1, "rejected"), &told);
+    check(grease(start().ok("git push")).failed("git push && make release", 1, "boom"), &[]);
+    check(
+        commit(grease(start().ok("git push")), "git commit --amend --no-edit", "2a2b3c4", "Grease"),
+        &["Committed and not pushed: 2a2b3c4 Grease"],
+    );
+    check(grease(seen(4)).ok("git reset --hard origin/main"), &[]);
+    check(grease(seen(4)).ok("git pull --rebase"), &["Committed and not pushed: Grease"]);
+    let pushed = WorkTree { pushed: true, ..on("main") };
+    check(git(grease(start().ok("git push")), "make release && git log", pushed), &[]);
+    let both = "cd /srv/winch && git commit -am Oil";
+    let elsewhere = grease(seen(0));
+    check(commit(elsewhere, both, "3a2b3c4", "Oil").ok("cd /srv/winch && git push"), &told);
+}
+
+#[test]
+fn the_branch_is_the_last_one_seen() {
+    let branch = |session: Session| session.digest().state.branch;
+    let recorded = || start().add(Body::Meta(Meta::Branch("main".to_owned())));
+    assert_eq!(branch(recorded()).as_deref(), Some("main"));
+    assert_eq!(branch(git(recorded(), "git status", on("oil"))).as_deref(), Some("oil"));
+    assert_eq!(branch(recorded().ok("git switch -c grease")).as_deref(), Some("grease"));
+    assert_eq!(branch(git(recorded(), "git status", on("oil")).add(Body::Meta(Meta::Branch("HEAD".to_owned())))), None);
+    let elsewhere = git(recorded(), "git -C /srv/winch status", on("oil"));
+    assert_eq!(branch(elsewhere).as_deref(), Some("main"));
+    let worktree = || git(recorded(), "cd .worktrees/oil && git status", on("oil"));
+    assert_eq!(branch(worktree()).as_deref(), Some("main"));
+    assert_eq!(branch(worktree().edit("/srv/crane/.worktrees/oil/jib.rs", 1, 1)).as_deref(), Some("oil"));
+}
+
+#[test]
+fn the_check_is_the_strongest_that_passed_after_the_last_change() {
+    let told = |session: Session| session.digest().state.check.unwrap_or_default();
+    let edited = || start().ok("make test").edit("/srv/crane/jib.rs", 1, 1);
+    assert_eq!(told(edited()), "make test");
+    assert_eq!(told(edited().ok("make lint 2>&1 | tail -5; npx tsc")), "npx tsc");
+    assert_eq!(told(edited().ok("make test && make lint").edit("/srv/crane/README.md", 1, 1)), "make test");
+    assert_eq!(told(edited().ok("make test").ok("make test jib")), "make test");
+    assert_eq!(told(edited().ok("npx tsc").ok("make lint:fix").failed("npx tsc", 2, "error")), "make test");
+    let mut hook = commit(edited().ok("make lint"), "git commit -am Grease", "1a2b3c4", "Grease");
+    if let Some(Item { body: Body::Result(result), .. }) = hook.items.last_mut()
+        && let Some(report) = &mut result.report
+    {
+        report.echoed = vec!["bun test src/".to_owned()];
+    }
+    assert_eq!(told(hook), "bun test src/");
+}

@@ -1,0 +1,82 @@
+//! A work tree: its branch, and the commits that its remote does not have.
+
+use std::collections::BTreeMap;
+
+use crate::digest::excerpt::one_line;
+use crate::digest::{LINE_CHARS, Pointed};
+use baton_conversation::record::Timestamp;
+
+/// Number of trees, and of branches of one, that are followed.
+pub(super) const MAX_TREES: usize = 32;
+
+/// A work tree, or a repository.
+#[derive(Default)]
+pub(super) struct Tree {
+    pub(super) branch: Option<String>,
+    pub(super) branches: BTreeMap<String, Unpushed>,
+    /// Place of the last commit.
+    pub(super) committed: Option<usize>,
+    /// True if the session pushed.
+    pub(super) pushes: bool,
+}
+
+/// Commits of a branch that its remote does not have.
+#[derive(Clone, Default)]
+pub(super) struct Unpushed {
+    /// Number that git said, or 0 after a push.
+    pub(super) known: Option<u32>,
+    /// Number of those that were made since.
+    pub(super) more: u32,
+    /// True if commits were replaced or merged since.
+    pub(super) is_inexact: bool,
+    pub(super) last: Option<Commit>,
+}
+
+/// A commit, as far as it was printed.
+#[derive(Clone)]
+pub(super) struct Commit {
+    pub(super) hash: Option<String>,
+    pub(super) subject: String,
+    pub(super) line: u64,
+    pub(super) at: Option<Timestamp>,
+}
+
+impl Tree {
+    /// Returns the state of the branch that is checked out.
+    pub(super) fn unpushed(&mut self) -> &mut Unpushed {
+        let branch = self.branch.clone().unwrap_or_default();
+        if self.branches.len() >= MAX_TREES && !self.branches.contains_key(&branch) {
+            self.branches.pop_first();
+        }
+        self.branches.entry(branch).or_default()
+    }
+
+    /// Returns how many commits, made here or before, the branch that is checked out has and its remote has not; 0 if
+    /// that is unknown, or none was made here; 1 if only their number is unknown.
+    pub(super) fn unpushed_count(&self) -> u32 {
+        let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default());
+        let unpushed = unpushed.filter(|unpushed| unpushed.last.is_some());
+        let unpushed = unpushed.filter(|unpushed| unpushed.known.is_some() || self.pushes);
+        unpushed.map_or(0, |unpushed| match unpushed.known.unwrap_or(0).saturating_add(unpushed.more) {
+            count if unpushed.is_inexact => count.min(1),
+            count => count,
+        })
+    }
+
+    /// Returns what is not pushed, as an open matter: only in a session that pushes. Where a person pushes by other means,
+    /// it is a state like any other.
+    pub(super) fn open(&self) -> Option<Pointed> {
+        let unpushed = self.branches.get(self.branch.as_deref().unwrap_or_default())?;
+        let last = unpushed.last.as_ref().filter(|_| self.pushes)?;
+        let hash = last.hash.as_ref().filter(|_| !unpushed.is_inexact);
+        let shown = hash.map_or_else(|| last.subject.clone(), |hash| format!("{hash} {}", last.subject));
+        let text = match self.unpushed_count() {
+            0 => return None,
+            count if count > 1 => {
+                format!("Committed and not pushed: {count} commits, the last {shown}")
+            }
+            _ => format!("Committed and not pushed: {shown}"),
+        };
+        Some(Pointed { text: one_line(&text, LINE_CHARS), line: last.line, at: last.at })
+    }
+}
