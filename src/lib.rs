@@ -2,6 +2,7 @@
 //!
 //! Everything here is a thin client of the daemon, except [`daemon`], which wires `baton-actors` to a process.
 
+mod atomic_file;
 pub mod cli;
 pub mod client;
 pub mod daemon;
@@ -16,4 +17,3 @@ pub mod print;
 pub(crate) mod program;
 pub mod replay;
 pub mod service;
-mod unfinished;

@@ -358,8 +358,8 @@ impl System {
         parts.note_writer.start();
         let (redacting, stored, stop) = (parts.redacting.clone(), Arc::new(parts.stored_text()), parts.stop.clone());
         tasks.spawn("redaction", move || redacting.clone().run(stored.clone(), stop.subscribe()));
-        let (retyping, stop) = (parts.retyping(), parts.stop.clone());
-        tasks.spawn("retyping", move || retyping.clone().run(stop.subscribe()));
+        let (rereading, stop) = (parts.rereading(), parts.stop.clone());
+        tasks.spawn("rereading", move || rereading.clone().run(stop.subscribe()));
         let exporter = Exporter::start(parts.states_file.clone(), &tasks);
         let (handoffs, throttle) = (parts.handoffs.clone(), parts.throttle.clone());
         let (progress, stop) = (parts.progress.clone(), parts.stop.clone());

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use baton_base::transcript_file;
 
+use crate::atomic_file;
 use crate::environment::within;
-use crate::unfinished;
 
 /// Largest file that is changed, in bytes; settings are far smaller.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -143,7 +143,7 @@ impl Target {
     /// Removes temporary files of killed runs beside the file. One being written is locked and stays.
     pub(crate) fn sweep(&self) {
         if let Some(folder) = self.real.parent() {
-            unfinished::remove_abandoned(folder);
+            atomic_file::remove_abandoned(folder);
         }
     }
 
@@ -196,7 +196,7 @@ impl Target {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         fs::create_dir_all(folder)?;
         // Only its owner can read it until it is in place.
-        let mut file = unfinished::create_in(folder)?;
+        let mut file = atomic_file::create_in(folder)?;
         file.write_all(bytes)?;
         if has_mode {
             take_after(file.file(), self.metadata.as_ref())?;

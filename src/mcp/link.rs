@@ -52,8 +52,9 @@ impl Daemon {
         listener: &mut (impl OnProgress + Send),
     ) -> Result<ToolResult, Error> {
         let line = line_of(2, method::TOOL, params)?;
-        if line.len() > limits::REQUEST_BYTES {
-            let message = format!("the call has {} bytes; at most {} are accepted", line.len(), limits::REQUEST_BYTES);
+        if line.len() > limits::REQUEST_LINE_BYTES {
+            let message =
+                format!("the call has {} bytes; at most {} are accepted", line.len(), limits::REQUEST_LINE_BYTES);
             return Err(Error::Refused(protocol::Failure { code: code::TOO_MUCH, message }));
         }
         let since = Instant::now();

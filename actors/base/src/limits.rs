@@ -1,4 +1,5 @@
-//! Every bound below `actors/`, with its unit last in the name and its reason beside it.
+//! Bounds on what files, clients and queues may cost, with the unit last in the name and the reason beside it. Waits of one
+//! part stand beside their use.
 
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ pub const READ_PASS: Duration = Duration::from_secs(60);
 pub const READ_BLOCK_BYTES: usize = 256 * 1024;
 
 /// Longest line held in memory. Real lines reach 7 MB; longer ones are counted and skipped.
-pub const LINE_BYTES: usize = 16 * 1024 * 1024;
+pub const TRANSCRIPT_LINE_BYTES: usize = 16 * 1024 * 1024;
 
 /// Bytes at the head of a transcript that are searched for its working directory: the first typed prompt names it.
 pub const PEEK_BYTES: u64 = 8 * 1024 * 1024;
@@ -96,7 +97,7 @@ pub const PRESENCES: usize = 256;
 pub const HELLO: Duration = Duration::from_secs(5);
 
 /// Longest time between a request's first and last byte: a local socket is never slow.
-pub const LINE: Duration = Duration::from_secs(5);
+pub const REQUEST_TIME: Duration = Duration::from_secs(5);
 
 /// Interval at which calls of one connection beyond [`CALLS_AT_ONCE`] are accepted: 2,000 a second.
 pub const CALL_EVERY: Duration = Duration::from_micros(500);
@@ -114,7 +115,7 @@ pub const ANSWERS_BYTES: usize = 4 * 1024 * 1024;
 pub const WRITE: Duration = Duration::from_secs(10);
 
 /// Longest request line: queries are words, not files.
-pub const REQUEST_BYTES: usize = 1024 * 1024;
+pub const REQUEST_LINE_BYTES: usize = 1024 * 1024;
 
 /// Longest wait that a client may request of `close`.
 pub const CLOSE_DEADLINE: Duration = Duration::from_secs(600);

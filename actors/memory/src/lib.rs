@@ -30,7 +30,6 @@
 //!   that is most of the cost of an append.
 
 mod activity_fields;
-mod amended;
 mod analyzer;
 mod copies;
 mod dates;
@@ -40,6 +39,7 @@ mod entity_filter;
 mod forks;
 mod graph;
 mod irregular;
+mod later_first;
 mod limits;
 mod named_files;
 mod nearest;

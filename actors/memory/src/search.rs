@@ -21,7 +21,7 @@ use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
 use super::turns::{Known, Scored};
-use super::{Error, Reason, Searcher, amended, named_files, reasons, score_weights, session_bm25, snippet, turns};
+use super::{Error, Reason, Searcher, later_first, named_files, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.
 const COUNTED_TURNS: usize = 3;
@@ -337,11 +337,11 @@ fn raise_amending(
     let turns = |candidate: &Candidate| candidate.turns.iter().map(|turn| turn.address).collect();
     let session = |candidate: &Candidate| {
         let document = candidate.document?;
-        Some(amended::Session { document, turns: turns(candidate), score: candidate.score })
+        Some(later_first::Session { document, turns: turns(candidate), score: candidate.score })
     };
     let is_asking = |candidate: &&Candidate| query.last.is_some_and(|last| last.as_str() == &*candidate.id);
     let sessions: Vec<_> = candidates.iter().take_while(|found| !is_asking(found)).map_while(session).collect();
-    let order = amended::order(snapshot, (query.text, plan), analyzer, &sessions)?;
+    let order = later_first::order(snapshot, (query.text, plan), analyzer, &sessions)?;
     let mut taken: Vec<_> = std::mem::take(candidates).into_iter().map(Some).collect();
     candidates.extend(order.into_iter().filter_map(|at| taken.get_mut(at)?.take()));
     candidates.extend(taken.into_iter().flatten());

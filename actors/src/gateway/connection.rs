@@ -170,7 +170,7 @@ async fn read_line(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8
     line.clear();
     // The start of a line may take any time.
     incoming.fill_buf().await?;
-    tokio::time::timeout(limits::LINE, read_begun(incoming, line)).await.map_err(|_| io::ErrorKind::TimedOut)?
+    tokio::time::timeout(limits::REQUEST_TIME, read_begun(incoming, line)).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
 async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<bool> {
@@ -184,7 +184,7 @@ async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u
             Some(end) => (end + 1, true),
             None => (available.len(), false),
         };
-        if line.len() + taken > limits::REQUEST_BYTES {
+        if line.len() + taken > limits::REQUEST_LINE_BYTES {
             return Err(io::ErrorKind::InvalidData.into());
         }
         line.extend_from_slice(&available[..taken]);
@@ -198,7 +198,7 @@ async fn read_begun(incoming: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u
 
 async fn refuse_frame(out: &LineWriter, error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::InvalidData {
-        let message = format!("a request may have {} bytes", limits::REQUEST_BYTES);
+        let message = format!("a request may have {} bytes", limits::REQUEST_LINE_BYTES);
         return fail(out, None, failure(code::TOO_MUCH, message)).await;
     }
     Err(error)

@@ -215,7 +215,7 @@ async fn every_task_that_panics_is_started_anew() {
         "enricher",
         "handoffs",
         "outage",
-        "retyping",
+        "rereading",
         "roots",
         "session_states",
         "spool",

@@ -118,7 +118,7 @@ pub fn peek(source: Source, path: &str) -> Peek {
             (NullSink, Lines { bytes: &mut *bytes, left, held: Vec::new(), enough: limits::PEEK_BYTES });
         let mut cursor = Cursor::default();
         let (mut spoken, mut read) = (false, 0);
-        while read < limits::PEEK_BYTES && lines.held.len() <= limits::LINE_BYTES && lines.fill()? {
+        while read < limits::PEEK_BYTES && lines.held.len() <= limits::TRANSCRIPT_LINE_BYTES && lines.fill()? {
             let mut reader = Reader::new(source, cursor, OpenCalls::default(), &mut sink);
             read += lines.hand_over(&mut reader);
             let (reached, seen) = reader.into_parts();
@@ -240,7 +240,7 @@ impl Lines<'_> {
         let mut passed = 0;
         while self.fill()? {
             passed += self.hand_over(reader);
-            while self.held.len() > limits::LINE_BYTES {
+            while self.held.len() > limits::TRANSCRIPT_LINE_BYTES {
                 // An oversized line without an end yet is held back like any incomplete line.
                 let Some((head, length)) = self.pass_over_line()? else { return Ok(false) };
                 reader.oversize(&head, length);
@@ -399,7 +399,7 @@ mod tests {
     fn a_line_that_is_too_long_to_hold_is_counted_and_passed_over() {
         let giant = format!(
             "{{\"type\":\"progress\",\"data\":\"{}\"}}",
-            "x".repeat(limits::LINE_BYTES + 2 * limits::READ_BLOCK_BYTES)
+            "x".repeat(limits::TRANSCRIPT_LINE_BYTES + 2 * limits::READ_BLOCK_BYTES)
         );
         let content = format!("{}\n{giant}\n{}\n", prompt("one"), prompt("after"));
         let mut transcript = Transcript::new(content.as_bytes());
@@ -414,8 +414,9 @@ mod tests {
 
     #[test]
     fn items_of_a_file_that_is_observed_in_several_passes_are_read_at_once() {
-        let noise = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(limits::LINE_BYTES - 100));
-        let lines = limits::READ_PASS_BYTES / limits::LINE_BYTES as u64 + 2;
+        let noise =
+            format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(limits::TRANSCRIPT_LINE_BYTES - 100));
+        let lines = limits::READ_PASS_BYTES / limits::TRANSCRIPT_LINE_BYTES as u64 + 2;
         let mut transcript = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
         (0..lines).for_each(|_| transcript.append(noise.as_bytes()));
         transcript.append(format!("{}\n", prompt("after")).as_bytes());

@@ -73,7 +73,7 @@ pub use sync_round::SyncRequest;
 /// How long changes of the table are gathered before the next look.
 const GATHER: Duration = Duration::from_millis(100);
 /// Interval between attempts at a vault that refuses.
-const RETRY: Duration = Duration::from_secs(3);
+const RETRY_REFUSED: Duration = Duration::from_secs(3);
 /// Longest wait for the vault's lock, which is held for one group of sessions, or longer on a disk that hangs.
 const LOCK_WAIT: Duration = Duration::from_secs(60);
 /// Time limit for a group of sessions; beyond it the vault's disk counts as unresponsive.
@@ -81,11 +81,14 @@ const DISK_WAIT: Duration = Duration::from_secs(if cfg!(feature = "faults") { 5 
 /// How long a group of sessions keeps its permit for background work.
 const PERMIT_TIME: Duration = Duration::from_secs(5);
 /// Interval between sweeps over all notes, in milliseconds.
-const DAY_MS: i64 = 24 * 3_600_000;
+const SWEEP_EVERY_MS: i64 = 24 * 3_600_000;
 /// Interval between attempts at a sweep that fails although the vault accepts notes, in milliseconds.
-const HOUR_MS: i64 = 3_600_000;
+const SWEEP_RETRY_MS: i64 = 3_600_000;
 /// Delay before notes that could not be written are tried again; doubles up to [`RETRY_LEFT_ALONE_MOST`].
 const RETRY_LEFT_ALONE: Duration = Duration::from_secs(5);
+/// Delay before forgotten sessions are again removed from a vault that was unreachable; doubles up to
+/// [`RETRY_REMOVAL_MOST`].
+const RETRY_REMOVAL: Duration = Duration::from_secs(3);
 /// Longest delay before forgotten sessions are again removed from a vault that was unreachable: every attempt goes
 /// through the reachable vaults as well.
 const RETRY_REMOVAL_MOST: Duration = Duration::from_secs(600);
@@ -206,7 +209,7 @@ impl NoteWriter {
         let (mut table, mut settings) = (options.table.clone(), options.settings.clone());
         let mut not_before = Timestamp(i64::MIN);
         let (mut pause, mut left_at) = (RETRY_LEFT_ALONE, None);
-        let (mut removal_pause, mut removal_at) = (RETRY, None);
+        let (mut removal_pause, mut removal_at) = (RETRY_REMOVAL, None);
         let mut known = None;
         loop {
             table.mark_seen();
@@ -214,7 +217,7 @@ impl NoteWriter {
             if known.as_ref() != Some(&vault) {
                 // Another vault may have notes of sessions that were forgotten while its path was unknown.
                 known = Some(vault.clone());
-                (removal_pause, removal_at) = (RETRY, None);
+                (removal_pause, removal_at) = (RETRY_REMOVAL, None);
                 self.removal_owed.store(true, Ordering::Relaxed);
             }
             // Also while notes are disabled.
@@ -225,7 +228,7 @@ impl NoteWriter {
                         removal_at = Some(Instant::now() + removal_pause);
                         removal_pause = (2 * removal_pause).min(RETRY_REMOVAL_MOST);
                     }
-                    false => (removal_pause, removal_at) = (RETRY, None),
+                    false => (removal_pause, removal_at) = (RETRY_REMOVAL, None),
                 }
             }
             let mut refused = match vault.enabled {
@@ -247,7 +250,7 @@ impl NoteWriter {
                     }
                     Err(SweepError::Stuck(problem)) => {
                         self.last_known().set_stuck(Some(problem));
-                        not_before = now.plus_ms(HOUR_MS);
+                        not_before = now.plus_ms(SWEEP_RETRY_MS);
                         due = Some(not_before);
                     }
                 }
@@ -260,7 +263,7 @@ impl NoteWriter {
             let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
             let again = async {
                 match (refused.is_some(), removal_at) {
-                    (true, _) => sleep(RETRY).await,
+                    (true, _) => sleep(RETRY_REFUSED).await,
                     (false, Some(at)) => sleep_until(at).await,
                     (false, None) => std::future::pending().await,
                 }

@@ -6,7 +6,7 @@
 //! answer.
 
 mod intent;
-mod note;
+mod memo;
 mod open;
 mod selection;
 mod session_entries;
@@ -14,7 +14,7 @@ mod session_entries;
 mod tests;
 
 pub use intent::{Context, Intent, Kind, Named, Span, read};
-pub use note::note_entry;
+pub use memo::memo_entry;
 pub use open::{Later, still_open};
 pub use selection::{Selection, append_below, select};
 pub use session_entries::{Place, session_entries, whole_fit};

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::Error;
-use crate::unfinished::{self, Unfinished};
+use crate::atomic_file::{self, Unfinished};
 
 pub(super) enum Destination {
     /// Standard output.
@@ -32,8 +32,8 @@ impl Destination {
                 Ok(Self::Through(BufWriter::new(file), path))
             }
             _ => {
-                unfinished::remove_abandoned(folder_of(&path));
-                let file = unfinished::create_in(folder_of(&path)).map_err(failed)?;
+                atomic_file::remove_abandoned(folder_of(&path));
+                let file = atomic_file::create_in(folder_of(&path)).map_err(failed)?;
                 Ok(Self::Beside(BufWriter::new(file), path))
             }
         }

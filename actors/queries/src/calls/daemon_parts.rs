@@ -21,8 +21,8 @@ use crate::handoff::Handoffs;
 use crate::lazy::{Coverage, FreshMemory};
 use crate::listing::SessionRows;
 use crate::redacting::{Redacting, StoredText};
+use crate::rereading::Rereading;
 use crate::resolve::SessionResolver;
-use crate::retyping::Retyping;
 use crate::session_states_file::SessionStatesFile;
 use crate::verify::OpenHome;
 use baton_base::clock::Clock;
@@ -246,8 +246,8 @@ impl DaemonParts {
     }
 
     /// What reads transcripts again that an earlier version has stored.
-    pub fn retyping(&self) -> Retyping {
-        Retyping {
+    pub fn rereading(&self) -> Rereading {
+        Rereading {
             indexer: self.indexer.clone(),
             catalog: self.catalog.clone(),
             roots: self.roots.clone(),

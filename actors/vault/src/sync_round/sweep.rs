@@ -12,7 +12,7 @@ use super::super::open_vault::{Note, Vaults, day};
 use super::super::register::Entry;
 use super::super::vault_fs::Refused;
 use super::super::write_session::{SessionWriter, WriteError, thresholds};
-use super::super::{DAY_MS, NoteWriter};
+use super::super::{NoteWriter, SWEEP_EVERY_MS};
 use super::{GROUP_SESSIONS, panicked, wait_for_disk, wait_with_permit};
 use crate::Options;
 
@@ -50,7 +50,7 @@ impl NoteWriter {
         // A time in the future came from a wrong clock.
         let now = options.clock.now();
         let swept = open.register.swept_at().filter(|at| *at <= now.0);
-        Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(DAY_MS))))
+        Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(SWEEP_EVERY_MS))))
     }
 
     /// Checks every note: compacts old ones, retries what has failed, and notices what was moved.

@@ -204,7 +204,7 @@ fn a_note_and_the_fact_that_was_taken_from_it_are_one() {
     let uuid = uuid::Uuid::from_u128(7);
     let check = |question: &str, body: &str, fact: &str, expected: &[Sort]| {
         let asked = read(question);
-        let note = note_entry(uuid, "Rule", body, None, &asked);
+        let note = memo_entry(uuid, "Rule", body, None, &asked);
         let fact = place(&note.session, 1).line(Sort::Fact, fact, Some(3), None, 3.0);
         let told = select(&asked, vec![fact, note]);
         let sorts: Vec<Sort> = told.entries.iter().map(|entry| entry.sort).collect();
@@ -232,7 +232,7 @@ fn a_preference_that_was_a_decision_as_well_is_told_as_what_is_asked_for() {
 fn a_note_answers_what_it_speaks_of() {
     let uuid = uuid::Uuid::from_u128(7);
     let check = |question: &str, text: &str, answers: bool, fit: f32| {
-        let note = note_entry(uuid, "Rule", text, None, &read(question));
+        let note = memo_entry(uuid, "Rule", text, None, &read(question));
         assert_eq!((note.answers, note.fit, note.uuid), (answers, fit, Some(uuid)), "{question}: {text}");
     };
     check("what does the user prefer", "The user prefers dark mode.", true, 1.0);
@@ -244,7 +244,7 @@ fn a_note_answers_what_it_speaks_of() {
     check("how did we solve E0382", "E0382 was fixed by cloning", true, 1.0);
     check("what were we working on last time", "We deploy on Tuesdays.", true, 1.0);
     check("which files belong to this work", "We deploy on Tuesdays.", false, 1.0);
-    let told = note_entry(uuid, "Deploy rule", "Deploy rule We deploy on Tuesdays.", None, &read("deploy"));
+    let told = memo_entry(uuid, "Deploy rule", "Deploy rule We deploy on Tuesdays.", None, &read("deploy"));
     assert_eq!(told.text, "Deploy rule: We deploy on Tuesdays.");
 }
 

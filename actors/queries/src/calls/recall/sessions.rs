@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, note_entry, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::Episode;
 use baton_events::memo;
@@ -119,9 +119,9 @@ impl Recall {
         let (_, memo) = self.table.memo(uuid)?;
         let at = Some(memo.time());
         if !is_listed {
-            return Some(note_entry(uuid, &hit.title, &hit.snippet, at, asked));
+            return Some(memo_entry(uuid, &hit.title, &hit.snippet, at, asked));
         }
         let words = added::words(self.conversations.chunks(), uuid, memo).ok()?;
-        Some(note_entry(uuid, &words.name, &words.body, at, asked))
+        Some(memo_entry(uuid, &words.name, &words.body, at, asked))
     }
 }

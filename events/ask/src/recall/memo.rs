@@ -13,7 +13,7 @@ const WORTH: f32 = 2.0;
 const WORTH_OF_A_KIND: f32 = 2.6;
 
 /// Creates the entry of a note: its name, once, and its text.
-pub fn note_entry(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Intent) -> Entry {
+pub fn memo_entry(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, asked: &Intent) -> Entry {
     let session = memo::key(uuid);
     let (name, text) = (name.trim(), text.trim());
     let mut rest = text;

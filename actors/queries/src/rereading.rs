@@ -34,7 +34,7 @@ const LONGEST: Duration = Duration::from_secs(600);
 
 /// Handles for reading transcripts again.
 #[derive(Clone)]
-pub struct Retyping {
+pub struct Rereading {
     /// Names the sessions.
     pub indexer: indexer::Handle,
     /// Tells where their transcripts are, and whether they may be read.
@@ -49,7 +49,7 @@ pub struct Retyping {
     pub progress: watch::Receiver<Progress>,
 }
 
-impl Retyping {
+impl Rereading {
     /// Reads them again as they become known, each once. Ends with the daemon.
     pub async fn run(self, mut stop: watch::Receiver<bool>) {
         tokio::select! {

@@ -1,4 +1,4 @@
-//! The tests that section 12 of the first document of this memory names, under those names and as it describes them.
+//! Acceptance tests under the names that the specification gives them: hashes, states, restarts, parallel sessions.
 
 use serde_json::{Value, json};
 
