@@ -413,3 +413,21 @@ fn sorted(list: &[String]) -> Vec<&str> {
     let set: BTreeSet<&str> = list.iter().map(String::as_str).collect();
     set.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_what_is_asked_is_found_if_it_has_an_identifier() {
+        let part = |asked: &str, line: &str| FixQuery::read(asked).longest_part([line]).map(|part| part.line);
+        let asked = "CraneError: no such hook: left_hook in the morning shift of the yard";
+        assert_eq!(
+            part(asked, r#"{"out":"CraneError: no such hook: left_hook\n"}"#).as_deref(),
+            Some("CraneError: no such hook: left_hook")
+        );
+        assert_eq!(part(asked, "the morning shift of the yard"), None);
+        assert_eq!(part(asked, "no such hook"), None);
+        assert_eq!(part("", "no such hook"), None);
+    }
+}
