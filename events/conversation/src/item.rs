@@ -130,8 +130,8 @@ pub struct Call {
     pub plan: Option<String>,
 }
 
-/// Effect of an edit on a file, counted before its text was shortened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Effect of an edit on a file, read before its text was shortened.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Edit {
     /// Path as given to the tool.
     pub path: String,
@@ -139,6 +139,8 @@ pub struct Edit {
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
+    /// The lines added, cut to a bounded length. Not hashed.
+    pub new_text: String,
 }
 
 /// The result of a tool, as one informative line.
@@ -336,7 +338,7 @@ impl Body {
             Self::Thinking { text } | Self::Summary { text } | Self::Notice { text } => text.len(),
             Self::Call(call) => {
                 let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
-                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len());
+                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len() + edit.new_text.len());
                 let aside = [&call.commit, &call.plan].into_iter().flatten().map(String::len).sum::<usize>();
                 call.id.len() + call.name.len() + edit + aside + fields.sum::<usize>()
             }

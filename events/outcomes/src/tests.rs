@@ -54,7 +54,7 @@ impl Script {
     fn call(self, name: &str, key: &str, value: &str, outcome: Outcome, error: &str) -> Self {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
-        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1 });
+        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, ..Edit::default() });
         let call = Call {
             act: Act::of_tool(name),
             id: id.clone(),

@@ -50,7 +50,7 @@ impl Session {
         self.calls += 1;
         let input: BTreeMap<_, _> = input.as_object().cloned().unwrap_or_default().into_iter().collect();
         let path = input.get("file_path").and_then(|path| path.as_str()).unwrap_or_default().to_owned();
-        let edit = edit.map(|(added, removed)| Edit { path, added, removed });
+        let edit = edit.map(|(added, removed)| Edit { path, added, removed, ..Edit::default() });
         let id = format!("toolu_{}", self.calls).into();
         self.add(Body::Call(Call {
             act: Act::of_tool(name),
