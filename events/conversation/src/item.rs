@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use self::act::Act;
+pub use self::act::{Act, PERSONS_SHELL};
 pub use self::report::{GitOutput, Report, Verdict};
 use crate::record::Timestamp;
 
@@ -308,6 +308,20 @@ impl Role {
             Self::Tool => "tool",
             Self::Harness => "harness",
         }
+    }
+}
+
+impl Call {
+    /// True for a command that a person ran. Such calls and their results are not hashed.
+    pub fn is_persons(&self) -> bool {
+        self.name == PERSONS_SHELL
+    }
+}
+
+impl ToolResult {
+    /// See [`Call::is_persons`].
+    pub fn is_persons(&self) -> bool {
+        self.name.as_deref() == Some(PERSONS_SHELL)
     }
 }
 

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
+use crate::filter::edit::new_text;
 use crate::filter::open_calls::PART;
 use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
-use crate::filter::edit::new_text;
 use crate::item::{Edit, Outcome};
 use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
