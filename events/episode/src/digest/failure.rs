@@ -10,10 +10,12 @@
 //!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
 
+mod explanation;
 mod mend;
 mod open;
 mod report;
 
+use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
 pub(super) use self::report::shown_line;
@@ -28,6 +30,8 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
+/// Shortest message that can be recognised as written by the session, in bytes.
+const MIN_WRITTEN_BYTES: usize = 16;
 /// Complaints about how a program was called or where; it has not done anything yet.
 const USAGE: [&str; 14] = [
     "Missing script",
@@ -52,13 +56,16 @@ pub(super) struct Failure {
     pub(super) mending: Option<Mending>,
     /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
     of_the_work: bool,
+    /// True if it was an attempt that something else may replace: an inline script, a tool that is not a file's.
+    is_replaceable: bool,
     /// True if the latest evidence about what failed says that it fails.
     pub(super) is_open: bool,
 }
 
 /// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
-    let mut walk = Walk { timeline, show, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
+    let speech = Speech::new(timeline);
+    let mut walk = Walk { timeline, show, speech: &speech, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
     let looks = evidence::looks_without_changes(timeline);
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         let look = looks.get(looks.partition_point(|look| *look.end() < deed.began));
@@ -67,7 +74,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
         }
     }
     let mut errors = walk.finish();
-    errors.extend(report::reports(timeline, show));
+    errors.extend(report::reports(timeline, &speech, show));
     errors.sort_by_key(|failure| failure.line.line);
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
     errors
@@ -77,6 +84,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
 struct Walk<'a, 't> {
     timeline: &'t Timeline<'a>,
     show: &'t Show,
+    speech: &'t Speech<'t, 'a>,
     errors: Vec<Option<Failure>>,
     open: Vec<Open<'a>>,
     /// In the order of their calls.
@@ -113,7 +121,7 @@ impl<'a> Walk<'a, '_> {
     fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
         let complaint = complaint(deed);
         let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
-        if self.is_expected(deed) {
+        if self.is_expected(deed) || self.wrote(&complaint) && !self.leads_to_an_edit(deed) {
             return;
         }
         let (subject, name, of_the_work) = match command {
@@ -123,7 +131,10 @@ impl<'a> Walk<'a, '_> {
                     Seen::Exit | Seen::Summary => command.suspects(),
                 };
                 let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
-                if command.only_looks() && !command.normal().is_empty() || said && command.found_nothing() {
+                let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
+                let steps = if steps.is_empty() { asking() } else { steps };
+                let looks = command.only_looks() && !command.normal().is_empty() || said && command.found_nothing();
+                if steps.is_empty() && looks {
                     return;
                 }
                 let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
@@ -167,7 +178,8 @@ impl<'a> Walk<'a, '_> {
         }
         let error = self.errors.len();
         let of_the_work = of_the_work && !is_usage;
-        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false }));
+        let is_replaceable = command.map_or(matches!(subject, Subject::Tool(..)), Command::improvises);
+        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_replaceable, is_open: false }));
         let ended = deed.ended;
         self.open.push(Open {
             error,
@@ -217,7 +229,11 @@ impl<'a> Walk<'a, '_> {
                 && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
             let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
             if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
-                (open.ended, open.passed) = (deed.ended, None);
+                // What was said since the first of several failures that nothing came between is about all of them.
+                if is_changed {
+                    open.ended = deed.ended;
+                }
+                open.passed = None;
                 again = true;
                 // The reason is told now that only its echo was known.
                 if is_echo(&open.complaint) && !is_echo(complaint) {
@@ -250,6 +266,7 @@ impl<'a> Walk<'a, '_> {
 
     fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
         let mut proven = command.map(Command::proven).unwrap_or_default();
+        proven.extend(command.into_iter().flat_map(Command::asking));
         let made = deed.result.map_or(&[][..], |result| result.made());
         if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
             let steps = command.map(Command::steps).unwrap_or_default();
@@ -352,7 +369,16 @@ impl<'a> Walk<'a, '_> {
 
     /// Decides what is open at the end.
     fn finish(mut self) -> Vec<Failure> {
+        let last = self.timeline.deeds.iter().rfind(|deed| deed.succeeded() && !deed.only_looks());
+        let last = last.map_or(0, |deed| deed.began);
         for open in std::mem::take(&mut self.open) {
+            if let Some(error) = self.errors.get_mut(open.error)
+                && error.as_ref().is_some_and(|error| error.is_replaceable)
+                && last > open.ended
+            {
+                *error = None;
+                continue;
+            }
             let Subject::Command { steps, .. } = &open.subject else {
                 if matches!(open.subject, Subject::File(_)) && is_slip(&open.complaint) {
                     self.errors[open.error] = None;
@@ -382,15 +408,41 @@ impl<'a> Walk<'a, '_> {
         self.errors.into_iter().flatten().collect()
     }
 
+    /// Returns true if a message is one that the session itself wrote into a file.
+    fn wrote(&self, complaint: &str) -> bool {
+        let message = complaint.trim_matches(|c: char| !c.is_alphanumeric());
+        message.len() >= MIN_WRITTEN_BYTES
+            && self
+                .changes
+                .iter()
+                .rev()
+                .take(MAX_OPEN)
+                .any(|change| matches!(change.made, Made::Edit { new, .. } if new.contains(message)))
+    }
+
+    /// Returns true if the next thing that is done is an edit.
+    fn leads_to_an_edit(&self, deed: &Deed<'a>) -> bool {
+        let deeds = &self.timeline.deeds;
+        let next = self.speech.next_done(deed.ended);
+        let next = next.and_then(|next| deeds.get(deeds.partition_point(|deed| deed.began < next)));
+        next.is_some_and(|next| next.edit().is_some())
+    }
+
     /// Returns true if the agent said right before that the command is to fail.
     fn is_expected(&self, deed: &Deed<'a>) -> bool {
-        let replies = self.timeline.rounds.iter().flat_map(|round| &round.replies);
-        let before = replies.take_while(|reply| reply.place < deed.began).last();
+        let before = self.speech.last_before(deed.began);
         let description = deed.input("description");
         let said = before.filter(|reply| reply.place + 2 >= deed.began).map(|reply| reply.text);
         let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
         said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
+}
+
+/// Returns true if a complaint names an exception: the program did not even begin to work.
+fn is_crash(complaint: &str) -> bool {
+    let (name, _) = complaint.split_once(": ").unwrap_or((complaint, ""));
+    let is_exception = ["Error", "Exception"].iter().any(|end| name.ends_with(end)) && !name.contains(' ');
+    is_exception || complaint.contains(" panicked at ")
 }
 
 /// Returns true if a complaint shows that the one before it is gone: it is of the same test or a later one, or nothing
