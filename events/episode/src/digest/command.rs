@@ -273,7 +273,7 @@ impl<'a> Step<'a> {
     }
 
     /// Returns true if it hardly ever fails, so the result of a line is due to another step.
-    fn is_harmless(&self) -> bool {
+    pub(super) fn is_harmless(&self) -> bool {
         HARMLESS.contains(&(&*self.program, self.subcommand.as_deref().unwrap_or_default()))
     }
 

@@ -132,7 +132,8 @@ impl<'a> Walk<'a, '_> {
                 };
                 let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
                 let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
-                let steps = if steps.is_empty() { asking() } else { steps };
+                let asking = if steps.iter().all(Step::is_harmless) { asking() } else { Vec::new() };
+                let steps = if asking.is_empty() { steps } else { asking };
                 let looks = command.only_looks() && !command.normal().is_empty() || said && command.found_nothing();
                 if steps.is_empty() && looks {
                     return;

@@ -34,18 +34,23 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let Some(prompt) = round.prompt else { continue };
         let mended = Mended::of(timeline, round);
         let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
-        let said = shown_line(prompt.text).or_else(|| {
-            let change = mends?.edits.last()?.0;
-            let is_explained = |said: &String| {
-                Signs::read(said).has(Sign::Trouble) || speech.names_cause((prompt.place, change), said)
-            };
-            defect(prompt.text).or_else(|| complaint(prompt.text).filter(is_explained))
-        });
+        let end = timeline.rounds.get(at + 1).and_then(|next| next.prompt).map_or(usize::MAX, |next| next.place);
+        let stated = || {
+            let stated = complaint(prompt.text)?;
+            let until = mends.map_or(end, |mends| mends.edits.last().map_or(end, |(place, _)| *place));
+            let is_trouble = Signs::read(&stated).has_any(&[Sign::Trouble, Sign::Object]);
+            let is_explained = speech.names_cause((prompt.place, until), &stated);
+            (is_explained && (is_trouble || mends.is_some()) || is_trouble && mends.is_some()).then_some(stated)
+        };
+        let said = shown_line(prompt.text).or_else(|| mends.and_then(|_| defect(prompt.text))).or_else(stated);
         let Some(said) = said else { continue };
         let text = one_line(&without_filter_mark(&said), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
-        let is_back = next.is_some_and(|next| complains_again(next.text) || speech.shows_again(&said, next.text));
+        // Another error shows that this one is gone.
+        let is_back = next.is_some_and(|next| {
+            speech.shows_again(&said, next.text) || shown_line(next.text).is_none() && complains_again(next.text)
+        });
         let resolution =
             mended.filter(|_| !is_back).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
         let (resolution, mending) = resolution.unzip();
@@ -132,7 +137,6 @@ fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 
 fn complains_again(text: &str) -> bool {
     text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object])
-        || pasted_line(text).is_some()
 }
 
 /// Returns what stands behind a label such as `Fix:` or `Fixed by`, in all items that have one.
