@@ -198,6 +198,17 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
     assert_eq!(found.unresolved, None);
 }
 
+#[test]
+fn a_failure_that_a_person_reports_goes_away_as_the_episode_says() {
+    let session = Script::default()
+        .prompt("The deploy fails now:\n\nerror: pathspec 'winch' did not match any files\n")
+        .edit("/srv/shop/deploy.sh")
+        .ok("cargo test");
+    let told = fix_of("error: pathspec 'winch' did not match any files", &[session.witness("one", "/srv/shop")]);
+    assert_eq!(told.message, "seen once in 1 session, went away once");
+    assert_eq!(told.matches[0].fixes[0].files, ["deploy.sh"]);
+}
+
 pub(super) fn fix_of(asked: &str, witnesses: &[Witness]) -> baton_protocol::answer::Fix {
     fix(&FixQuery::read(asked), witnesses, 3)
 }

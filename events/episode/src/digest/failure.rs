@@ -33,8 +33,9 @@ const MAX_OPEN: usize = 200;
 /// Shortest message that can be recognised as written by the session, in bytes.
 const MIN_WRITTEN_BYTES: usize = 16;
 /// Complaints about how a program was called or where; it has not done anything yet.
-const USAGE: [&str; 14] = [
+const USAGE: [&str; 15] = [
     "Missing script",
+    "cript not found",
     "unexpected argument",
     "unrecognized argument",
     "unrecognized option",
@@ -56,8 +57,6 @@ pub(super) struct Failure {
     pub(super) mending: Option<Mending>,
     /// False for inline scripts and for the agent's tools, whose failures do not show anything wrong with the work.
     of_the_work: bool,
-    /// True if it was an attempt that something else may replace: an inline script, a tool that is not a file's.
-    is_replaceable: bool,
     /// True if the latest evidence about what failed says that it fails.
     pub(super) is_open: bool,
 }
@@ -179,8 +178,7 @@ impl<'a> Walk<'a, '_> {
         }
         let error = self.errors.len();
         let of_the_work = of_the_work && !is_usage;
-        let is_replaceable = command.map_or(matches!(subject, Subject::Tool(..)), Command::improvises);
-        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_replaceable, is_open: false }));
+        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false }));
         let ended = deed.ended;
         self.open.push(Open {
             error,
@@ -258,6 +256,9 @@ impl<'a> Walk<'a, '_> {
             let by = deed.parsed_command();
             let by = by.as_ref().and_then(|command| command.suspects().into_iter().next());
             let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), false);
+            if resolution.text == PASSED_LATER {
+                continue;
+            }
             let then = format!("{}; then it failed otherwise", resolution.text);
             resolution.text = one_line(&then, ERROR_CHARS);
             self.resolve(&open, resolution, mending);
@@ -370,16 +371,7 @@ impl<'a> Walk<'a, '_> {
 
     /// Decides what is open at the end.
     fn finish(mut self) -> Vec<Failure> {
-        let last = self.timeline.deeds.iter().rfind(|deed| deed.succeeded() && !deed.only_looks());
-        let last = last.map_or(0, |deed| deed.began);
         for open in std::mem::take(&mut self.open) {
-            if let Some(error) = self.errors.get_mut(open.error)
-                && error.as_ref().is_some_and(|error| error.is_replaceable)
-                && last > open.ended
-            {
-                *error = None;
-                continue;
-            }
             let Subject::Command { steps, .. } = &open.subject else {
                 if matches!(open.subject, Subject::File(_)) && is_slip(&open.complaint) {
                     self.errors[open.error] = None;

@@ -8,7 +8,7 @@ use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::Walk;
 use super::explanation::{Edited, Explanation};
-use super::open::{Open, Subject};
+use super::open::{Directory, Open, Subject};
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of files that a resolution names.
@@ -112,8 +112,12 @@ impl<'a> Walk<'a, '_> {
         };
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
-        if let Some(form) = form.as_ref().filter(|_| open.is_usage) {
-            return (told(form, line, at), by_name());
+        if open.is_usage {
+            let place = || deed.and_then(|deed| Directory::of_call(deed)).filter(|place| *place != open.directory);
+            let place = || place()?.name().map(|name| format!("by running it in `{name}`"));
+            if let Some(form) = form.clone().or_else(place) {
+                return (told(&form, line, at), by_name());
+            }
         }
         let families: Vec<Family> = all.iter().map(Step::family).collect();
         let prompts = self.timeline.rounds.iter().filter_map(|round| round.prompt.map(|prompt| prompt.place));
@@ -124,8 +128,13 @@ impl<'a> Walk<'a, '_> {
             };
         }
         let is_edited = families.iter().any(|family| !matches!(family, Family::Push | Family::Install));
+        // A command that was called wrongly is mended by an edit only of what it names.
+        let may_mend = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            is_edited && (!open.is_usage || open.complaint.contains(name))
+        };
         let edits: Vec<&Change<'a>> =
-            since.iter().copied().filter(|change| is_edited && change.edited().is_some()).collect();
+            since.iter().copied().filter(|change| change.edited().is_some_and(may_mend)).collect();
         let commands = commands(&since, &families, &open.complaint, edits.is_empty());
         let named = commands.iter().map(|(command, _)| format!("`{command}`")).collect::<Vec<_>>().join(" and ");
         let mends = edits.iter().copied().chain(commands.iter().map(|(_, change)| *change)).map(Change::mend);

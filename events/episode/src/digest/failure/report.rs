@@ -34,15 +34,14 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let Some(prompt) = round.prompt else { continue };
         let mended = Mended::of(timeline, round);
         let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
-        let end = timeline.rounds.get(at + 1).and_then(|next| next.prompt).map_or(usize::MAX, |next| next.place);
-        let stated = || {
-            let stated = complaint(prompt.text)?;
-            let until = mends.map_or(end, |mends| mends.edits.last().map_or(end, |(place, _)| *place));
-            let is_trouble = Signs::read(&stated).has_any(&[Sign::Trouble, Sign::Object]);
-            let is_explained = speech.names_cause((prompt.place, until), &stated);
-            (is_explained && (is_trouble || mends.is_some()) || is_trouble && mends.is_some()).then_some(stated)
-        };
-        let said = shown_line(prompt.text).or_else(|| mends.and_then(|_| defect(prompt.text))).or_else(stated);
+        let said = shown_line(prompt.text).or_else(|| {
+            let change = mends?.edits.last()?.0;
+            let is_trouble = |said: &String| {
+                Signs::read(said).has_any(&[Sign::Trouble, Sign::Object])
+                    || speech.names_cause((prompt.place, change), said)
+            };
+            defect(prompt.text).or_else(|| complaint(prompt.text).filter(is_trouble))
+        });
         let Some(said) = said else { continue };
         let text = one_line(&without_filter_mark(&said), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
@@ -55,7 +54,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
             mended.filter(|_| !is_back).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
-        found.push(Failure { line, mending, of_the_work: false, is_replaceable: false, is_open: false });
+        found.push(Failure { line, mending, of_the_work: false, is_open: false });
     }
     found
 }

@@ -220,6 +220,16 @@ fn another_environment_mends_what_was_not_found() {
 }
 
 #[test]
+fn another_place_mends_what_was_run_in_the_wrong_one() {
+    let error = "bun run lint: exit 1, error: Script not found \"lint\"";
+    let failing =
+        || Session::default().cwd("/srv/shop/web").failed("bun run lint", 1, "error: Script not found \"lint\"");
+    let mended = failing().edit("/srv/shop/web/a.ts", 1, 0).ok("cd /srv/shop && bun run lint");
+    check_errors(mended, &[(error, Some("by running it in `shop`"))]);
+    check_errors(failing().edit("/srv/shop/web/a.ts", 1, 0).ok("bun run lint"), &[(error, Some("passed later"))]);
+}
+
+#[test]
 fn of_long_lines_only_what_differs_is_told() {
     let files = "src/one.rs src/two.rs src/three.rs src/four.rs src/five.rs src/six.rs src/seven.rs src/eight.rs \
                  src/nine.rs src/ten.rs src/eleven.rs src/twelve.rs";
