@@ -169,7 +169,7 @@ impl fmt::Debug for Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{Meta, Outcome, TitleSource, ToolResult};
+    use crate::item::{Meta, Outcome, PERSONS_SHELL, TitleSource, ToolResult};
     use crate::record::Timestamp;
 
     fn item(body: Body) -> Item {
@@ -236,6 +236,11 @@ mod tests {
         same.push(item(Body::Thinking { text: "hm".into() }));
         same.push(item(Body::Summary { text: "so far".into() }));
         same.push(item(Body::Notice { text: "done".into() }));
+        let (mut persons, mut printed) = (call("{}"), result("! ls: 3 lines"));
+        if let (Body::Call(call), Body::Result(result)) = (&mut persons.body, &mut printed.body) {
+            (call.name, result.name) = (PERSONS_SHELL.to_owned(), Some(PERSONS_SHELL.to_owned()));
+        }
+        same.extend([persons, printed]);
         assert_eq!(ContentHash::digest(&same), expected);
     }
 

@@ -32,6 +32,8 @@ const MIN_REPLIES: usize = 12;
 const FREQUENT: usize = 5;
 /// Weight of a name such as `max_age` or `maxAge`, and of two other words.
 const STRONG: usize = 2;
+/// Beginnings of sentences about the speaker.
+const FIRST_PERSON: [&str; 8] = ["I ", "I'", "Ich ", "Je ", "J'", "Я ", "我", "私"];
 /// Words of failing lines that say nothing about the failure.
 const GENERAL: [&str; 23] = [
     "error", "errors", "this", "that", "with", "from", "have", "file", "files", "line", "test", "tests", "found",
@@ -98,10 +100,13 @@ impl<'t, 'a> Speech<'t, 'a> {
                     (false, false) => shared >= STRONG && said.changes,
                 };
                 let is_telling = said.explains && (about > 0 || is_direct && shared > 0)
-                    || follows && leads && (said.names_cause || said.lacks || said.shows_code());
+                    || follows
+                        && leads
+                        && (said.names_cause || said.lacks || said.shows_code() && (about > 0 || said.is_first));
                 // One that only repeats the failing line explains nothing.
                 let is_more = said.is_long && 3 * about <= 2 * said.words.weight();
-                if is_telling && is_more && (!said.announces || said.names_cause) {
+                let is_own_act = said.announces || said.is_of_the_agent();
+                if is_telling && is_more && (!is_own_act || said.names_cause) {
                     causes.push((2 * about + usize::from(leads) + usize::from(follows), said.clone()));
                 }
                 if speaks && (said.changes || said.announces || said.lacks) {
@@ -217,6 +222,8 @@ struct Said<'a> {
     line: u64,
     at: Option<baton_conversation::record::Timestamp>,
     words: Words,
+    /// It begins the message.
+    is_first: bool,
     /// It says what is going to be done.
     announces: bool,
     /// It speaks of a change.
@@ -232,6 +239,11 @@ struct Said<'a> {
 }
 
 impl Said<'_> {
+    /// Returns true if it says what the agent does, which is no cause.
+    fn is_of_the_agent(&self) -> bool {
+        FIRST_PERSON.iter().any(|word| self.sentence.text.starts_with(word))
+    }
+
     fn shows_code(&self) -> bool {
         self.sentence.text.contains('`')
     }
@@ -245,7 +257,7 @@ impl Said<'_> {
 /// Returns the sentences of a message that may be quoted.
 fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
     let (line, at) = (reply.line, reply.at);
-    sentences(reply.text).into_iter().filter_map(move |sentence| {
+    sentences(reply.text).into_iter().enumerate().filter_map(move |(index, sentence)| {
         let signs = Signs::read(sentence.text);
         let is_aside = signs.has(Sign::Result) || signs.asks() || sentence.quoted;
         if is_aside || sentence.text.chars().count() > MAX_QUOTED_CHARS {
@@ -257,6 +269,7 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
             at,
             words: Words::of(sentence.text),
             announces: signs.begins(Sign::Announce) || sentence.text.ends_with([':', '：']),
+            is_first: index == 0,
             changes,
             lacks: signs.has(Sign::Lack),
             names_cause: signs.has(Sign::Cause),
@@ -322,5 +335,34 @@ impl Word {
             || !self.is_name
                 && !other.is_name
                 && (self.text.starts_with(&other.text) || other.text.starts_with(&self.text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shared_in_any_form_and_names_weigh_more() {
+        let shared = |one: &str, other: &str| Words::of(one).shared(&Words::of(other));
+        assert_eq!(shared("The winch winds ropes.", "rope of the Winch"), 2);
+        assert_eq!(shared("`max_load` of the winch", "assert max_load == 3"), STRONG);
+        assert_eq!(shared("`maxLoad`", "maxLoadOfAll"), 0, "a name has one form");
+        assert_eq!(shared("The test failed in line 3.", "test failed: line 3"), 0, "they say nothing");
+        assert_eq!(shared("", "rope"), 0);
+    }
+
+    #[test]
+    fn a_sentence_is_told_apart_by_what_it_says() {
+        let told = |text: &str| {
+            let message = Message { text, line: 1, at: None, place: 0 };
+            let said = told(&message).next();
+            said.map(|said| (said.announces, said.explains, said.is_long, said.is_of_the_agent()))
+        };
+        assert_eq!(told("Let me mend the rope:"), Some((true, false, false, false)));
+        assert_eq!(told("The drum is empty because nobody has wound the rope."), Some((false, true, true, false)));
+        assert_eq!(told("I chose the rope, because the chain was too heavy."), Some((false, true, true, true)));
+        assert_eq!(told("Shall I wind it?"), None);
+        assert_eq!(told("> The rope is too short."), None);
     }
 }

@@ -113,7 +113,7 @@ impl<'a> Walk<'a, '_> {
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
         if open.is_usage {
-            let place = || deed.and_then(|deed| Directory::of_call(deed)).filter(|place| *place != open.directory);
+            let place = || deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
             let place = || place()?.name().map(|name| format!("by running it in `{name}`"));
             if let Some(form) = form.clone().or_else(place) {
                 return (told(&form, line, at), by_name());
