@@ -1,7 +1,7 @@
 //! Content hash: a digest of the visible conversation.
 //!
 //! The hash covers one line `[role]: content` per item of the conversation, in order: prompts, answers, replies, calls
-//! and results, without withdrawn prompts. Thinking, notices, the harness' summaries, titles, branches, times and ids
+//! and results, without withdrawn prompts. Commands that a person ran, thinking, notices, the harness' summaries, titles, branches, times and ids
 //! are not covered, so metadata that an agent appends repeatedly changes nothing. Parameters of calls are written with
 //! sorted keys, so a file rewritten by another JSON library has the same hash.
 //!
@@ -64,6 +64,8 @@ impl ContentHasher {
         match &item.body {
             Body::Prompt { text } | Body::Answer { text } | Body::Media { text } => self.line(Role::User, &[text]),
             Body::Reply { text } => self.line(Role::Assistant, &[text]),
+            Body::Call(call) if call.is_persons() => {}
+            Body::Result(result) if result.is_persons() => {}
             Body::Call(Call { name, input, .. }) => {
                 let mut parameters = String::new();
                 write_object(input.iter(), &mut parameters);
@@ -167,7 +169,7 @@ impl fmt::Debug for Mark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::item::{Meta, Outcome, TitleSource, ToolResult};
+    use crate::item::{Meta, Outcome, PERSONS_SHELL, TitleSource, ToolResult};
     use crate::record::Timestamp;
 
     fn item(body: Body) -> Item {
@@ -235,6 +237,11 @@ mod tests {
         same.push(item(Body::Thinking { text: "hm".into() }));
         same.push(item(Body::Summary { text: "so far".into() }));
         same.push(item(Body::Notice { text: "done".into() }));
+        let (mut persons, mut printed) = (call("{}"), result("! ls: 3 lines"));
+        if let (Body::Call(call), Body::Result(result)) = (&mut persons.body, &mut printed.body) {
+            (call.name, result.name) = (PERSONS_SHELL.to_owned(), Some(PERSONS_SHELL.to_owned()));
+        }
+        same.extend([persons, printed]);
         assert_eq!(ContentHash::digest(&same), expected);
     }
 

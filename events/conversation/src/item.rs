@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub use self::act::Act;
+pub use self::act::{Act, PERSONS_SHELL};
 pub use self::report::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 use crate::record::Timestamp;
 
@@ -132,8 +132,8 @@ pub struct Call {
     pub git_line: Option<String>,
 }
 
-/// Effect of an edit on a file, counted before its text was shortened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Effect of an edit on a file, read before its text was shortened.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Edit {
     /// Path as given to the tool.
     pub path: String,
@@ -141,6 +141,8 @@ pub struct Edit {
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
+    /// The lines added, cut to a bounded length. Not hashed.
+    pub new_text: String,
 }
 
 /// The result of a tool, as one informative line.
@@ -311,6 +313,20 @@ impl Role {
     }
 }
 
+impl Call {
+    /// True for a command that a person ran. Such calls and their results are not hashed.
+    pub fn is_persons(&self) -> bool {
+        self.name == PERSONS_SHELL
+    }
+}
+
+impl ToolResult {
+    /// See [`Call::is_persons`].
+    pub fn is_persons(&self) -> bool {
+        self.name.as_deref() == Some(PERSONS_SHELL)
+    }
+}
+
 impl Item {
     /// Approximate size in memory, in bytes, including what it points to.
     pub fn weight(&self) -> usize {
@@ -338,7 +354,7 @@ impl Body {
             Self::Thinking { text } | Self::Summary { text } | Self::Notice { text } => text.len(),
             Self::Call(call) => {
                 let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
-                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len());
+                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len() + edit.new_text.len());
                 let aside =
                     [&call.commit, &call.plan, &call.git_line].into_iter().flatten().map(String::len).sum::<usize>();
                 call.id.len() + call.name.len() + edit + aside + fields.sum::<usize>()

@@ -33,7 +33,7 @@ fn conversation(rounds: u64) -> Vec<Item> {
         ];
         for (step, (name, key, value, outcome)) in steps.into_iter().enumerate() {
             let id: Box<str> = format!("toolu_{round}_{step}").into();
-            let edit = (name == "Edit").then(|| Edit { path: value.clone(), added: 3, removed: 1 });
+            let edit = (name == "Edit").then(|| Edit { path: value.clone(), added: 3, removed: 1, ..Edit::default() });
             let input = BTreeMap::from([(key.to_owned(), json!(value))]);
             add(Body::Call(Call {
                 act: baton_conversation::item::Act::of_tool(name),

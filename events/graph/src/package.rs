@@ -311,7 +311,7 @@ mod tests {
             id: "".into(),
             name: "Edit".to_owned(),
             input: input.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect::<BTreeMap<_, _>>(),
-            edit: Some(Edit { path: path.to_owned(), added: 1, removed: 1 }),
+            edit: Some(Edit { path: path.to_owned(), added: 1, removed: 1, ..Edit::default() }),
             commit: None,
             plan: None,
             git_line: None,

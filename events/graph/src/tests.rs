@@ -58,7 +58,7 @@ impl Script {
     }
 
     fn edit(self, path: &str) -> Self {
-        let edit = Edit { path: path.to_owned(), added: 12, removed: 3 };
+        let edit = Edit { path: path.to_owned(), added: 12, removed: 3, ..Edit::default() };
         self.call("Edit", &[("file_path", path)], Some(edit), (Outcome::Ok, "edited"))
     }
 
@@ -236,7 +236,7 @@ fn what_was_refused_or_failed_touched_nothing() {
         .call(
             "Edit",
             &[("file_path", "Cargo.toml"), ("old_string", ""), ("new_string", "serde = \"1\"")],
-            Some(Edit { path: "Cargo.toml".to_owned(), added: 1, removed: 0 }),
+            Some(Edit { path: "Cargo.toml".to_owned(), added: 1, removed: 0, ..Edit::default() }),
             (Outcome::Denied, "no"),
         );
     let graph = of("s", &script);
@@ -254,7 +254,7 @@ fn a_manifest_that_was_edited_adds_packages() {
             ("old_string", "serde = \"1\""),
             ("new_string", "serde = \"1\"\ntime = \"0.3\""),
         ],
-        Some(Edit { path: "Cargo.toml".to_owned(), added: 1, removed: 0 }),
+        Some(Edit { path: "Cargo.toml".to_owned(), added: 1, removed: 0, ..Edit::default() }),
         OK,
     );
     let facts = facts(&of("s", &script));

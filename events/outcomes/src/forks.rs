@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(found.message, "seen twice in 2 sessions, went away once");
         let found = &found.matches[0];
         assert_eq!((found.fixes[0].session_id.as_str(), found.unresolved.as_ref()), ("fork", None));
-        assert_eq!(found.fixes[0].files, ["src/a.rs", "src/b.rs"]);
+        assert_eq!(found.fixes[0].files, ["src/b.rs"]);
         assert_eq!(found.tried_in_vain[0].count, 1, "{:?}", found.tried_in_vain);
         let both = family(
             |elder| elder.edit("/srv/shop/src/c.rs").ok("cargo test -p auth"),

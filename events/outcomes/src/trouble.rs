@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MAX_TRIED, MAX_TROUBLES, SHORT_CHARS, run};
-use baton_episode::digest::{Action, Attempt, Episode, ErrorLine, one_line};
+use baton_conversation::record::Timestamp;
+use baton_episode::digest::{Action, Attempt, Episode, ErrorLine, Mend, Pointed, one_line};
 use baton_events::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
 use baton_graph::{Surroundings, error_name, file_name};
 
@@ -81,7 +82,11 @@ impl Reader<'_> {
             ..Trouble::default()
         };
         trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
-        let Some((index, failed)) = failed else { return trouble };
+        let Some((index, failed)) = failed else {
+            // A person reported it.
+            trouble.fix = self.fix(error, self.mended(error));
+            return trouble;
+        };
         let subject = subject(failed);
         (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), describe(failed));
         self.follow(index, error, &subject, &mut trouble, counted);
@@ -107,10 +112,8 @@ impl Reader<'_> {
         trouble: &mut Trouble,
         counted: &mut BTreeSet<(String, u64)>,
     ) {
-        let shown = self.episode.mendings.get(&error.line).map(|mending| (mending.line, mending.at));
-        let shown = shown.or_else(|| error.resolution.as_ref().map(|resolution| (resolution.line, resolution.at)));
-        let resolved_at = shown.filter(|_| error.resolution.is_some()).map(|(line, _)| line);
-        let (mut all, mut since) = (Changed::default(), Changed::default());
+        let resolved_at = error.resolution.as_ref().map(|resolution| self.shown(error, resolution).0);
+        let mut since = Changed::default();
         let later = self.attempts[index + 1..].iter().take(MAX_FOLLOWED);
         for attempt in later.filter(|attempt| attempt.line > error.line) {
             if resolved_at.is_some_and(|line| attempt.line > line) {
@@ -119,7 +122,7 @@ impl Reader<'_> {
             if resolved_at == Some(attempt.result_line) {
                 // If an edit succeeds after a failure of the tool, the edit itself is the change.
                 if let Action::Edit(path) = attempt.what {
-                    move_to_end(&mut all.files, file_name(path, self.cwd, self.at));
+                    move_to_end(&mut since.files, file_name(path, self.cwd, self.at));
                 }
                 break;
             }
@@ -150,25 +153,47 @@ impl Reader<'_> {
                 }
                 (_, Ended::Ok | Ended::Unknown) if again => trouble.unsure = true,
                 (Action::Edit(path), Ended::Ok) => {
-                    let path = file_name(path, self.cwd, self.at);
-                    move_to_end(&mut all.files, path.clone());
-                    move_to_end(&mut since.files, path);
+                    move_to_end(&mut since.files, file_name(path, self.cwd, self.at));
                 }
                 (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
-                    move_to_end(&mut all.commands, describe(attempt));
                     move_to_end(&mut since.commands, describe(attempt));
                 }
                 _ => {}
             }
         }
         trouble.unsure &= error.resolution.is_none();
-        trouble.fix = error.resolution.as_ref().map(|resolution| Fix {
+        trouble.fix = self.fix(error, since);
+    }
+
+    /// Returns the end of a failure, with what was changed since it showed last.
+    fn fix(&self, error: &ErrorLine, changed: Changed) -> Option<Fix> {
+        let resolution = error.resolution.as_ref()?;
+        let (line, at) = self.shown(error, resolution);
+        Some(Fix {
             text: resolution.text.clone(),
-            files: Changed::keep_last(all.files),
-            commands: Changed::keep_last(all.commands),
-            line: shown.map_or(resolution.line, |(line, _)| line),
-            at: millis(shown.map_or(resolution.at, |(_, at)| at)),
-        });
+            files: Changed::keep_last(changed.files),
+            commands: Changed::keep_last(changed.commands),
+            line,
+            at: millis(at),
+        })
+    }
+
+    /// Returns line and time of what shows that a failure is over.
+    fn shown(&self, error: &ErrorLine, resolution: &Pointed) -> (u64, Option<Timestamp>) {
+        let mending = self.episode.mendings.get(&error.line);
+        mending.map_or((resolution.line, resolution.at), |mending| (mending.line, mending.at))
+    }
+
+    /// Returns what the digest names as the mend of a failure.
+    fn mended(&self, error: &ErrorLine) -> Changed {
+        let mut changed = Changed::default();
+        for mend in self.episode.mendings.get(&error.line).into_iter().flat_map(|mending| &mending.by) {
+            match mend {
+                Mend::File(path) => move_to_end(&mut changed.files, file_name(path, self.cwd, self.at)),
+                Mend::Command(name) => move_to_end(&mut changed.commands, name.clone()),
+            }
+        }
+        changed
     }
 }
 

@@ -133,6 +133,8 @@ struct EditV1<'a> {
     path: Cow<'a, str>,
     added: u32,
     removed: u32,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    new_text: Cow<'a, str>,
 }
 
 /// Appends the item as one line with its line break.
@@ -241,10 +243,11 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             Body::Call(call) => {
                 stored.tool_id = Some(Cow::Borrowed(&call.id));
                 stored.input = Some(Cow::Borrowed(&call.input));
-                stored.edit = call.edit.as_ref().map(|Edit { path, added, removed }| EditV1 {
-                    path: Cow::Borrowed(path),
-                    added: *added,
-                    removed: *removed,
+                stored.edit = call.edit.as_ref().map(|edit| EditV1 {
+                    path: Cow::Borrowed(&edit.path),
+                    added: edit.added,
+                    removed: edit.removed,
+                    new_text: Cow::Borrowed(&edit.new_text),
                 });
                 stored.commit = call.commit.as_deref().map(Cow::Borrowed);
                 stored.plan = call.plan.as_deref().map(Cow::Borrowed);
@@ -313,7 +316,12 @@ impl ItemV1<'_> {
                 id: boxed(self.tool_id).unwrap_or_default(),
                 name: self.name.unwrap_or_default().into_owned(),
                 input: self.input.unwrap_or_default().into_owned(),
-                edit: self.edit.map(|EditV1 { path, added, removed }| Edit { path: path.into_owned(), added, removed }),
+                edit: self.edit.map(|edit| Edit {
+                    path: edit.path.into_owned(),
+                    added: edit.added,
+                    removed: edit.removed,
+                    new_text: edit.new_text.into_owned(),
+                }),
                 commit: self.commit.map(Cow::into_owned),
                 plan: self.plan.map(Cow::into_owned),
                 git_line: self.git_line.map(Cow::into_owned),

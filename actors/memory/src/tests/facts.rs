@@ -76,7 +76,12 @@ fn ran(command: &str) -> [Body; 2] {
 fn changed(path: &str) -> [Body; 2] {
     let [Body::Call(mut call), result] = ran(path) else { unreachable!("a call and its result") };
     call.name = "Edit".to_owned();
-    call.edit = Some(baton_conversation::item::Edit { path: path.to_owned(), added: 1, removed: 0 });
+    call.edit = Some(baton_conversation::item::Edit {
+        path: path.to_owned(),
+        added: 1,
+        removed: 0,
+        ..baton_conversation::item::Edit::default()
+    });
     [Body::Call(call), result]
 }
 

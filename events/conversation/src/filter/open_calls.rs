@@ -110,6 +110,11 @@ impl OpenCalls {
         self.calls.iter().filter(is_part).map(|call| call.id.clone()).collect()
     }
 
+    /// Id of the last unanswered call of a tool.
+    pub(crate) fn last_of(&self, tool: &str) -> Option<Box<str>> {
+        self.calls.iter().rev().find(|call| call.name == tool).map(|call| call.id.clone())
+    }
+
     /// The unanswered call with this id.
     pub(crate) fn get(&self, id: &str) -> Option<&OpenCall> {
         self.calls.iter().rev().map(AsRef::as_ref).find(|call: &&OpenCall| *call.id == *id)

@@ -8,6 +8,7 @@ mod test_log;
 use super::one_line;
 use super::summary::{passes, summary};
 use super::telling::{FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, bare, best_of, failed_test, finding, rank};
+use super::verdict::WRAPPER_FAILED;
 
 /// Marks that tools draw around and behind their lines.
 const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
@@ -95,9 +96,24 @@ fn best_reason(text: &str) -> Option<(Rank, String)> {
     let passed = lines.iter().rposition(|line| summary(line) == Some(true));
     lines.iter_mut().filter(|line| passes(line)).for_each(|line| *line = "");
     let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
-    best_of(rest, reason_rank)
+    let best = best_of(rest, reason_rank)
         .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)
-        .or_else(|| best_of(&lines, reason_rank))
+        .or_else(|| best_of(&lines, reason_rank))?;
+    match best {
+        (Rank::Echo, line) if line.starts_with(WRAPPER_FAILED) => Some(wrapped(&lines).unwrap_or((Rank::Echo, line))),
+        best => Some(best),
+    }
+}
+
+/// The first line after that of a wrapper which only repeats the command, with the next if it announces that.
+fn wrapped(lines: &[&str]) -> Option<(Rank, String)> {
+    let wrapper = lines.iter().position(|line| line.starts_with(WRAPPER_FAILED))?;
+    let mut rest = lines[wrapper + 1..].iter().filter(|line| {
+        line.chars().any(char::is_alphanumeric) && !matches!(reason_rank(line), Rank::Echo | Rank::Preamble)
+    });
+    let line = *rest.next()?;
+    let what = rest.next().filter(|_| line.ends_with(':')).map_or("", |next| next);
+    Some((Rank::Hint, one_line(&format!("{line} {what}"), MAX_CHARS)))
 }
 
 /// As [`rank`], with more forms.
@@ -121,7 +137,7 @@ const REPEATED: &[&str] = &[
     " script failed (code ",
     "exited with code ",
     "Process completed with exit code",
-    "FAILED: ",
+    WRAPPER_FAILED,
 ];
 
 /// Parts of lines in which git says why it did nothing.

@@ -1,6 +1,6 @@
 //! Summarises a tool's whole output as one informative line.
 
-use crate::item::{Act, Edit, GitOutput, Outcome, Report, ToolResult, Verdict};
+use crate::item::{Act, Edit, GitOutput, Outcome, PERSONS_SHELL, Report, ToolResult, Verdict};
 use baton_redaction::raw_json::{Size, Text, Value};
 
 use super::git_output::{self, unmarked};
@@ -269,7 +269,8 @@ fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output
     }
     let is_cut = call.target.ends_with('…');
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
-    let is_shared = is_cut || call.target.contains(['|', ';', '&']);
+    // Of a person's command no exit code is recorded.
+    let is_shared = is_cut || call.name == PERSONS_SHELL || call.target.contains(['|', ';', '&']);
     if let Some(end) = (makes || went_well && is_shared).then(|| output_end(output)).flatten() {
         if makes {
             stored.made = GitOutput::find_all(&end);

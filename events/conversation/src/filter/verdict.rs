@@ -17,7 +17,7 @@ const SCRIPT_FAILED: [&str; 4] =
 /// Most lines at the beginning of an output among which a wrapper says that what it ran failed.
 const MAX_FIRST_LINES: usize = 5;
 /// Beginning of such a line: `FAILED: git commit`.
-const WRAPPER_FAILED: &str = "FAILED: ";
+pub(super) const WRAPPER_FAILED: &str = "FAILED: ";
 /// Marks in the stored line of a result.
 const PASSED: &str = ", says passed";
 const FAILED: &str = ", says failed";

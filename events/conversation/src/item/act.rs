@@ -28,9 +28,12 @@ pub enum Act {
     Other,
 }
 
+/// Name of the tool of commands that a person ran in the agent's prompt.
+pub const PERSONS_SHELL: &str = "!";
+
 /// Tools of the known agents, by act.
 const TOOLS: [(Act, &[&str]); 9] = [
-    (Act::Shell, &["Bash", "PowerShell", "Shell", "shell", "bash"]),
+    (Act::Shell, &["Bash", "PowerShell", "Shell", "shell", "bash", PERSONS_SHELL]),
     (Act::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"]),
     (
         Act::Read,

@@ -152,7 +152,7 @@ fn what_was_given_up_and_what_is_a_subagents_is_marked() {
 
 #[test]
 fn what_a_call_changed_is_what_its_result_counts() {
-    let edit = Edit { path: "a.rs".to_owned(), added: 3, removed: 0 };
+    let edit = Edit { path: "a.rs".to_owned(), added: 3, removed: 0, ..Edit::default() };
     let call = |edit: Option<&Edit>| {
         let Body::Call(mut call) = item("1 call c").body else { panic!() };
         call.edit = edit.cloned();

@@ -103,7 +103,8 @@ fn each_kind_of_user_line_is_what_it_is() {
     );
     one(&user(r#""<command-name>/clear</command-name><command-args></command-args>""#), &["1 notice /clear"], 0);
     one(&user(r#""<local-command-stdout>x</local-command-stdout>""#), &["1 notice x"], 0);
-    one(&user(r#""<bash-input>ls</bash-input>""#), &["1 notice ! ls"], 0);
+    one(&user(r#""<bash-input>ls</bash-input>""#), &[r#"1 call ! {"command":"ls"}"#], 0);
+    one(&user(r#""<bash-stdout>a</bash-stdout>""#), &["1 notice a"], 0);
     let news = r#""<task-notification><summary>done</summary></task-notification>\nnow b""#;
     one(&user(news), &["1 notice done", "1 prompt now b"], 1);
     one(&user(r#""[Request interrupted by user]""#), &["1 notice interrupted by the user"], 0);

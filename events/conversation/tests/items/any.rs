@@ -49,7 +49,7 @@ pub(crate) fn any_items() -> impl Strategy<Value = Vec<Item>> {
                 id: if id == 0 { "".into() } else { format!("t{id}").into() },
                 name: name.to_owned(),
                 input: input.map(|(key, value)| (key.to_owned(), json!(value))).collect(),
-                edit: edit.map(|(added, removed)| Edit { path: command, added, removed }),
+                edit: edit.map(|(added, removed)| Edit { path: command, added, removed, ..Edit::default() }),
                 commit: None,
                 plan: None,
                 git_line: None,

@@ -52,7 +52,9 @@ fn misses(spoken: &Spoken, items: &[Item]) -> Vec<String> {
     }
     let mut kept: Vec<u64> = Vec::new();
     for item in items {
-        if let Body::Result(result) = &item.body {
+        if let Body::Result(result) = &item.body
+            && !result.is_persons()
+        {
             kept.push(item.line);
             if result.text.contains('\n') || result.text.trim().is_empty() {
                 misses.push(format!("line {}, no single line: {:?}", item.line, head(&result.text)));

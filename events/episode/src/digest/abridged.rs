@@ -156,7 +156,7 @@ mod tests {
         let id: Box<str> = format!("t{line}").into();
         let input = [("file_path", path.to_owned()), ("new_string", "x".repeat(3_000))];
         let input: BTreeMap<_, _> = input.map(|(key, value)| (key.to_owned(), value.into())).into();
-        let edit = Some(Edit { path: path.to_owned(), added: 3, removed: 1 });
+        let edit = Some(Edit { path: path.to_owned(), added: 3, removed: 1, ..Edit::default() });
         let result = ToolResult {
             id: id.clone(),
             name: Some("Edit".to_owned()),

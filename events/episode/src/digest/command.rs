@@ -11,6 +11,7 @@ mod pipe;
 mod scope;
 mod vocabulary;
 mod words;
+mod wrapper;
 
 use std::borrow::Cow;
 
@@ -21,10 +22,11 @@ use self::pipe::Pipe;
 pub(super) use self::pipe::separate;
 pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
-    ASKING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP, WITH_SUBCOMMANDS,
-    WRAPPERS,
+    ASKING, ENTERING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,
+    WITH_SUBCOMMANDS,
 };
 use self::words::{Joint, Word};
+use self::wrapper::unwrapped;
 use baton_conversation::item::{Outcome, ToolResult, Verdict};
 
 /// Maximum number of steps of a command line that are compared.
@@ -67,6 +69,8 @@ pub(super) struct Step<'a> {
     directory: &'a str,
     /// Operator before the next step.
     joint: Joint,
+    /// The step of the line that prepares the environment: `source .venv/bin/activate`.
+    environment: String,
 }
 
 impl<'a> Command<'a> {
@@ -80,6 +84,7 @@ impl<'a> Command<'a> {
         let mut from_pipe = false;
         let mut cut = false;
         let mut loops = false;
+        let mut environment = String::new();
         for mut part in words::parts(bare) {
             cut |= part.words.iter().any(Word::is_cut);
             match syntax(&mut part.words) {
@@ -107,8 +112,14 @@ impl<'a> Command<'a> {
             }
             // The line is not about what only feeds a pipe (`echo x |`, `cat x |`).
             let pipe = if piped { Pipe::End } else { Pipe::None };
+            if let [first, _, ..] = &part.words[..]
+                && ENTERING.contains(&first.as_str())
+                && part.joint == Joint::And
+            {
+                environment = part.words.iter().map(Word::as_str).collect::<Vec<_>>().join(" ");
+            }
             let step = Step::read(part.words, pipe, part.joint).filter(|step| !(piped && step.program == "cat"));
-            let step = step.map(|step| Step { directory, ..step });
+            let step = step.map(|step| Step { directory, environment: environment.clone(), ..step });
             from_pipe = piped && step.is_some();
             steps.extend(step);
             if steps.len() == MAX_STEPS {
@@ -144,6 +155,12 @@ impl<'a> Command<'a> {
     /// Adds what the output says about the result.
     pub(super) fn with_verdict(self, verdict: Option<Verdict>) -> Self {
         Self { verdict, ..self }
+    }
+
+    /// Removes what the exit code would prove, for a command of which none is recorded.
+    pub(super) fn with_hidden_exit(mut self) -> Self {
+        self.steps.iter_mut().for_each(|step| step.pipe = step.pipe.max(Pipe::End));
+        self
     }
 
     /// Adds what the output says about the parts of the line.
@@ -254,7 +271,7 @@ impl<'a> Step<'a> {
     }
 
     /// Returns true if it hardly ever fails, so the result of a line is due to another step.
-    fn is_harmless(&self) -> bool {
+    pub(super) fn is_harmless(&self) -> bool {
         HARMLESS.contains(&(&*self.program, self.subcommand.as_deref().unwrap_or_default()))
     }
 
@@ -284,6 +301,7 @@ impl<'a> Step<'a> {
             pipe,
             directory: "",
             joint,
+            environment: String::new(),
         };
         let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
         if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)) {
@@ -329,6 +347,14 @@ impl<'a> Step<'a> {
         self.directory
     }
 
+    /// Returns its words after what prepares its environment.
+    pub(super) fn in_its_environment(&self) -> Cow<'_, str> {
+        match self.environment.as_str() {
+            "" => Cow::Borrowed(&self.text),
+            environment => Cow::Owned(format!("{environment} && {}", self.text)),
+        }
+    }
+
     /// Returns its words, wrappers and flags included.
     pub(super) fn text(&self) -> &str {
         &self.text
@@ -371,64 +397,6 @@ fn without_leading_cd(text: &str) -> &str {
         rest = next;
     }
     rest
-}
-
-/// Strips what stands before a program: assignments, wrappers, runners. Returns true if a wrapper may not pass on the
-/// program's exit code.
-fn unwrapped(words: Vec<Word<'_>>) -> (Vec<Cow<'_, str>>, bool) {
-    let mut words = words.into_iter().map(Word::text).peekable();
-    while let Some(word) = words.peek() {
-        let assignment = word
-            .split_once('=')
-            .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-        if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
-            break;
-        }
-        let wrapper = !assignment;
-        if words.next().is_some_and(|word| word == "timeout") {
-            words.next_if(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-        }
-        while wrapper && words.next_if(|word| word.starts_with('-')).is_some() {}
-    }
-    let mut words: Vec<_> = words.collect();
-    let wrapper = wrapper_words(&words);
-    words.drain(..wrapper);
-    unwrap_runner(&mut words);
-    (words, wrapper > 0)
-}
-
-/// Returns the number of leading words that only run the program behind them: `rtk git status`, `rtk test bun run test`.
-fn wrapper_words(words: &[Cow<'_, str>]) -> usize {
-    let known = |word: &str| WITH_SUBCOMMANDS.contains(&word) || FAMILIES.iter().any(|(.., all)| all.contains(&word));
-    let named = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
-    let runs =
-        |word: &str| known(word) || INTERPRETERS.contains(&word) || LOOKING.contains(&word) || SETUP.contains(&word);
-    let looks = |word: &str| LOOKING.contains(&word) && !named(word);
-    match words {
-        [first, ..] if runs(first.rsplit('/').next().unwrap_or(first)) => 0,
-        [_, second, _, ..] if known(second) || looks(second) => 1,
-        [_, second, third, _, ..] if named(second) && known(third) => 2,
-        _ => 0,
-    }
-}
-
-/// Strips runners: `uv run`, `poetry run`, `bundle exec`, `pnpm exec`, `python -m`.
-fn unwrap_runner(words: &mut Vec<Cow<'_, str>>) {
-    for _ in 0..3 {
-        let Some([first, second]) = words.first_chunk::<2>() else { return };
-        let runs = matches!(
-            (&**first, &**second),
-            ("uv" | "poetry" | "pipenv" | "hatch" | "rye" | "pdm", "run")
-                | ("bundle" | "npm" | "pnpm" | "yarn", "exec")
-                | ("pnpm" | "yarn", "dlx")
-                | ("python" | "python3", "-m")
-        );
-        if !runs {
-            return;
-        }
-        let flags = words[2..].iter().take_while(|word| word.starts_with("--")).count();
-        words.drain(..2 + flags);
-    }
 }
 
 /// Removes the first word that is not a flag and returns its canonical spelling.

@@ -64,7 +64,8 @@ impl<'a> Timeline<'a> {
         let mut timeline = Self::undecided(items, show);
         mark_logged_errors(&mut timeline);
         for deed in &mut timeline.deeds {
-            let ended = deed.result.filter(|_| !deed.was_cancelled()).map(|result| result.outcome);
+            let is_known = !deed.hides_exit() || deed.verdict().is_some();
+            let ended = deed.result.filter(|_| is_known && !deed.was_cancelled()).map(|result| result.outcome);
             deed.outcome = if Evidence::of(deed).is_some() { Some(Outcome::Failed) } else { ended };
         }
         timeline

@@ -10,10 +10,12 @@
 //!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
 
+mod explanation;
 mod mend;
 mod open;
 mod report;
 
+use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
 pub(super) use self::report::shown_line;
@@ -28,9 +30,12 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
+/// Shortest message that can be recognised as written by the session, in bytes.
+const MIN_WRITTEN_BYTES: usize = 16;
 /// Complaints about how a program was called or where; it has not done anything yet.
-const USAGE: [&str; 14] = [
+const USAGE: [&str; 15] = [
     "Missing script",
+    "cript not found",
     "unexpected argument",
     "unrecognized argument",
     "unrecognized option",
@@ -58,7 +63,8 @@ pub(super) struct Failure {
 
 /// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
-    let mut walk = Walk { timeline, show, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
+    let speech = Speech::new(timeline);
+    let mut walk = Walk { timeline, show, speech: &speech, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
     let looks = evidence::looks_without_changes(timeline);
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         let look = looks.get(looks.partition_point(|look| *look.end() < deed.began));
@@ -67,7 +73,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
         }
     }
     let mut errors = walk.finish();
-    errors.extend(report::reports(timeline, show));
+    errors.extend(report::reports(timeline, &speech, show));
     errors.sort_by_key(|failure| failure.line.line);
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
     errors
@@ -77,6 +83,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
 struct Walk<'a, 't> {
     timeline: &'t Timeline<'a>,
     show: &'t Show,
+    speech: &'t Speech<'t, 'a>,
     errors: Vec<Option<Failure>>,
     open: Vec<Open<'a>>,
     /// In the order of their calls.
@@ -113,7 +120,7 @@ impl<'a> Walk<'a, '_> {
     fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
         let complaint = complaint(deed);
         let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
-        if self.is_expected(deed) {
+        if self.is_expected(deed) || self.wrote(&complaint) && !self.leads_to_an_edit(deed) {
             return;
         }
         let (subject, name, of_the_work) = match command {
@@ -123,7 +130,11 @@ impl<'a> Walk<'a, '_> {
                     Seen::Exit | Seen::Summary => command.suspects(),
                 };
                 let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
-                if command.only_looks() && !command.normal().is_empty() || said && command.found_nothing() {
+                let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
+                let asking = if steps.iter().all(Step::is_harmless) { asking() } else { Vec::new() };
+                let steps = if asking.is_empty() { steps } else { asking };
+                let looks = command.only_looks() && !command.normal().is_empty() || said && command.found_nothing();
+                if steps.is_empty() && looks {
                     return;
                 }
                 let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
@@ -217,7 +228,11 @@ impl<'a> Walk<'a, '_> {
                 && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
             let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
             if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
-                (open.ended, open.passed) = (deed.ended, None);
+                // What was said since the first of several failures that nothing came between is about all of them.
+                if is_changed {
+                    open.ended = deed.ended;
+                }
+                open.passed = None;
                 again = true;
                 // The reason is told now that only its echo was known.
                 if is_echo(&open.complaint) && !is_echo(complaint) {
@@ -241,6 +256,9 @@ impl<'a> Walk<'a, '_> {
             let by = deed.parsed_command();
             let by = by.as_ref().and_then(|command| command.suspects().into_iter().next());
             let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), false);
+            if resolution.text == PASSED_LATER {
+                continue;
+            }
             let then = format!("{}; then it failed otherwise", resolution.text);
             resolution.text = one_line(&then, ERROR_CHARS);
             self.resolve(&open, resolution, mending);
@@ -250,6 +268,7 @@ impl<'a> Walk<'a, '_> {
 
     fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
         let mut proven = command.map(Command::proven).unwrap_or_default();
+        proven.extend(command.into_iter().flat_map(Command::asking));
         let made = deed.result.map_or(&[][..], |result| result.made());
         if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
             let steps = command.map(Command::steps).unwrap_or_default();
@@ -382,15 +401,41 @@ impl<'a> Walk<'a, '_> {
         self.errors.into_iter().flatten().collect()
     }
 
+    /// Returns true if a message is one that the session itself wrote into a file.
+    fn wrote(&self, complaint: &str) -> bool {
+        let message = complaint.trim_matches(|c: char| !c.is_alphanumeric());
+        message.len() >= MIN_WRITTEN_BYTES
+            && self
+                .changes
+                .iter()
+                .rev()
+                .take(MAX_OPEN)
+                .any(|change| matches!(change.made, Made::Edit { new, .. } if new.contains(message)))
+    }
+
+    /// Returns true if the next thing that is done is an edit.
+    fn leads_to_an_edit(&self, deed: &Deed<'a>) -> bool {
+        let deeds = &self.timeline.deeds;
+        let next = self.speech.next_done(deed.ended);
+        let next = next.and_then(|next| deeds.get(deeds.partition_point(|deed| deed.began < next)));
+        next.is_some_and(|next| next.edit().is_some())
+    }
+
     /// Returns true if the agent said right before that the command is to fail.
     fn is_expected(&self, deed: &Deed<'a>) -> bool {
-        let replies = self.timeline.rounds.iter().flat_map(|round| &round.replies);
-        let before = replies.take_while(|reply| reply.place < deed.began).last();
+        let before = self.speech.last_before(deed.began);
         let description = deed.input("description");
         let said = before.filter(|reply| reply.place + 2 >= deed.began).map(|reply| reply.text);
         let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
         said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
+}
+
+/// Returns true if a complaint names an exception: the program did not even begin to work.
+fn is_crash(complaint: &str) -> bool {
+    let (name, _) = complaint.split_once(": ").unwrap_or((complaint, ""));
+    let is_exception = ["Error", "Exception"].iter().any(|end| name.ends_with(end)) && !name.contains(' ');
+    is_exception || complaint.contains(" panicked at ")
 }
 
 /// Returns true if a complaint shows that the one before it is gone: it is of the same test or a later one, or nothing

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::any_items::any_items;
-use baton_conversation::item::{Act, Body, Call, Edit, Meta, Outcome, TitleSource, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Edit, Meta, Outcome, PERSONS_SHELL, Report, TitleSource, ToolResult};
 
 mod beside;
 mod decisions;
@@ -51,7 +51,7 @@ impl Session {
         self.calls += 1;
         let input: BTreeMap<_, _> = input.as_object().cloned().unwrap_or_default().into_iter().collect();
         let path = input.get("file_path").and_then(|path| path.as_str()).unwrap_or_default().to_owned();
-        let edit = edit.map(|(added, removed)| Edit { path, added, removed });
+        let edit = edit.map(|(added, removed)| Edit { path, added, removed, ..Edit::default() });
         let id = format!("toolu_{}", self.calls).into();
         self.add(Body::Call(Call {
             act: Act::of_tool(name),
@@ -99,6 +99,24 @@ impl Session {
 
     fn edit_with(self, path: &str, added: u32, removed: u32, outcome: Outcome, error: Option<&str>) -> Self {
         self.call("Edit", json!({ "file_path": path }), Some((added, removed))).result(outcome, None, error)
+    }
+
+    /// An edit that adds these lines.
+    fn wrote(mut self, path: &str, new_text: &str) -> Self {
+        self = self.call("Edit", json!({ "file_path": path }), Some((1, 1)));
+        if let Some(Item { body: Body::Call(Call { edit: Some(edit), .. }), .. }) = self.items.last_mut() {
+            edit.new_text = new_text.to_owned();
+        }
+        self.result(Outcome::Ok, None, None)
+    }
+
+    /// A command that a person ran, with what its output reports.
+    fn ran_by_person(mut self, command: &str, report: Report) -> Self {
+        self = self.call(PERSONS_SHELL, json!({ "command": command }), None).result(Outcome::Ok, None, None);
+        if let Some(Item { body: Body::Result(result), .. }) = self.items.last_mut() {
+            result.report = Some(Box::new(report));
+        }
+        self
     }
 
     fn digest(&self) -> Episode {

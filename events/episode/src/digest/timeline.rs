@@ -285,10 +285,16 @@ impl<'a> Deed<'a> {
     /// Returns the parsed shell command.
     pub(super) fn parsed_command(&self) -> Option<Command<'a>> {
         let command = Command::read(self.command()?).with_verdict(self.verdict());
+        let command = if self.hides_exit() { command.with_hidden_exit() } else { command };
         Some(match self.result {
             Some(result) => command.with_report(result),
             None => command,
         })
+    }
+
+    /// Returns true if a person ran it and no exit code is known.
+    pub(super) fn hides_exit(&self) -> bool {
+        self.call.is_some_and(Call::is_persons) && self.result.is_some_and(|result| result.exit_code.is_none())
     }
 
     /// Returns true if it is known to have succeeded.
@@ -316,6 +322,11 @@ impl<'a> Deed<'a> {
             return Some((edit.path.as_str(), added, removed)).filter(|(path, ..)| !path.is_empty());
         }
         self.path().filter(|_| self.act() == Act::Edit).map(|path| (path, 0, 0))
+    }
+
+    /// Returns the lines that an edit adds, as far as they are kept.
+    pub(super) fn new_text(&self) -> &'a str {
+        self.call.and_then(|call| call.edit.as_ref()).map_or("", |edit| &edit.new_text)
     }
 
     /// Returns the file that the tool reads.

@@ -176,7 +176,11 @@ fn session(steps: &[&str]) -> Episode {
             "r" => add(Body::Reply { text: text.to_owned() }),
             _ => {
                 let (name, key, edit) = match kind {
-                    "e" => ("Edit", "file_path", Some(Edit { path: text.to_owned(), added: 1, removed: 0 })),
+                    "e" => (
+                        "Edit",
+                        "file_path",
+                        Some(Edit { path: text.to_owned(), added: 1, removed: 0, ..Edit::default() }),
+                    ),
                     "d" => ("Read", "file_path", None),
                     _ => ("Bash", "command", None),
                 };

@@ -26,7 +26,7 @@ fn items_are_read_as_they_were_written() {
         id: "toolu_1".into(),
         name: "Edit".into(),
         input: serde_json::from_str(r#"{"file_path":"a\n\"","n":[1,{"x":null}]}"#).unwrap(),
-        edit: Some(Edit { path: "a".into(), added: 3, removed: 1 }),
+        edit: Some(Edit { path: "a".into(), added: 3, removed: 1, ..Edit::default() }),
         commit: Some("Pay".into()),
         plan: Some("Pay later".into()),
         git_line: Some("git add a".into()),

@@ -372,7 +372,12 @@ pub(super) fn json() -> impl Strategy<Value = serde_json::Value> {
 pub(super) fn body() -> impl Strategy<Value = Body> {
     let text = || any::<String>();
     let short = || any::<String>().prop_map(String::into_boxed_str);
-    let edit = any::<(String, u32, u32)>().prop_map(|(path, added, removed)| Edit { path, added, removed });
+    let edit = any::<(String, u32, u32, String)>().prop_map(|(path, added, removed, new_text)| Edit {
+        path,
+        added,
+        removed,
+        new_text,
+    });
     let aside = (option::of(text()), option::of(text()), option::of(text()));
     let call = (short(), text(), btree_map(text(), json(), 0..4), option::of(edit), aside).prop_map(
         |(id, name, input, edit, (commit, plan, git_line))| {

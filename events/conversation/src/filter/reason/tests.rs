@@ -13,6 +13,11 @@ fn a_reason_is_looked_for_behind_what_passed() {
         "lib/a.ex:120:18:pattern_match The pattern can never match.",
     );
     check("× Some errors were emitted while running checks.\n! Unused import: b.", "! Unused import: b.");
+    check(
+        "FAILED: git add\nThe following paths are ignored by one of your .gitignore files:\ndist\nhint: Use -f",
+        "The following paths are ignored by one of your .gitignore files: dist",
+    );
+    check("FAILED: make\n", "FAILED: make");
     let quiet = "src/a.rs:12: let error = 1;\nsrc/b.rs:3: fn main()";
     assert_eq!(finding_line(quiet), None, "a search prints lines with one number");
     assert_eq!(

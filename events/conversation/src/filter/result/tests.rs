@@ -8,7 +8,7 @@ fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: 
 
 fn summarised(call: Option<(&str, &str)>, outcome: Outcome, content: &str) -> ToolResult {
     let call = call.map(|(name, target)| {
-        let edit = (name == "Edit").then(|| Edit { path: target.to_owned(), added: 3, removed: 1 });
+        let edit = (name == "Edit").then(|| Edit { path: target.to_owned(), added: 3, removed: 1, ..Edit::default() });
         OpenCall { id: "c".into(), name: name.to_owned(), target: target.to_owned(), edit }
     });
     let raw =

@@ -182,6 +182,8 @@ pub(super) fn emit_part<S: Sink>(
             TextPart::Notice(text) => writer.notice(stamp, &text),
             TextPart::Summary(text) => writer.summary(stamp, text),
             TextPart::Interruption => writer.interruption(stamp),
+            TextPart::Command(command) => writer.persons_command(stamp, command),
+            TextPart::Output(output) => writer.persons_output(stamp, &output, None),
         }
     }
 }

@@ -17,6 +17,10 @@ pub(super) enum TextPart<'t> {
     Summary(&'t str),
     /// A person interrupted the agent.
     Interruption,
+    /// A command that a person ran.
+    Command(&'t str),
+    /// What that command printed.
+    Output(Cow<'t, str>),
 }
 
 /// Elements around a prompt that the IDE and the harness add for the model only.
@@ -32,7 +36,9 @@ const CONTEXT: &[&str] = &[
 /// Elements of a slash command's record.
 const COMMAND: &[&str] = &["command-name", "command-message", "command-args", "command-contents", "skill-format"];
 /// Reports of the harness in records that look like prompts.
-const NEWS: &[&str] = &["local-command-stdout", "local-command-stderr", "bash-stdout", "bash-stderr"];
+const NEWS: &[&str] = &["local-command-stdout", "local-command-stderr"];
+/// Output of a command that a person ran.
+const OUTPUT: &[&str] = &["bash-stdout", "bash-stderr"];
 /// Reports of other agents and tasks. A person may quote these, so the record's author is checked first.
 const FOREIGN: &[&str] = &["task-notification", "teammate-message", "agent-notification"];
 
@@ -69,7 +75,11 @@ fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<TextPart<'t>>) -> Op
         return Some(after);
     }
     if let Some((inner, after)) = element(text, "bash-input") {
-        words.push(TextPart::Notice(Cow::Owned(format!("! {}", inner.trim()))));
+        words.push(TextPart::Command(inner.trim()));
+        return Some(after);
+    }
+    if let Some((inner, after)) = any_element(text, OUTPUT) {
+        output(inner.trim(), words);
         return Some(after);
     }
     if !by_person && let Some((inner, after)) = FOREIGN.iter().find_map(|name| open_element(text, name)) {
@@ -100,6 +110,20 @@ fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<TextPart<'t>>) -> Op
 fn notice<'t>(inner: &'t str, words: &mut Vec<TextPart<'t>>) {
     if !inner.trim().is_empty() && inner.trim() != NO_OUTPUT {
         words.push(TextPart::Notice(Cow::Borrowed(inner.trim())));
+    }
+}
+
+/// Adds what one stream of a command printed.
+fn output<'t>(printed: &'t str, words: &mut Vec<TextPart<'t>>) {
+    match words.last_mut() {
+        Some(TextPart::Output(all)) if all.is_empty() => *all = Cow::Borrowed(printed),
+        Some(TextPart::Output(_)) if printed.is_empty() => {}
+        Some(TextPart::Output(all)) => {
+            let all = all.to_mut();
+            all.push('\n');
+            all.push_str(printed);
+        }
+        _ => words.push(TextPart::Output(Cow::Borrowed(printed))),
     }
 }
 
@@ -190,6 +214,8 @@ mod tests {
                 TextPart::Notice(text) => ("notice", text.as_ref()),
                 TextPart::Summary(text) => ("summary", *text),
                 TextPart::Interruption => ("interruption", ""),
+                TextPart::Command(text) => ("command", *text),
+                TextPart::Output(text) => ("output", text.as_ref()),
             })
             .collect();
         assert_eq!(shown, expected, "{text}");
@@ -213,8 +239,10 @@ mod tests {
         check("<local-command-stdout></local-command-stdout>", &[]);
         check("<local-command-stdout>(no content)</local-command-stdout>", &[]);
         check("<local-command-caveat>c</local-command-caveat>", &[]);
-        check("<bash-input>cargo test</bash-input>", &[("notice", "! cargo test")]);
-        check("<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>", &[("notice", "ok")]);
+        check("<bash-input>cargo test</bash-input>", &[("command", "cargo test")]);
+        check("<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>", &[("output", "ok")]);
+        check("<bash-stdout></bash-stdout><bash-stderr>no</bash-stderr>", &[("output", "no")]);
+        check("<bash-stdout>a</bash-stdout><bash-stderr>b</bash-stderr>", &[("output", "a\nb")]);
         check(
             "<task-notification>\n<task-id>b</task-id><summary>done</summary>\n</task-notification>\nnow go on",
             &[("notice", "done"), ("prompt", "now go on")],

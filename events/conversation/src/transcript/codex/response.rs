@@ -155,7 +155,10 @@ fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut Ite
                 let cwd = raw.after(b"<environment_context>").and_then(|inside| inside.after(b"<cwd>"));
                 cwd.into_iter().for_each(|cwd| writer.cwd(stamp, cwd.before(b"</cwd>")));
             }
-            UserText::Command(command) => writer.notice(stamp, &format!("! {command}")),
+            UserText::Command(command, code, output) => {
+                writer.persons_command(stamp, command);
+                writer.persons_output(stamp, output, code);
+            }
             UserText::Summary(summary) => writer.summary(stamp, summary),
         }
     });

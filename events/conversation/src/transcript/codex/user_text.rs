@@ -7,8 +7,8 @@ use std::borrow::Cow;
 pub(super) enum UserText<'t> {
     /// Typed by a person.
     Prompt(Cow<'t, str>),
-    /// A command that a person ran in the agent's shell.
-    Command(Cow<'t, str>),
+    /// A command that a person ran in the agent's shell, with its exit code and output.
+    Command(&'t str, Option<i32>, &'t str),
     /// A summary of what was compacted away.
     Summary(&'t str),
     /// Text of Codex itself.
@@ -30,6 +30,8 @@ const SUMMARY: &str = "Another language model started to solve this problem and 
 const EDITOR: &str = "# Context from my IDE setup:";
 const REQUEST: &str = "## My request for Codex:";
 const SHELL: &str = "user_shell_command";
+/// Beginnings of lines before the output of such a command.
+const FACTS: [&str; 3] = ["Exit code: ", "Duration: ", "Output:"];
 
 /// Classifies a text of a user's response item.
 pub(super) fn classify(text: &str) -> UserText<'_> {
@@ -37,7 +39,15 @@ pub(super) fn classify(text: &str) -> UserText<'_> {
     if let Some((name, inner)) = element(text) {
         if name == SHELL {
             let command = inner.split_once("<command>").and_then(|(_, rest)| rest.split_once("</command>"));
-            return command.map_or(UserText::Harness, |(command, _)| UserText::Command(Cow::Borrowed(command.trim())));
+            return command.map_or(UserText::Harness, |(command, rest)| {
+                let code = rest.lines().find_map(|line| line.strip_prefix("Exit code: ")?.trim().parse().ok());
+                let is_fact = |line: &str| FACTS.iter().any(|fact| line.trim_start().starts_with(fact));
+                let output = rest.trim_start().strip_prefix("<result>").unwrap_or(rest);
+                let output = output.trim().trim_end_matches("</result>").trim();
+                let facts: usize = output.split_inclusive('\n').take_while(|line| is_fact(line)).map(str::len).sum();
+                let output = output.get(facts..).unwrap_or_default();
+                UserText::Command(command.trim(), code, output)
+            });
         }
         if name.contains('_') || ELEMENTS.contains(&name) {
             return UserText::Harness;
@@ -117,7 +127,11 @@ mod tests {
         }
         check(
             "<user_shell_command>\n<command>\ngit status\n</command>\n<result>\nExit code: 0\n</result>\n</user_shell_command>",
-            UserText::Command(Cow::Borrowed("git status")),
+            UserText::Command("git status", Some(0), ""),
+        );
+        check(
+            "<user_shell_command><command>x</command><result>\nExit code: 2\nDuration: 1 s\nOutput:\na\nb\n</result></user_shell_command>",
+            UserText::Command("x", Some(2), "a\nb"),
         );
         let summary = format!("{SUMMARY} of its thinking process.");
         check(&summary, UserText::Summary(&summary));

@@ -174,6 +174,11 @@ impl<'a> Command<'a> {
         proven
     }
 
+    /// Returns the steps that only ask a program about itself, which shows that it runs.
+    pub(in crate::digest) fn asking(&self) -> impl Iterator<Item = &Step<'a>> {
+        self.chained().iter().filter(|step| step.asks && step.pipe <= Pipe::End)
+    }
+
     /// Returns the steps whose exit code something behind them hides, but not their output: after a pipe, before `;`.
     pub(in crate::digest) fn hidden(&self) -> impl Iterator<Item = &Step<'a>> {
         let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();

@@ -95,6 +95,9 @@ impl Step<'_> {
 
     /// Returns true if both check the same thing, apart from the part of it that their arguments name.
     pub(in crate::digest) fn is_same_check(&self, failed: &Step<'_>) -> bool {
+        if self.asks && !failed.asks {
+            return false;
+        }
         let (mine, theirs) = (self.family(), failed.family());
         self.runs_as(failed)
             || self.implies(failed)

@@ -1,7 +1,8 @@
 //! What a command line tells git to do with a work tree.
 
+use super::joined;
 use super::words::{self, Joint};
-use super::{joined, unwrapped};
+use super::wrapper::unwrapped;
 
 /// A use of git.
 #[derive(Clone, Debug, PartialEq, Eq)]

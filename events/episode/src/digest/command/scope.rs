@@ -12,7 +12,7 @@ impl Step<'_> {
     /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
     ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
-        if self.asks || !self.is_same_check(failed) {
+        if !self.is_same_check(failed) {
             return false;
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
@@ -28,7 +28,7 @@ impl Step<'_> {
         }
         if self.program == "git" && self.family() == Family::Run {
             let files = failed.failing_files(failure);
-            if !files.is_empty() {
+            if !files.is_empty() && !failure.contains("ignored by") {
                 return files.iter().all(|file| self.text.contains(file));
             }
         }

@@ -71,6 +71,8 @@ pub(super) const WRAPPERS: [&str; 9] = ["sudo", "env", "time", "nice", "nohup", 
 /// Steps that only prepare or decorate, and prove nothing.
 pub(super) const SETUP: [&str; 14] =
     ["cd", "export", "source", ".", "set", "unset", "echo", "printf", "sleep", "true", "pwd", "pushd", "popd", "mkdir"];
+/// Steps that prepare the environment of those that follow.
+pub(super) const ENTERING: [&str; 3] = ["source", ".", "export"];
 /// Programs that only look.
 pub(super) const LOOKING: [&str; 34] = [
     "ls", "cat", "head", "tail", "nl", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type",

@@ -1,14 +1,14 @@
 //! What differed between the last failure and the success: edits, commands that change something, another form of the
-//! command, and the agent's sentence about it.
+//! command, and what the agent says about it.
 
 use super::super::command::{Command, Family, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
-use super::super::sentence::{plain, sentences};
+use super::super::exchange::conclusion;
 use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::Walk;
-use super::open::{Open, Subject};
-use crate::lexicon::{Sign, Signs};
+use super::explanation::{Edited, Explanation};
+use super::open::{Directory, Open, Subject};
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of files that a resolution names.
@@ -17,12 +17,8 @@ const MAX_FILES_NAMED: usize = 4;
 const MAX_COMMANDS_NAMED: usize = 2;
 /// If a person spoke more often in between, the work went elsewhere.
 const MAX_PROMPTS_BETWEEN: usize = 1;
-/// Maximum length of a quoted sentence, in characters.
-const MAX_QUOTED_CHARS: usize = 240;
-/// Minimum length of a word that a sentence shares with what it explains, in bytes.
-const TELLING_BYTES: usize = 4;
-/// Number of last replies in which an explanation is looked for.
-const MAX_REPLIES_READ: usize = 40;
+/// Maximum number of lines of edits that are quoted themselves.
+const MAX_LINES_QUOTED: usize = 2;
 
 /// Something that was changed.
 pub(super) struct Change<'a> {
@@ -34,8 +30,8 @@ pub(super) struct Change<'a> {
 }
 
 pub(super) enum Made<'a> {
-    /// An edit of a file, as shown to people.
-    Edit(&'a str),
+    /// An edit of a file, as shown to people, and what it wrote.
+    Edit { path: &'a str, new: &'a str },
     /// A command that changes something; `mends` is the family whose findings it mends.
     Command { text: String, name: String, mends: Option<Family>, installs: bool },
 }
@@ -45,7 +41,7 @@ impl<'a> Change<'a> {
     pub(super) fn all(timeline: &Timeline<'a>, deed: &Deed<'a>, command: Option<&Command<'a>>) -> Vec<Self> {
         let change = |made| Self { place: deed.began, line: deed.line, at: deed.at, made };
         if let Some((path, ..)) = deed.edit() {
-            return vec![change(Made::Edit(timeline.relative_path(path)))];
+            return vec![change(Made::Edit { path: timeline.relative_path(path), new: deed.new_text() })];
         }
         let steps = command.map(Command::steps).unwrap_or_default().iter().filter(|step| step.changes());
         steps
@@ -59,13 +55,17 @@ impl<'a> Change<'a> {
 
     fn mend(&self) -> Mend {
         match &self.made {
-            Made::Edit(path) => Mend::File((*path).to_owned()),
+            Made::Edit { path, .. } => Mend::File((*path).to_owned()),
             Made::Command { text, name, .. } => Mend::Command(as_typed(text, name)),
         }
     }
 
     fn edited(&self) -> Option<&'a str> {
-        if let Made::Edit(path) = self.made { Some(path) } else { None }
+        if let Made::Edit { path, .. } = self.made { Some(path) } else { None }
+    }
+
+    fn wrote(&self) -> Option<Edited<'a>> {
+        if let Made::Edit { new, .. } = self.made { Some((self.place, new)) } else { None }
     }
 }
 
@@ -112,8 +112,12 @@ impl<'a> Walk<'a, '_> {
         };
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
-        if let Some(form) = form.as_ref().filter(|_| open.is_usage) {
-            return (told(form, line, at), by_name());
+        if open.is_usage {
+            let place = || deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
+            let place = || place()?.name().map(|name| format!("by running it in `{name}`"));
+            if let Some(form) = form.clone().or_else(place) {
+                return (told(&form, line, at), by_name());
+            }
         }
         let families: Vec<Family> = all.iter().map(Step::family).collect();
         let prompts = self.timeline.rounds.iter().filter_map(|round| round.prompt.map(|prompt| prompt.place));
@@ -124,8 +128,13 @@ impl<'a> Walk<'a, '_> {
             };
         }
         let is_edited = families.iter().any(|family| !matches!(family, Family::Push | Family::Install));
+        // A command that was called wrongly is mended by an edit only of what it names.
+        let may_mend = |path: &str| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            is_edited && (!open.is_usage || open.complaint.contains(name))
+        };
         let edits: Vec<&Change<'a>> =
-            since.iter().copied().filter(|change| is_edited && change.edited().is_some()).collect();
+            since.iter().copied().filter(|change| change.edited().is_some_and(may_mend)).collect();
         let commands = commands(&since, &families, &open.complaint, edits.is_empty());
         let named = commands.iter().map(|(command, _)| format!("`{command}`")).collect::<Vec<_>>().join(" and ");
         let mends = edits.iter().copied().chain(commands.iter().map(|(_, change)| *change)).map(Change::mend);
@@ -133,8 +142,8 @@ impl<'a> Walk<'a, '_> {
             all.extend(Some(mend).filter(|mend| !all.contains(mend)));
             all
         });
-        let until = edits.last().map_or(end, |edit| edit.place);
-        let explained = explanation(self.timeline, open.ended, until, &open.complaint);
+        let wrote: Vec<Edited<'_>> = edits.iter().filter_map(|edit| edit.wrote()).collect();
+        let said = self.speech.explain((open.ended, end), &open.complaint, &wrote, self.concluded(end));
         if let Some(first) = edits.first() {
             let mut text = format!("by edits to {}", files(&edits));
             let first =
@@ -142,15 +151,13 @@ impl<'a> Walk<'a, '_> {
             if !named.is_empty() {
                 text = format!("{text} and {named}");
             }
-            if let Some(explained) = &explained {
-                text = format!("{text}: \"{}\"", explained.text);
-            }
-            if let Some(step) = by.filter(|_| is_success) {
-                let is_commit = step.family() == Family::Commit;
-                text = format!("{text}; `{}` passed", if is_commit { step.name() } else { shown(step.text()) });
-            }
-            let (line, at) = explained.map_or((first.line, first.at), |explained| (explained.line, explained.at));
-            return (told(&text, line, at), mends);
+            let place = said.mend.as_ref().map_or((first.line, first.at), |said| (said.line, said.at));
+            let passed = by.filter(|_| is_success).map(|step| match step.family() {
+                Family::Commit => step.name(),
+                _ => shown(step.text()),
+            });
+            let text = with_words(text, &said, &wrote, passed.as_deref());
+            return (told(&text, place.0, place.1), mends);
         }
         if let Some(step) = by.filter(|step| step.mends()) {
             return (told(&format!("by `{}`", shown(step.text())), line, at), by_name());
@@ -158,14 +165,61 @@ impl<'a> Walk<'a, '_> {
         if let Some((_, change)) = commands.last() {
             return (told(&format!("by {named}"), change.line, change.at), mends);
         }
-        match (form, explained) {
-            (Some(form), _) => (told(&form, line, at), by_name()),
-            (None, Some(explained)) => {
-                (told(&format!("\"{}\"", explained.text), explained.line, explained.at), Vec::new())
+        if let Some(form) = form {
+            return (told(&form, line, at), by_name());
+        }
+        // Where the lines are cut, the agent may say what differs.
+        let is_cut = by.is_some_and(|step| step.text().contains('…'));
+        let described = deed.and_then(|deed| deed.input("description")).filter(|_| is_cut);
+        match described.filter(|text| self.speech.is_about(text, &open.complaint)) {
+            Some(text) => {
+                (told(&format!("by `{}`: \"{text}\"", by.map(Step::name).unwrap_or_default()), line, at), by_name())
             }
-            (None, None) => unknown,
+            None => unknown,
         }
     }
+
+    /// Returns what the agent concluded after a position, in its round.
+    fn concluded(&self, end: usize) -> Option<&Message<'a>> {
+        let rounds = &self.timeline.rounds;
+        let next = rounds.partition_point(|round| round.prompt.is_none_or(|prompt| prompt.place < end));
+        let round = rounds.get(next.checked_sub(1)?)?;
+        conclusion(self.timeline, round).filter(|said| said.place > end)
+    }
+}
+
+/// Adds to what was edited how the agent says it, or a short edit itself, then the cause and what passed, as far as they
+/// fit; the cause is the first to be left out.
+pub(super) fn with_words(edited: String, said: &Explanation, wrote: &[Edited<'_>], passed: Option<&str>) -> String {
+    let mend = match &said.mend {
+        Some(mend) => Some(format!(": \"{}\"", mend.text)),
+        None => short(wrote).map(|code| format!(": `{code}`")),
+    };
+    let cause = said.cause.as_ref().map(|cause| format!("; cause: \"{}\"", cause.text));
+    let passed = passed.map(|passed| format!("; `{passed}` passed"));
+    let mut left = ERROR_CHARS.saturating_sub(edited.chars().count());
+    let mut fitting = |part: Option<String>| {
+        let part = part.filter(|part| part.chars().count() <= left).unwrap_or_default();
+        left -= part.chars().count();
+        part
+    };
+    let (mend, passed, cause) = (fitting(mend), fitting(passed), fitting(cause));
+    edited + &mend + &cause + &passed
+}
+
+/// Returns what the edits wrote on one line, if that is short.
+fn short(wrote: &[Edited<'_>]) -> Option<String> {
+    let lines: Vec<&str> = wrote.iter().flat_map(|(_, text)| text.lines()).map(str::trim).collect();
+    let mut each: Vec<&str> = Vec::new();
+    for line in lines.iter().copied().filter(|line| !line.is_empty()) {
+        if !each.contains(&line) {
+            each.push(line);
+        }
+    }
+    let code = each.join(" ");
+    let is_short = lines.len() <= MAX_LINES_QUOTED && code.chars().count() <= SHORT_CHARS;
+    let is_whole = !code.is_empty() && !code.contains(['`', '…']);
+    (is_short && is_whole).then_some(code)
 }
 
 /// Returns the commands in between that may have mended a failure; `any` if there is nothing else.
@@ -216,85 +270,51 @@ fn files(edits: &[&Change<'_>]) -> String {
     if more == 0 { paths.join(", ") } else { format!("{} and {more} more", paths.join(", ")) }
 }
 
-/// Returns how a command that passed differs from the one that failed: another flag, another program or path.
+/// Returns how a command that passed differs from the one that failed: another flag, another program or path. Where long
+/// lines look alike, only the words that differ are told.
 fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
     // `npm run test` is `npm test`.
     let split = |step: &Step<'_>| -> Vec<String> {
-        step.text().split(' ').filter(|word| *word != "run").map(str::to_owned).collect()
+        step.in_its_environment().split(' ').filter(|word| *word != "run").map(str::to_owned).collect()
     };
     let (before, now) = (split(failed), split(passed));
-    let missing =
-        |of: &[String], in_: &[String]| of.iter().filter(|word| !in_.contains(word)).cloned().collect::<Vec<_>>();
-    let is_flag = |word: &String| word.starts_with('-');
+    let missing = |of: &[String], in_: &[String]| {
+        of.iter().filter(|word| !in_.contains(word) && !word.contains('…')).cloned().collect::<Vec<_>>()
+    };
     let (added, removed) = (missing(&now, &before), missing(&before, &now));
     if passed.family() == Family::Commit {
-        let flags = added.into_iter().filter(|word| is_flag(word) && word.starts_with("--")).collect::<Vec<_>>();
+        let flags = added.into_iter().filter(|word| word.starts_with("--")).collect::<Vec<_>>();
         return (!flags.is_empty()).then(|| format!("by `git commit` with `{}`", shown(&flags.join(" "))));
     }
-    // A wrapper may repeat a word: `run bun test`, `run test bun test`. Where long lines are cut they may look alike.
-    let (now_shown, before_shown) = (shown(passed.text()), shown(failed.text()));
-    let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
-    (differs && now_shown != before_shown).then(|| format!("by `{now_shown}` instead of `{before_shown}`"))
+    let is_cut = [failed, passed].iter().any(|step| step.text().contains('…'));
+    let (now_shown, before_shown) = (shown(&passed.in_its_environment()), shown(&failed.in_its_environment()));
+    let is_whole = ![&now_shown, &before_shown].iter().any(|text| text.ends_with('…'));
+    if is_whole {
+        // A wrapper may repeat a word: `run bun test`, `run test bun test`.
+        let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
+        return (differs && now_shown != before_shown).then(|| format!("by `{now_shown}` instead of `{before_shown}`"));
+    }
+    if is_cut {
+        // Only what stands before the first argument that both have is known to differ.
+        let head = |of: &[String], other: &[String]| {
+            let shared = |word: &&String| word.contains(['/', '.']) && other.contains(word);
+            of.iter().take_while(|word| !shared(word)).cloned().collect::<Vec<_>>().join(" ")
+        };
+        let (now, before) = (head(&now, &before), head(&before, &now));
+        let is_known = now != before && ![&now, &before].iter().any(|text| text.contains('…'));
+        return is_known.then(|| format!("by `{} …` instead of `{} …`", shown(&now), shown(&before)));
+    }
+    let words = |of: &[String]| shown(&of.join(" "));
+    match (added.is_empty(), removed.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("by `{}` with `{}`", passed.name(), words(&added))),
+        (true, false) => Some(format!("by `{}` without `{}`", passed.name(), words(&removed))),
+        (false, false) => {
+            Some(format!("by `{}` with `{}` instead of `{}`", passed.name(), words(&added), words(&removed)))
+        }
+    }
 }
 
 fn shown(text: &str) -> String {
     one_line(&without_filter_mark(text), SHORT_CHARS)
-}
-
-/// Returns the sentence between two positions in which the agent says why something failed or what it changes.
-fn explanation(timeline: &Timeline<'_>, from: usize, to: usize, about: &str) -> Option<Pointed> {
-    let replies = timeline.rounds.iter().flat_map(|round| &round.replies);
-    let mut between: Vec<&Message<'_>> = replies.filter(|reply| reply.place > from && reply.place < to).collect();
-    between.drain(..between.len().saturating_sub(MAX_REPLIES_READ));
-    // Before an edit the agent says why; further away it may only tell what it found.
-    let leads = |reply: &&Message<'_>| {
-        let next = timeline.deeds.iter().find(|deed| deed.began > reply.place);
-        next.is_some_and(|next| next.edit().is_some())
-    };
-    let before_edits: Vec<&Message<'_>> = between.iter().copied().filter(leads).collect();
-    best_sentence(&before_edits, about, false).or_else(|| best_sentence(&between, about, false))
-}
-
-/// Returns the sentence that shares the most words with `about` and speaks of a change, or also of a cause.
-pub(super) fn best_sentence(replies: &[&Message<'_>], about: &str, of_change: bool) -> Option<Pointed> {
-    let wanted = words(about);
-    let mut best: Option<(usize, Pointed)> = None;
-    for reply in replies {
-        for sentence in sentences(reply.text) {
-            let length = sentence.text.chars().count();
-            let signs = Signs::read(sentence.text);
-            let is_aside = signs.has(Sign::Result) || signs.begins(Sign::Announce) || sentence.text.ends_with(':');
-            if sentence.quoted || length > MAX_QUOTED_CHARS || signs.asks() || is_aside {
-                continue;
-            }
-            let changes = signs.has_any(&[Sign::Change, Sign::Contrast]);
-            let reasons = signs.has_any(&[Sign::Reason, Sign::Lack]) && (changes || !of_change);
-            let explains = usize::from(changes) + usize::from(reasons);
-            let shared = words(sentence.text).iter().filter(|word| wanted.contains(word)).count();
-            let score = 2 * shared + explains;
-            if explains > 0 && shared > 0 && best.as_ref().is_none_or(|(least, _)| score > *least) {
-                let text = plain(sentence.text).trim_end_matches(':').to_owned();
-                best =
-                    Some((score, Pointed { text: one_line(&text, MAX_QUOTED_CHARS), line: reply.line, at: reply.at }));
-            }
-        }
-    }
-    best.map(|(_, pointed)| pointed)
-}
-
-/// Returns the words that tell one error from another, in lower case.
-fn words(text: &str) -> Vec<String> {
-    const COMMON: [&str; 14] = [
-        "error", "this", "that", "with", "from", "have", "file", "line", "test", "tests", "found", "failed", "when",
-        "which",
-    ];
-    let mut words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| word.len() >= TELLING_BYTES && !word.bytes().all(|byte| byte.is_ascii_digit()))
-        .map(str::to_lowercase)
-        .filter(|word| !COMMON.contains(&word.as_str()))
-        .collect();
-    words.sort_unstable();
-    words.dedup();
-    words
 }

@@ -67,6 +67,18 @@ impl<'a> Directory<'a> {
         Self { cwd: deed.input("workdir").or(deed.cwd).filter(|_| !below.starts_with(['/', '~'])), below }
     }
 
+    /// As [`of`](Self::of), for a call that runs a command.
+    pub(super) fn of_call(deed: &Deed<'a>) -> Option<Self> {
+        let command = Command::read(deed.command()?);
+        Some(Self::of(deed, &command))
+    }
+
+    /// Returns its last name, if it is known.
+    pub(super) fn name(self) -> Option<&'a str> {
+        let whole = if self.below.is_empty() { self.cwd? } else { self.below };
+        whole.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty() && *name != "..")
+    }
+
     /// Returns true if this may be the same place, or one above it.
     pub(super) fn contains(self, other: Self) -> bool {
         let place = |directory: Self| {

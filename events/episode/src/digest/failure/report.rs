@@ -1,16 +1,19 @@
 //! Errors that a person reports: pasted output, and defects in words that the agent then mends.
 
 use super::super::choice::clauses;
-use super::super::excerpt::{head, one_line, without_filter_mark};
+use super::super::command::Command;
+use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::title::{before_log, without_politeness};
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
 use super::Failure;
-use super::mend::best_sentence;
+use super::explanation::{Edited, Speech};
+use super::mend::with_words;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::pasted_line;
+use baton_conversation::record::Timestamp;
 
 /// A longer prompt describes work rather than a defect, in bytes; pasted output may be longer.
 const MAX_PROMPT_BYTES: usize = 600;
@@ -25,24 +28,30 @@ const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 
 /// Returns the errors of the prompts: those that show a line of an error, and those that say that something does not work,
 /// or state something of which the agent names the cause, where the agent then changed something and said so.
-pub(super) fn reports(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
+pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &Show) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
     for (at, round) in timeline.rounds.iter().enumerate() {
         let Some(prompt) = round.prompt else { continue };
         let mended = Mended::of(timeline, round);
         let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
         let said = shown_line(prompt.text).or_else(|| {
-            let place = mends?.place;
-            defect(prompt.text).or_else(|| names_a_cause(round, place).then(|| complaint(prompt.text)).flatten())
+            let change = mends?.edits.last()?.0;
+            let is_trouble = |said: &String| {
+                Signs::read(said).has_any(&[Sign::Trouble, Sign::Object])
+                    || speech.names_cause((prompt.place, change), said)
+            };
+            defect(prompt.text).or_else(|| complaint(prompt.text).filter(is_trouble))
         });
         let Some(said) = said else { continue };
         let text = one_line(&without_filter_mark(&said), show.output_chars(ERROR_CHARS));
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
-        let is_back = next.is_some_and(|next| complains_again(next.text));
-        let resolution = mended
-            .filter(|_| !is_back)
-            .map(|mended| mended.told(timeline, round, &format!("{} {text}", head(prompt.text, MAX_PROMPT_BYTES))));
+        // Another error shows that this one is gone.
+        let is_back = next.is_some_and(|next| {
+            speech.shows_again(&said, next.text) || shown_line(next.text).is_none() && complains_again(next.text)
+        });
+        let resolution =
+            mended.filter(|_| !is_back).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, mending, of_the_work: false, is_open: false });
@@ -119,15 +128,6 @@ fn complaint(text: &str) -> Option<String> {
     all.first().filter(|_| states).map(|first| plain(first.text))
 }
 
-/// Returns true if the agent named a cause before its last change.
-fn names_a_cause(round: &Round<'_>, until: usize) -> bool {
-    let before = round.replies.iter().filter(|reply| reply.place < until);
-    before.flat_map(|reply| sentences(reply.text)).any(|one| {
-        let signs = Signs::read(one.text);
-        signs.has(Sign::Cause) && !signs.asks()
-    })
-}
-
 /// Returns true if the agent concluded that it changed something.
 fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     let said = conclusion(timeline, round).map(|said| sentences(said.text)).unwrap_or_default();
@@ -136,7 +136,6 @@ fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 
 fn complains_again(text: &str) -> bool {
     text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object])
-        || pasted_line(text).is_some()
 }
 
 /// Returns what stands behind a label such as `Fix:` or `Fixed by`, in all items that have one.
@@ -157,12 +156,13 @@ fn labelled(reply: &Message<'_>) -> Option<Pointed> {
 /// What was changed in answer to a prompt.
 struct Mended<'a> {
     files: Vec<&'a str>,
+    edits: Vec<Edited<'a>>,
     commands: Vec<String>,
-    /// Position of the last change.
-    place: usize,
     /// Line and time of the first change.
     line: u64,
-    at: Option<baton_conversation::record::Timestamp>,
+    at: Option<Timestamp>,
+    /// The first check that passed after the last change, with the line and time of its result.
+    passed: Option<(String, u64, Option<Timestamp>)>,
 }
 
 impl<'a> Mended<'a> {
@@ -172,20 +172,31 @@ impl<'a> Mended<'a> {
             let command = deed.parsed_command();
             let steps = command.as_ref().map(|command| command.steps()).unwrap_or_default();
             let changing = steps.iter().find(|step| step.changes() && !step.text().starts_with("git add"));
-            if !deed.succeeded() || deed.edit().is_none() && changing.is_none() {
+            if !deed.succeeded() {
+                continue;
+            }
+            if deed.edit().is_none() && changing.is_none() {
+                let proven = command.as_ref().map(Command::proven).unwrap_or_default();
+                if let (Some(all), Some(check)) = (&mut mended, proven.iter().find(|step| step.family().is_check())) {
+                    let check = one_line(&without_filter_mark(check.text()), SHORT_CHARS);
+                    all.passed.get_or_insert((check, deed.result_line, deed.result_at));
+                }
                 continue;
             }
             let all = mended.get_or_insert_with(|| Self {
                 files: Vec::new(),
+                edits: Vec::new(),
                 commands: Vec::new(),
-                place: 0,
                 line: deed.line,
                 at: deed.at,
+                passed: None,
             });
+            all.passed = None;
             if let Some((path, ..)) = deed.edit() {
                 if all.files.is_empty() {
                     (all.line, all.at) = (deed.line, deed.at);
                 }
+                all.edits.push((deed.began, deed.new_text()));
                 let path = timeline.relative_path(path);
                 if !all.files.contains(&path) {
                     all.files.push(path);
@@ -193,12 +204,17 @@ impl<'a> Mended<'a> {
             } else if let Some(step) = changing {
                 all.commands.push(one_line(&without_filter_mark(step.text()), SHORT_CHARS));
             }
-            all.place = deed.began;
         }
         mended
     }
 
-    fn told(self, timeline: &Timeline<'a>, round: &Round<'a>, about: &str) -> (Pointed, Mending) {
+    fn told(
+        self,
+        timeline: &Timeline<'a>,
+        speech: &Speech<'_, 'a>,
+        round: &Round<'a>,
+        (prompt, error): (Message<'_>, &str),
+    ) -> (Pointed, Mending) {
         let more = self.files.len().saturating_sub(MAX_FILES);
         let named = self.files.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(", ");
         let what = match (self.files.is_empty(), more) {
@@ -206,14 +222,19 @@ impl<'a> Mended<'a> {
             (false, 0) => format!("by edits to {named}"),
             (false, more) => format!("by edits to {named} and {more} more"),
         };
-        let last: Vec<&Message<'_>> =
-            conclusion(timeline, round).into_iter().filter(|reply| reply.place > self.place).collect();
-        let said = last.first().and_then(|reply| labelled(reply)).or_else(|| best_sentence(&last, about, true));
-        let (text, line, at) = match said {
-            Some(said) => (format!("{what}: \"{}\"", said.text), said.line, said.at),
-            None => (what, self.line, self.at),
-        };
-        let by = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned())).collect();
-        (Pointed { text: one_line(&text, ERROR_CHARS), line, at }, Mending { by, line, at })
+        let last = self.edits.last().map_or(prompt.place, |(place, _)| *place);
+        let said = conclusion(timeline, round).filter(|reply| reply.place > last);
+        let about = format!("{} {error}", before_log(prompt.text));
+        let mut told = speech.explain((prompt.place, last), error, &self.edits, None);
+        let concluded = said
+            .and_then(|said| labelled(said).or_else(|| speech.best_change(said, (prompt.place, &about), &self.edits)));
+        told.mend = concluded.or(told.mend);
+        let (line, at) = told.mend.as_ref().map_or((self.line, self.at), |said| (said.line, said.at));
+        let passed = self.passed.as_ref().map(|(check, ..)| check.as_str());
+        let text = with_words(what, &told, &self.edits, passed);
+        let by = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned()));
+        let by = by.chain(self.commands.last().filter(|_| self.files.is_empty()).cloned().map(Mend::Command)).collect();
+        let end = self.passed.as_ref().map_or((line, at), |(_, line, at)| (*line, *at));
+        (Pointed { text, line, at }, Mending { by, line: end.0, at: end.1 })
     }
 }

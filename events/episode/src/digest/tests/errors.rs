@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Session;
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Outcome, Report};
 
 #[track_caller]
 fn check_errors(session: Session, expected: &[(&str, Option<&str>)]) {
@@ -156,6 +156,139 @@ fn an_agents_words_explain_an_edit() {
 }
 
 #[test]
+fn a_sentence_is_the_mend_only_if_it_speaks_of_the_edits() {
+    let failing = || Session::default().failed("make check", 1, "winch.c:3: error: rope_length undeclared");
+    let told = |session: Session| session.digest().errors[0].resolution.as_ref().map(|mend| mend.text.clone());
+    let check = |session: Session, expected: &str| assert_eq!(told(session).as_deref(), Some(expected));
+    // What was done before it failed is not what mended it, and neither is what else was done.
+    check(
+        Session::default()
+            .reply("I replaced `drum_width` by a constant.")
+            .failed("make check", 1, "winch.c:3: error: rope_length undeclared")
+            .wrote("winch.h", "extern int rope_length;\nextern int hook;\nextern int brake;")
+            .ok("make check")
+            .reply(
+                "Done:\n- Replaced `drum_width` by a constant\n- Added the declaration of `rope_length` to the header",
+            ),
+        "by edits to winch.h: \"Added the declaration of `rope_length` to the header\"; `make check` passed",
+    );
+    check(
+        failing()
+            .reply("The header lacks `rope_length`, which the drum needs. Let me declare the rope there:")
+            .wrote("winch.h", "extern int rope_length;\nextern int hook;\nextern int brake;")
+            .ok("make check"),
+        "by edits to winch.h: \"The header lacks `rope_length`, which the drum needs.\"; `make check` passed",
+    );
+    // A short edit speaks for itself.
+    check(
+        failing().reply("Let me see.").wrote("winch.h", "extern int rope_length;").ok("make check"),
+        "by edits to winch.h: `extern int rope_length;`; `make check` passed",
+    );
+    check(failing().wrote("winch.h", "a\nb\nc").ok("make check"), "by edits to winch.h; `make check` passed");
+}
+
+#[test]
+fn the_first_text_after_a_failure_may_tell_its_cause() {
+    let session = Session::default()
+        .failed("make check", 1, "rope.c:3: unexpected token")
+        .reply("The `*/` in the note ends the whole comment too early. Let me mend it:")
+        .wrote("rope.c", "/* a */\n/* b */\n/* c */")
+        .ok("make check");
+    check_errors(
+        session,
+        &[(
+            "make check: exit 1, rope.c:3: unexpected token",
+            Some(
+                "by edits to rope.c; cause: \"The `*/` in the note ends the whole comment too early.\"; \
+                 `make check` passed",
+            ),
+        )],
+    );
+}
+
+#[test]
+fn another_environment_mends_what_was_not_found() {
+    let failing = || Session::default().failed("pytest", 127, "bash: line 1: pytest: command not found");
+    let error = "pytest: exit 127, bash: line 1: pytest: command not found";
+    for (line, shown) in [
+        ("source .venv/bin/activate && pytest", "source .venv/bin/activate && pytest"),
+        ("(source .venv/bin/activate && pytest)", "source .venv/bin/activate && pytest"),
+        ("uv run pytest", "uv run pytest"),
+    ] {
+        check_errors(failing().ok(line), &[(error, Some(&format!("by `{shown}` instead of `pytest`")))]);
+    }
+}
+
+#[test]
+fn another_place_mends_what_was_run_in_the_wrong_one() {
+    let error = "bun run lint: exit 1, error: Script not found \"lint\"";
+    let failing =
+        || Session::default().cwd("/srv/shop/web").failed("bun run lint", 1, "error: Script not found \"lint\"");
+    let mended = failing().edit("/srv/shop/web/a.ts", 1, 0).ok("cd /srv/shop && bun run lint");
+    check_errors(mended, &[(error, Some("by running it in `shop`"))]);
+    check_errors(failing().edit("/srv/shop/web/a.ts", 1, 0).ok("bun run lint"), &[(error, Some("passed later"))]);
+}
+
+#[test]
+fn of_long_lines_only_what_differs_is_told() {
+    let files = "src/one.rs src/two.rs src/three.rs src/four.rs src/five.rs src/six.rs src/seven.rs src/eight.rs \
+                 src/nine.rs src/ten.rs src/eleven.rs src/twelve.rs";
+    let failing = |rest: &str| {
+        let error = "The following paths are ignored by one of your .gitignore files: dist/out.css";
+        Session::default().failed(&format!("git add {files}{rest}"), 1, error)
+    };
+    let told = |session: Session| session.digest().errors[0].resolution.as_ref().map(|mend| mend.text.clone());
+    let mended = told(failing(" dist/out.css").ok(&format!("git add {files}")));
+    assert_eq!(mended.as_deref(), Some("by `git add` without `dist/out.css`"));
+    let cut = " src/thir…[+99 chars #0a1b2c3d]";
+    assert_eq!(told(failing(cut).ok(&format!("git add {files}{cut}"))).as_deref(), Some("passed later"));
+}
+
+#[test]
+fn a_program_that_cannot_even_tell_its_help_has_failed() {
+    let failing = || Session::default().failed("winch --help", 1, "ModuleNotFoundError: No module named 'winch'");
+    let error = "winch --help: exit 1, ModuleNotFoundError: No module named 'winch'";
+    check_errors(failing(), &[(error, None)]);
+    let mended = failing().edit("setup.toml", 1, 0).ok("winch --help");
+    check_errors(mended, &[(error, Some("by edits to setup.toml; `winch --help` passed"))]);
+    check_errors(failing().ok("hook --help"), &[(error, None)]);
+    check_errors(Session::default().failed("winch --help", 2, "error: unknown option '--help'"), &[]);
+    // That it tells its help proves nothing else.
+    let used = Session::default().failed("winch up", 1, "ValueError: no rope").ok("winch --help");
+    check_errors(used, &[("winch up: exit 1, ValueError: no rope", None)]);
+}
+
+#[test]
+fn a_person_may_run_the_check_that_fails() {
+    let failing = || {
+        let failing = Some("error: rope is too short".to_owned());
+        Session::default().ran_by_person("make check", Report { failing, ..Report::default() }).prompt("Mend it")
+    };
+    let error = "make check: error: rope is too short";
+    check_errors(failing(), &[(error, None)]);
+    let mended = failing().edit("rope.c", 1, 0).ok("make check");
+    check_errors(mended, &[(error, Some("by edits to rope.c; `make check` passed"))]);
+    // Of a person's command no exit code is known.
+    let unknown = Session::default().failed("make check", 1, "boom").ran_by_person("make check", Report::default());
+    check_errors(unknown, &[("make check: exit 1, boom", None)]);
+}
+
+#[test]
+fn a_message_that_the_session_wrote_is_a_wanted_one() {
+    let wanted = || {
+        Session::default().wrote("winch.py", "    sys.exit(\"No rope found on this drum.\")").failed(
+            "winch up",
+            1,
+            "No rope found on this drum.",
+        )
+    };
+    check_errors(wanted().reply("Just as it should be."), &[]);
+    let error = "winch up: exit 1, No rope found on this drum.";
+    check_errors(wanted().edit("winch.py", 1, 0), &[(error, None)]);
+    check_errors(Session::default().failed("winch up", 1, "No rope found on this drum."), &[(error, None)]);
+}
+
+#[test]
 fn a_command_that_is_to_fail_has_not_failed() {
     let session = Session::default().reply("I write the test first. It should fail:");
     check_errors(session.failed("cargo test", 101, "boom"), &[]);
@@ -189,6 +322,7 @@ fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() 
     let mended = "I fixed the brake of the winch.";
     check_errors(said("The winch should not turn left, but right.", mended), &[]);
     check_errors(said("Can you please help to use the winch better?", mended), &[]);
+    check_errors(said("I have some pending ropes, count them and tie them up.", mended), &[]);
     check_errors(said("The winch doesn't work at night.", "The winch has a brake."), &[]);
     check_errors(
         said("Oh no, the winch is gone from the list", mended),

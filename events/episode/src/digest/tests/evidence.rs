@@ -1,6 +1,6 @@
 //! How a call ended, where its exit code is hidden or shared.
 
-use baton_conversation::item::{GitOutput, Item, Report, Verdict};
+use baton_conversation::item::{GitOutput, Item, Verdict};
 
 use super::*;
 

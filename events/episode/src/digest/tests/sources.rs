@@ -37,7 +37,7 @@ fn reported(id: &str, text: &str, report: Report) -> Body {
 
 #[test]
 fn what_a_write_changed_is_what_its_result_counted() {
-    let edit = |added| Some(Edit { path: "a.rs".into(), added, removed: 0 });
+    let edit = |added| Some(Edit { path: "a.rs".into(), added, removed: 0, ..Edit::default() });
     let input = || json!({ "file_path": "a.rs" });
     let episode = Session::default()
         .add(call("c1", "Write", input(), edit(300)))
