@@ -18,6 +18,7 @@ mod exchange;
 mod failure;
 mod file;
 mod knowledge;
+mod label;
 mod leftovers;
 mod metadata;
 mod model_marks;
@@ -27,6 +28,7 @@ mod phrase;
 mod plan;
 mod question;
 mod repetition;
+mod request;
 mod research;
 mod rule;
 mod sentence;
@@ -34,6 +36,7 @@ mod setback;
 mod settled;
 mod show;
 mod stated;
+mod task;
 mod timeline;
 mod title;
 mod todo;
@@ -410,9 +413,9 @@ fn objective(timeline: &Timeline<'_>) -> String {
     }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     match telling.next().filter(|_| short(first)) {
-        Some(next) => sentences_within(&format!("{first} … {}", title::before_log(next)), OBJECTIVE_CHARS),
+        Some(next) => sentences_within(&format!("{first} … {}", request::before_log(next)), OBJECTIVE_CHARS),
         None => {
-            let own = title::before_log(first);
+            let own = request::before_log(first);
             let line = failure::shown_line(first).filter(|_| own.len() < first.len());
             let line = line.map(|line| without_filter_mark(&line));
             match line {

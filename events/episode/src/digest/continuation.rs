@@ -5,8 +5,10 @@ use super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::exchange::{Exchange, conclusion, gist};
 use super::file;
 use super::outcome::{closed, outcome, remark};
+use super::request::without_politeness;
+use super::task::is_document;
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::title::{commit_subject, without_politeness};
+use super::title::commit_subject;
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
 use baton_conversation::item::{Act, GitOutput, Outcome};
 
@@ -22,8 +24,6 @@ const QUOTED_CHARS: usize = 260;
 const TELLING_CHARS: usize = 120;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
-/// Beginnings of names of files that tell about the work, in lower case.
-const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
 /// Maximum number of decisions, open matters and files that are named.
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
@@ -162,16 +162,6 @@ fn failing_checks(timeline: &Timeline<'_>) -> Vec<(usize, bool)> {
         }
     }
     changes
-}
-
-/// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.
-fn is_document(path: &str) -> bool {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
-    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
-    let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
-    let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
-    is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
 }
 
 /// Returns the facts about the work tree at the end.

@@ -150,19 +150,23 @@ pub(super) fn remark(text: &str) -> String {
     sentences_within(&told.take(2).map(closed).collect::<Vec<_>>().join(" "), PROSE_CHARS)
 }
 
-/// Returns the sentence that says what was changed, or else the first that names a thing, without its label.
-pub(super) fn chief(text: &str) -> Option<String> {
-    let all = sentences(excerpt::head(text, MAX_BYTES));
-    let stands = |sentence: &&Sentence<'_>| tells(sentence) && says(sentence.text) && !is_lead(sentence.text);
-    let changes = |sentence: &&Sentence<'_>| stands(sentence) && Signs::read(sentence.text).has(Sign::Change);
-    let said = plain(all.iter().find(changes).or_else(|| all.iter().find(stands))?.text);
+/// Returns the sentences that name a thing, without their labels: first those that say what was changed. An item of a list is
+/// only a part.
+pub(super) fn chief(text: &str) -> Vec<String> {
+    let all = sentences(excerpt::head(text, MAX_BYTES)).into_iter();
+    let stands = |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text);
+    let (changes, rest): (Vec<_>, Vec<_>) = all.filter(stands).partition(|one| Signs::read(one.text).has(Sign::Change));
     let words = |label: &str| {
         label
             .split(|c: char| !c.is_alphanumeric())
             .all(|word| word.len() <= 3 || LABELS.contains(&word.to_lowercase().as_str()))
     };
-    let label = said.split_once(": ").filter(|(label, rest)| words(label) && rest.contains(' '));
-    Some(label.map_or(said.clone(), |(_, rest)| rest.to_owned()))
+    let bare = |said: &Sentence<'_>| {
+        let said = plain(said.text);
+        let label = said.split_once(": ").filter(|(label, rest)| words(label) && rest.contains(' '));
+        label.map_or(said.clone(), |(_, rest)| rest.to_owned())
+    };
+    changes.iter().chain(&rest).map(bare).collect()
 }
 
 /// Returns what the first section of a plan with sentences says; a lead takes the items behind it.
@@ -431,10 +435,7 @@ mod tests {
         let plan = "# Winch\n\n## Context\n\nThe winch is slow. We need to:\n1. Grease **it**. Well.\n2. Turn it\n\n## Steps\n- no";
         assert_eq!(purpose(plan, 600), "We need to: Grease it; Turn it. The winch is slow.");
         assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
-        assert_eq!(
-            chief("Nice. **Fix**: Replaced the `jib` by 2 hooks.").as_deref(),
-            Some("Replaced the `jib` by 2 hooks.")
-        );
-        assert_eq!(chief("Nice work, everyone."), None);
+        let said = "Nice. The `jib` was long. **Fix**: Replaced the `jib` by 2 hooks.\n- Changed `x`";
+        assert_eq!(chief(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
     }
 }

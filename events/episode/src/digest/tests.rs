@@ -158,7 +158,7 @@ fn title_and_objective_come_from_the_best_source() {
     let start = Session::default;
     check_purpose(start(), "", "");
     check_purpose(start().reply("Hello there."), "Hello there", "");
-    check_purpose(start().prompt("Very thorough. And more of it."), "And more of it", "Very thorough. And more of it.");
+    check_purpose(start().prompt("Very thorough. And more of it."), "Very thorough", "Very thorough. And more of it.");
     check_purpose(start().prompt("/clear").prompt("Fix it now please"), "Fix it now please", "Fix it now please");
     check_purpose(start().prompt("/review the auth module"), "/review the auth module", "/review the auth module");
     check_purpose(start().prompt("/init"), "/init", "/init");

@@ -3,9 +3,9 @@
 use super::super::choice::clauses;
 use super::super::excerpt::{head, one_line, without_filter_mark};
 use super::super::exchange::conclusion;
+use super::super::request::{before_log, without_politeness};
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
-use super::super::title::{before_log, without_politeness};
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
 use super::Failure;
 use super::mend::best_sentence;

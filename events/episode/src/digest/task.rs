@@ -1,0 +1,93 @@
+//! The tasks of a session: the rounds that serve one request, and the lines that were changed for it.
+//!
+//! A round belongs to the task whose files it changes. One that changes other files, or asks for something else, begins a
+//! task; an agreement, a mere order (`commit`), an answer and what is said into the work go on with the last one.
+
+use std::collections::BTreeMap;
+
+use super::file;
+use super::request::{has_substance, wants};
+use super::timeline::{Deed, Round, Timeline};
+use baton_conversation::item::Outcome;
+
+/// Beginnings of names of files that tell about the work, in lower case.
+const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
+
+/// Rounds that serve one request.
+#[derive(Default)]
+pub(super) struct Task {
+    /// Indices into [`Timeline::rounds`], ascending, never empty.
+    pub(super) rounds: Vec<usize>,
+    /// Number of lines that were changed, at least one per change.
+    pub(super) lines: u64,
+}
+
+/// Returns the tasks by their first round; every round belongs to one.
+pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
+    let mut tasks: Vec<Task> = Vec::new();
+    let mut owners: BTreeMap<String, usize> = BTreeMap::new();
+    let mut current = 0;
+    for (at, round) in timeline.rounds.iter().enumerate() {
+        let changed = changes(timeline, round);
+        let lines: u64 = changed.values().sum();
+        // A change log or a read-me belongs to every task.
+        let work = || changed.iter().filter(|(path, _)| !is_document(path));
+        let work_lines: u64 = work().map(|(_, lines)| lines).sum();
+        let mut shares: BTreeMap<usize, u64> = BTreeMap::new();
+        for (path, lines) in work() {
+            owners.get(path).into_iter().for_each(|owner| *shares.entry(*owner).or_insert(0) += lines);
+        }
+        let known = shares.into_iter().max_by_key(|(_, lines)| *lines).filter(|(_, lines)| lines * 2 >= work_lines);
+        let is_answer = tasks.get(current).is_some_and(|task| task.lines == 0);
+        let before = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
+        let delivers = lines == 0 && timeline.deeds[round.deeds.clone()].iter().any(Deed::commits);
+        let corrects = round.after_interruption || matches!(before, Some(Outcome::Denied | Outcome::Interrupted));
+        current = match known {
+            Some((owner, _)) => owner,
+            None if tasks.is_empty() || !corrects && !delivers && begins(round, work_lines > 0, is_answer) => {
+                tasks.push(Task::default());
+                tasks.len() - 1
+            }
+            None => current,
+        };
+        tasks[current].rounds.push(at);
+        tasks[current].lines = tasks[current].lines.saturating_add(lines);
+        changed.into_keys().for_each(|path| _ = owners.insert(path, current));
+    }
+    tasks
+}
+
+/// Returns true if a prompt begins a task: it asks for something, or files that no task knows are changed for it, unless it
+/// answers what was asked before (`is_answer`).
+fn begins(round: &Round<'_>, changes: bool, is_answer: bool) -> bool {
+    let text = round.prompt.map_or("", |said| said.text.trim());
+    has_substance(text) && (wants(text) || changes && !is_answer)
+}
+
+/// Returns the files that a round changed, with the number of lines. Notes elsewhere, such as a plan, are no work.
+fn changes(timeline: &Timeline<'_>, round: &Round<'_>) -> BTreeMap<String, u64> {
+    let mut changed: BTreeMap<String, u64> = BTreeMap::new();
+    for (path, lines) in timeline.deeds[round.deeds.clone()].iter().flat_map(|deed| changed_by(timeline, deed)) {
+        *changed.entry(path).or_insert(0) += lines;
+    }
+    changed
+}
+
+/// Returns the files that a call changed, with the number of lines; of a command that is unknown, and counts as one.
+pub(super) fn changed_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<(String, u64)> {
+    let written = file::written(timeline, deed).into_iter().map(|(path, added, removed)| {
+        (timeline.relative_path(&path).to_owned(), (u64::from(added) + u64::from(removed)).max(1))
+    });
+    let is_note = |path: &str| path.starts_with(['/', '~']) && is_document(path);
+    written.filter(|(path, _)| !is_note(path)).collect()
+}
+
+/// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.
+pub(super) fn is_document(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
+    let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
+    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
+    let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
+    let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
+    is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
+}
