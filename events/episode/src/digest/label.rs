@@ -226,7 +226,8 @@ fn is_conjunction(word: &str) -> bool {
     ["and", "or", "but", "&", "+", "und", "oder", "y", "et", "e", "и"].contains(&bare(word).as_str())
 }
 
-fn is_joint(word: &str) -> bool {
+/// Returns true for a word that begins a phrase.
+pub(super) fn is_joint(word: &str) -> bool {
     JOINTS.contains(&bare(word).as_str())
 }
 
@@ -268,7 +269,7 @@ mod tests {
             ("Turn the crane and", "Turn the crane"),
             (
                 "Update @docs/cranes/winch.md with all that is new there and here",
-                "Update winch.md with all that is new there",
+                "Update winch.md with all that is new",
             ),
             ("Merge CRANE.md/WINCH.md pairs", "Merge CRANE.md/WINCH.md pairs"),
             ("**Add** `tabs`: one, two", "Add tabs: one, two"),

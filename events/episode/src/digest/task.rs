@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 
 use super::file;
 use super::request::{has_substance, wants};
+use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Outcome;
 
 /// Beginnings of names of files that tell about the work, in lower case.
-const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
+const DOCUMENTS: [&str; 10] =
+    ["agents", "changelog", "changes", "claude", "history", "license", "news", "readme", "releases", "todo"];
 
 /// Rounds that serve one request.
 #[derive(Default)]
@@ -38,13 +41,16 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
             owners.get(path).into_iter().for_each(|owner| *shares.entry(*owner).or_insert(0) += lines);
         }
         let known = shares.into_iter().max_by_key(|(_, lines)| *lines).filter(|(_, lines)| lines * 2 >= work_lines);
-        let is_answer = tasks.get(current).is_some_and(|task| task.lines == 0);
+        let is_talk = tasks.get(current).is_some_and(|task| task.lines == 0);
+        let goes_on = answers(timeline, at, is_talk);
+        let delivers = work_lines == 0 && (lines > 0 || timeline.deeds[round.deeds.clone()].iter().any(Deed::commits));
         let before = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
-        let delivers = lines == 0 && timeline.deeds[round.deeds.clone()].iter().any(Deed::commits);
         let corrects = round.after_interruption || matches!(before, Some(Outcome::Denied | Outcome::Interrupted));
         current = match known {
             Some((owner, _)) => owner,
-            None if tasks.is_empty() || !corrects && !delivers && begins(round, work_lines > 0, is_answer) => {
+            None if tasks.is_empty()
+                || !(corrects || delivers || goes_on) && begins(round, work_lines > 0, is_talk) =>
+            {
                 tasks.push(Task::default());
                 tasks.len() - 1
             }
@@ -57,11 +63,26 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     tasks
 }
 
-/// Returns true if a prompt begins a task: it asks for something, or files that no task knows are changed for it, unless it
-/// answers what was asked before (`is_answer`).
-fn begins(round: &Round<'_>, changes: bool, is_answer: bool) -> bool {
+/// Returns the index of the task that most lines were changed for; without changes, of the first that was answered.
+pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize> {
+    let is_answered = |task: &Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
+    let worth = |task: &Task| (task.lines, is_answered(task));
+    (0..tasks.len()).rev().max_by_key(|at| worth(&tasks[*at]))
+}
+
+/// Returns true if a prompt begins a task: it asks for something, or files that no task knows are changed for it, unless
+/// nothing was changed before (`is_talk`).
+fn begins(round: &Round<'_>, changes: bool, is_talk: bool) -> bool {
     let text = round.prompt.map_or("", |said| said.text.trim());
-    has_substance(text) && (wants(text) || changes && !is_answer)
+    has_substance(text) && (wants(text) || changes && !is_talk)
+}
+
+/// Returns true if a prompt answers the question with which the round before ended: it agrees, or there was only talk so far.
+fn answers(timeline: &Timeline<'_>, at: usize, is_talk: bool) -> bool {
+    let before = at.checked_sub(1).and_then(|before| timeline.rounds.get(before)?.replies.last());
+    let question = before.and_then(|reply| sentences(reply.text).last().map(|last| Signs::read(last.text).asks()));
+    let agrees = || timeline.rounds[at].prompt.is_some_and(|said| Signs::read(said.text).begins(Sign::Assent));
+    question == Some(true) && (is_talk || agrees())
 }
 
 /// Returns the files that a round changed, with the number of lines. Notes elsewhere, such as a plan, are no work.

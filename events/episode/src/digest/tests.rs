@@ -14,6 +14,7 @@ mod evidence;
 mod open_ends;
 mod sources;
 mod state;
+mod titles;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]
@@ -140,7 +141,7 @@ fn a_developer_recognises_the_session() {
     assert_eq!((commit.line, commit.count, commit.ok, commit.failed), (14, 1, 1, 0));
     assert_eq!(
         episode.continuation_context,
-        "Goal: Check expiry in UTC: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
+        "Goal: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
          moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed. Open: Not answered: \
          Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push? Changed: src/token.rs, src/auth.rs."
     );

@@ -14,7 +14,7 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label};
 use super::plan::{self, Plan};
 use super::sentence::plain;
-use super::task::{Task, changed_by, tasks};
+use super::task::{Task, changed_by};
 use super::timeline::{Deed, Timeline};
 use baton_conversation::item::{GitOutput, TitleSource};
 
@@ -41,22 +41,21 @@ struct Made {
 }
 
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
-pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
+pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task]) -> (String, bool) {
     let named = |source| timeline.title.as_deref().filter(|_| timeline.title_source == Some(source));
     if let Some(name) = named(TitleSource::Person) {
         return (one_line(name, TITLE_CHARS), true);
     }
-    let tasks = tasks(timeline);
     let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary)).map(label);
     let recorded = recorded.filter(|text| !text.is_empty());
-    if let Some(title) = of_changes(timeline, &tasks, recorded.as_deref()) {
+    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref()) {
         return title;
     }
     if let Some(recorded) = recorded {
         return (recorded, true);
     }
     let replies = || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| label(reply.text));
-    (asked::discussed(timeline, &tasks).or_else(replies).unwrap_or_default(), false)
+    (asked::discussed(timeline, tasks).or_else(replies).unwrap_or_default(), false)
 }
 
 /// Returns the title of the purpose that most lines were changed for, or of the first two, and true if somebody gave it.

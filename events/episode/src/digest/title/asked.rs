@@ -10,7 +10,7 @@ use super::super::request::{
     Clause, before_log, choose, clauses, content, has_substance, is_pointer, own_sentences, without_command,
 };
 use super::super::sentence::plain;
-use super::super::task::Task;
+use super::super::task::{Task, main_task};
 use super::super::timeline::{Round, Timeline};
 use crate::lexicon::{Sign, Signs};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,8 +66,7 @@ pub(super) fn discussed(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<Strin
         .iter()
         .filter_map(|round| Some(head(conclusion(timeline, round)?.text, MAX_CONCLUSION_BYTES)))
         .collect();
-    let answered = |task: &&Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
-    let task = tasks.iter().find(answered).or(tasks.first())?;
+    let task = tasks.get(main_task(timeline, tasks)?)?;
     let asked = asked(timeline, task)?;
     let shared = shared_spans(&answers).join(" and ");
     if !shared.is_empty() && !asked.contains(&shared) {
@@ -142,7 +141,7 @@ fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
 }
 
 /// Returns the words behind the first article or pronoun of a clause, up to the end of the phrase.
-fn object<'a>(clause: &'a str) -> Option<Vec<&'a str>> {
+fn object(clause: &str) -> Option<Vec<&str>> {
     let mut words = clause.split_whitespace().skip_while(|word| !is_article(word) && !is_pointer(word));
     words.next()?;
     let object: Vec<&str> = words.take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
