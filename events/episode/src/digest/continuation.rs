@@ -99,10 +99,11 @@ pub(super) fn concluded(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<Strin
     let mut told = said[last].told.clone();
     // What the main task came to is told before what was done last.
     let main = said[..last].iter().rfind(|said| works(said) && said.is_main).filter(|_| !said[last].is_main);
-    let change = main.and_then(|main| chief(main.message.text).into_iter().next());
-    let change = change.filter(|said| Signs::read(said).has(Sign::Change));
-    let before = || said[..last].iter().rfind(|said| works(said)).map(|said| said.told.clone());
-    let before = change.or_else(|| before().filter(|_| told.chars().count() < TELLING_CHARS));
+    let change =
+        |said: &Said<'_, '_>| chief(said.message.text).into_iter().find(|said| Signs::read(said).has(Sign::Change));
+    let before = || said[..last].iter().rfind(|said| works(said)).filter(|_| told.chars().count() < TELLING_CHARS);
+    let before =
+        main.map(|main| change(main).unwrap_or_else(|| main.told.clone())).or_else(|| Some(before()?.told.clone()));
     if let Some(before) = before {
         told = format!("{} {told}", closed(shortened(&before, QUOTED_CHARS)));
     }

@@ -12,9 +12,9 @@ const MAX_WHOLE: usize = 10;
 pub(super) const MIN_WORDS: usize = 3;
 /// Marks that end the clause of a request, from the most to the least telling.
 const CLAUSE_ENDS: [&str; 22] = [
-    ". ",
     "? ",
     "! ",
+    ". ",
     "; ",
     ": ",
     " - ",
@@ -35,23 +35,149 @@ const CLAUSE_ENDS: [&str; 22] = [
     "、",
     "；",
 ];
+/// Those that end a sentence for certain.
+const SENTENCE_ENDS: [&str; 2] = ["? ", "! "];
+/// Those that lead to a reason or a detail, which few words before them can do without.
+const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
 /// Articles, which a long title does without.
 const ARTICLES: [&str; 24] = [
     "a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "el", "la", "los", "las", "un",
     "una", "le", "les", "une", "o", "os", "um",
 ];
 /// Words that begin a phrase: prepositions, conjunctions, relative words.
-const JOINTS: [&str; 100] = [
-    "&", "+", "-", "/", "about", "across", "after", "and", "as", "at", "because", "before", "between", "but", "by",
-    "during", "for", "from", "if", "in", "inside", "instead", "into", "like", "of", "on", "onto", "or", "over", "per",
-    "rather", "so", "than", "that", "then", "through", "to", "under", "until", "using", "via", "when", "where",
-    "which", "while", "with", "within", "without", "an", "auf", "aus", "bei", "damit", "dass", "durch", "für", "im",
-    "mit", "nach", "ob", "oder", "ohne", "um", "und", "vom", "von", "vor", "wenn", "zu", "zum", "zur", "con", "de",
-    "del", "desde", "e", "en", "para", "por", "que", "sin", "y", "à", "au", "avec", "dans", "des", "du", "et", "pour",
-    "sans", "sur", "com", "em", "no", "в", "для", "и", "на", "с",
+const JOINTS: [&str; 129] = [
+    "&",
+    "+",
+    "-",
+    "/",
+    "about",
+    "across",
+    "after",
+    "and",
+    "as",
+    "at",
+    "because",
+    "before",
+    "between",
+    "but",
+    "by",
+    "during",
+    "for",
+    "from",
+    "if",
+    "in",
+    "inside",
+    "instead",
+    "into",
+    "like",
+    "of",
+    "on",
+    "onto",
+    "or",
+    "over",
+    "per",
+    "rather",
+    "so",
+    "than",
+    "that",
+    "then",
+    "through",
+    "to",
+    "under",
+    "until",
+    "using",
+    "via",
+    "when",
+    "where",
+    "which",
+    "while",
+    "with",
+    "within",
+    "without",
+    "an",
+    "auf",
+    "aus",
+    "bei",
+    "damit",
+    "dass",
+    "durch",
+    "für",
+    "im",
+    "mit",
+    "nach",
+    "ob",
+    "oder",
+    "ohne",
+    "um",
+    "und",
+    "vom",
+    "von",
+    "vor",
+    "wenn",
+    "zu",
+    "zum",
+    "zur",
+    "con",
+    "de",
+    "del",
+    "desde",
+    "e",
+    "en",
+    "para",
+    "por",
+    "que",
+    "sin",
+    "y",
+    "à",
+    "au",
+    "avec",
+    "dans",
+    "des",
+    "du",
+    "et",
+    "pour",
+    "sans",
+    "sur",
+    "com",
+    "em",
+    "no",
+    "в",
+    "для",
+    "и",
+    "на",
+    "с",
+    "quand",
+    "cuando",
+    "quando",
+    "когда",
+    "als",
+    "weil",
+    "sodass",
+    "aber",
+    "où",
+    "na",
+    "nas",
+    "nos",
+    "da",
+    "dos",
+    "pero",
+    "mas",
+    "mais",
+    "чтобы",
+    "если",
+    "или",
+    "из",
+    "по",
+    "от",
+    "al",
+    "aux",
+    "beim",
+    "am",
+    "ao",
+    "aos",
 ];
 /// Other words that must not be the last one.
-const LOOSE_ENDS: [&str; 58] = [
+const LOOSE_ENDS: [&str; 59] = [
     "how",
     "what",
     "why",
@@ -110,6 +236,7 @@ const LOOSE_ENDS: [&str; 58] = [
     "nicht",
     "sich",
     "whether",
+    "isn't",
 ];
 
 /// Shortens a text to a clause of at most eight words: brackets and articles go first, then everything behind the last joint
@@ -128,11 +255,13 @@ pub(super) fn label(text: &str) -> String {
     }
     let mut short = without_articles(clause);
     for end in CLAUSE_ENDS {
-        if !is_long(&short) {
+        // Another sentence is no part of a title.
+        if !is_long(&short) && !SENTENCE_ENDS.contains(&end) {
             break;
         }
+        let fewest = if REASONS.contains(&end) { MIN_WORDS - 1 } else { MIN_WORDS };
         if let Some(at) = clause.find(end)
-            && (count(&clause[..at]) >= MIN_WORDS || (!end.is_ascii() && at > 0))
+            && (count(&clause[..at]) >= fewest || (!end.is_ascii() && at > 0))
         {
             clause = &clause[..at];
             short = without_articles(clause);
@@ -182,16 +311,17 @@ fn before_last_joint<'w, 'a>(words: &'w [&'a str]) -> &'w [&'a str] {
 
 /// Returns the number of words; three signs of a script without blanks count as one.
 pub(super) fn count(text: &str) -> usize {
-    let wide = text.chars().filter(|c| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')).count();
-    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() + wide / 3
+    let is_wide = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric) && !word.contains(is_wide));
+    words.count() + text.chars().filter(|c| is_wide(*c)).count().div_ceil(3)
 }
 
 /// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`.
-fn file_name(word: &str) -> &str {
+pub(super) fn file_name(word: &str) -> &str {
     let folders = word.trim_start_matches('@').rsplit_once('/').map_or("", |(folders, _)| folders);
     let ends = word.rsplit('/').next().is_some_and(|name| name.trim_end_matches(['.', ',']).contains('.'));
     // `A.md/B.md` are two files.
-    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with(['@', '/', '~']));
+    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with('@'));
     let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
     if is_path && name.contains(char::is_alphanumeric) { name } else { word }
 }
@@ -210,7 +340,7 @@ fn without_brackets(text: &str) -> String {
     }
     // An insertion without an end.
     let out = if depth > 0 { text.to_owned() } else { out };
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
+    out.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",")
 }
 
 /// Strips articles if the text is too long with them.
@@ -218,7 +348,12 @@ fn without_articles(text: &str) -> String {
     if !is_long(text) {
         return text.to_owned();
     }
-    let words = text.split_whitespace().filter(|word| !is_article(word));
+    // Behind a comma it may be a relative pronoun.
+    let mut is_free = true;
+    let words = text.split_whitespace().filter(|word| {
+        let follows_comma = !std::mem::replace(&mut is_free, !word.ends_with(','));
+        follows_comma || !is_article(word)
+    });
     words.collect::<Vec<_>>().join(" ")
 }
 

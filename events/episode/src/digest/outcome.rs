@@ -268,8 +268,9 @@ fn within(text: &str, max_chars: usize) -> Option<String> {
         count('`') % 2 == 1 || count('"') % 2 == 1 || count('(') > count(')')
     };
     let fits = |at: &usize| (from..until).contains(at) && !is_open(*at);
-    let clauses = [" — ", " – ", " - ", "; ", ". ", ", ", " (", "，", "。"];
-    let clause = clauses.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
+    let last =
+        |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
+    let clause = last(&["; ", ". ", "。"]).or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]));
     let phrases = text.match_indices(' ').filter(|(at, _)| {
         let next = text[at + 1..].split(' ').next().unwrap_or_default();
         is_joint(next)

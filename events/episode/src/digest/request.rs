@@ -2,7 +2,7 @@
 
 use super::excerpt::head;
 use super::label::{MIN_WORDS, count, is_loose};
-use super::sentence::sentences;
+use super::sentence::{is_abbreviation, sentences};
 use super::{is_courtesy, without_salutation};
 use crate::lexicon::{Sign, Signs};
 
@@ -22,7 +22,16 @@ const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
 const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
 /// Words that lead to a request wherever they stand.
-const REQUESTS: [&str; 20] = [
+const REQUESTS: [&str; 29] = [
+    "can we",
+    "could we",
+    "könntest du",
+    "puedes",
+    "podrías",
+    "peux-tu",
+    "pourrais-tu",
+    "você pode",
+    "можешь",
     "to give me",
     "can you please",
     "could you please",
@@ -45,7 +54,10 @@ const REQUESTS: [&str; 20] = [
     "help me",
 ];
 /// Words before a request that say nothing.
-const LEADS: [&str; 17] = [
+const LEADS: [&str; 21] = [
+    "bitte",
+    "por favor",
+    "пожалуйста",
     "and",
     "ok",
     "okay",
@@ -63,6 +75,7 @@ const LEADS: [&str; 17] = [
     "help me",
     "oh",
     "well",
+    "probably",
 ];
 /// Words before a report that say nothing.
 const REPORTS: [&str; 14] = [
@@ -82,7 +95,7 @@ const REPORTS: [&str; 14] = [
     "we've",
 ];
 /// Words that name no matter.
-const GENERAL: [&str; 30] = [
+const GENERAL: [&str; 33] = [
     "investigate",
     "issue",
     "issues",
@@ -113,6 +126,9 @@ const GENERAL: [&str; 30] = [
     "something",
     "then",
     "what",
+    "which",
+    "find",
+    "ones",
 ];
 
 /// A clause of a prompt without its lead.
@@ -138,11 +154,24 @@ impl Clause<'_> {
     }
 }
 
-/// Returns the first sentences of a prompt that are its author's, each on one line.
+/// Returns the first sentences of a prompt that are its author's, each on one line. In a prompt a sentence may begin with a small
+/// letter.
 pub(super) fn own_sentences(text: &str) -> Vec<String> {
-    let own = sentences(before_log(text)).into_iter().filter(|sentence| !sentence.quoted).take(MAX_SENTENCES);
-    own.map(|sentence| head(sentence.text, MAX_SENTENCE_BYTES).split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect()
+    let own = sentences(before_log(text)).into_iter().filter(|sentence| !sentence.quoted);
+    let own = own.flat_map(|sentence| {
+        let mut rest = Some(head(sentence.text, MAX_SENTENCE_BYTES));
+        std::iter::from_fn(move || {
+            let text = rest.take()?;
+            let stops = text.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+            let end = stops.filter(|end| text[*end..].starts_with(' ')).find(|end| {
+                let word = text[..end - 1].rsplit(' ').next().unwrap_or_default();
+                word.chars().count() > 2 && word.chars().all(char::is_alphabetic) && !is_abbreviation(&text[..end - 1])
+            });
+            rest = end.map(|end| &text[end..]);
+            Some(&text[..end.unwrap_or(text.len())])
+        })
+    });
+    own.take(MAX_SENTENCES).map(|sentence| sentence.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
 /// Returns true if a prompt asks for something, orders or reports trouble.
@@ -161,10 +190,16 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
         found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
     };
     let asked = most(&|clause| clause.asks && clause.content > 1).or_else(|| most(&|clause| clause.asks));
-    let ordered = || most(&|clause| clause.orders);
+    let ordered = |fewest: usize| most(&|clause| clause.orders && clause.content >= fewest);
     let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
-    let first = || if points() { None } else { telling().next() };
-    asked.or_else(|| telling().find(|clause| clause.troubles)).or_else(ordered).or_else(first)
+    let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(is_loose);
+    let told = || telling().filter(|clause| !clause.orders);
+    let first = || if points() { None } else { told().find(begins).or_else(|| told().next()) };
+    asked
+        .or_else(|| telling().find(|clause| clause.troubles))
+        .or_else(|| ordered(2))
+        .or_else(first)
+        .or_else(|| ordered(1))
 }
 
 /// Splits a sentence into clauses.
@@ -185,7 +220,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         if end < from {
             continue;
         }
-        let (text, kind) = without_lead(&sentence[from..end]);
+        let (text, kind) = split_lead(&sentence[from..end]);
         let begins = end - text.len();
         let signs = Signs::read(text);
         let reports = kind == Lead::Report;
@@ -299,7 +334,7 @@ pub(super) fn without_politeness(text: &str) -> &str {
     let text = without_salutation(text);
     let lower = text.to_lowercase();
     let begins = REQUESTS.iter().any(|lead| lower.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
-    if begins { without_lead(text).0 } else { text }
+    if begins { split_lead(text).0 } else { text }
 }
 
 /// What stands before the words of a clause.
@@ -310,8 +345,13 @@ enum Lead {
     Report,
 }
 
+/// Strips everything that says nothing before a request or a report.
+pub(super) fn without_lead(text: &str) -> &str {
+    split_lead(text).0
+}
+
 /// Strips a greeting, politeness and everything else before the request.
-fn without_lead(text: &str) -> (&str, Lead) {
+fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
     // The leads are ASCII, and so the places are the same in both.
     let lower = text.to_ascii_lowercase();

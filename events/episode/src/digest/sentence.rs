@@ -209,7 +209,7 @@ fn followed_by_a_start(rest: &str) -> bool {
 }
 
 /// Returns true if the text before a stop ends in an abbreviation, an initial, or the number of a list item (`: 1.`).
-fn is_abbreviation(before: &str) -> bool {
+pub(super) fn is_abbreviation(before: &str) -> bool {
     let split = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"');
     let (rest, word) = match before.rfind(split) {
         Some(at) => (before[..at].trim_end(), before[at..].trim_start_matches(split)),

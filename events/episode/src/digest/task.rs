@@ -1,11 +1,12 @@
 //! The tasks of a session: the rounds that serve one request, and the lines that were changed for it.
 //!
 //! A round belongs to the task whose files it changes. One that changes other files, or asks for something else, begins a
-//! task; an agreement, a mere order (`commit`), an answer and what is said into the work go on with the last one.
+//! task, and so does one with a plan of its own; an agreement, a mere order (`commit`), an answer and what is said into the work go on with the last one.
 
 use std::collections::BTreeMap;
 
 use super::file;
+use super::plan;
 use super::request::{has_substance, wants};
 use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
@@ -30,6 +31,8 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut owners: BTreeMap<String, usize> = BTreeMap::new();
     let mut current = 0;
+    let plans = plan::approved(timeline);
+    let mut approved = 0;
     for (at, round) in timeline.rounds.iter().enumerate() {
         let changed = changes(timeline, round);
         let lines: u64 = changed.values().sum();
@@ -41,21 +44,23 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
             owners.get(path).into_iter().for_each(|owner| *shares.entry(*owner).or_insert(0) += lines);
         }
         let known = shares.into_iter().max_by_key(|(_, lines)| *lines).filter(|(_, lines)| lines * 2 >= work_lines);
-        let is_talk = tasks.get(current).is_some_and(|task| task.lines == 0);
-        let goes_on = answers(timeline, at, is_talk);
+        // A plan of its own is a task of its own.
+        let next = timeline.rounds.get(at + 1).and_then(|round| round.prompt).map(|said| said.place);
+        let deed = timeline.deeds.get(round.deeds.end).map(|deed| deed.began);
+        let end = next.into_iter().chain(deed).min().unwrap_or(usize::MAX);
+        let begun = std::mem::replace(&mut approved, plans.partition_point(|plan| plan.place < end));
+        let is_talk = tasks.get(current).is_none_or(|task| task.lines == 0);
+        let is_planned = approved > begun && known.is_some();
         let delivers = work_lines == 0 && (lines > 0 || timeline.deeds[round.deeds.clone()].iter().any(Deed::commits));
-        let before = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
-        let corrects = round.after_interruption || matches!(before, Some(Outcome::Denied | Outcome::Interrupted));
-        current = match known {
-            Some((owner, _)) => owner,
-            None if tasks.is_empty()
-                || !(corrects || delivers || goes_on) && begins(round, work_lines > 0, is_talk) =>
-            {
-                tasks.push(Task::default());
-                tasks.len() - 1
-            }
-            None => current,
-        };
+        let stopped = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
+        let corrects = round.after_interruption || matches!(stopped, Some(Outcome::Denied | Outcome::Interrupted));
+        let goes_on = known.is_some() || corrects || delivers || answers(timeline, at, is_talk);
+        if tasks.is_empty() || is_planned || !goes_on && begins(round, work_lines > 0, is_talk) {
+            tasks.push(Task::default());
+            current = tasks.len() - 1;
+        } else if let Some((owner, _)) = known {
+            current = owner;
+        }
         tasks[current].rounds.push(at);
         tasks[current].lines = tasks[current].lines.saturating_add(lines);
         changed.into_keys().for_each(|path| _ = owners.insert(path, current));

@@ -3,6 +3,23 @@
 use super::super::sentence::{Sentence, is_of_links, plain};
 use crate::lexicon::{Sign, Signs};
 
+/// Words for all of something.
+const ALL: [&str; 14] = [
+    "all",
+    "every",
+    "everything",
+    "alle",
+    "alles",
+    "sämtliche",
+    "todos",
+    "todas",
+    "todo",
+    "tous",
+    "toutes",
+    "все",
+    "所有",
+    "すべて",
+];
 /// Fewest words of a sentence.
 pub(super) const MIN_WORDS: usize = 3;
 
@@ -57,6 +74,7 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
     is_long
         && !is_idle
         && !is_label(sentence.text)
+        && !claims_all(sentence.text)
         && !is_of_links(sentence.text)
         && !sentence.quoted
         && !is_of_checks(sentence.text)
@@ -67,6 +85,14 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
 pub(super) fn words_of_prose(text: &str) -> usize {
     let prose = text.split('`').step_by(2).flat_map(str::split_whitespace);
     prose.filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
+/// Returns true for a sentence that claims that all of something unnamed is done.
+fn claims_all(text: &str) -> bool {
+    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`');
+    let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
+    let begins = ALL.contains(&first.as_str()) || ALL.iter().any(|all| !all.is_ascii() && text.starts_with(all));
+    begins && !is_lead(text) && !text.contains('`') && !has_path(text)
 }
 
 /// Returns true for a label with nothing but code behind it.

@@ -98,3 +98,31 @@ fn a_comment_on_the_work_concludes_nothing() {
     });
     assert_eq!(conclusion(asked().ok("ls shed").reply(long)).as_deref(), Some(long));
 }
+
+#[test]
+fn a_request_is_shortened_to_whole_phrases_in_every_language() {
+    for (prompt, expected) in [
+        ("# Add a brake to the winch\n\nWe need one. Use a spring.", "Add a brake to the winch"),
+        ("Take a look at the picture. The mast hides the whole flag at noon.", "The mast hides the whole flag at noon"),
+        ("In the shed there is a rope Cat7 which is long. Split it into shorter parts", {
+            "Split rope Cat7 into shorter parts"
+        }),
+        ("Now that the mast is up, build the new bridge: with rails", "Build the new bridge: with rails"),
+        ("My hooks are loose. Find out which ones and fix them.", "My hooks are loose"),
+        ("can we make the winch faster? it takes 12 minutes", "Make the winch faster"),
+        ("hey! so at noon when i turn the crane, it drops two hooks. can you look into it?", "It drops two hooks"),
+        ("read docs/plan.md and implement step 3", "Implement step 3: plan.md"),
+        ("Paint the winch so that it is not seen by the birds of the sea at night", "Paint the winch"),
+        ("Bitte füge eine Bremse für die Winde hinzu, die leise hält", "Füge Bremse für Winde hinzu, die leise hält"),
+        ("¿Puedes arreglar el freno de la grúa del puerto de la ciudad? No para", {
+            "Arreglar freno de grúa del puerto de ciudad"
+        }),
+        ("Ajoute un frein pour arrêter les grues en haut avec les cordes neuves", {
+            "Ajoute frein pour arrêter grues en haut"
+        }),
+        ("Почини лебёдку, она не держит груз", "Почини лебёдку, она не держит груз"),
+        ("给起重机加上刹车，然后写测试并且更新说明文档再提交所有的修改", "给起重机加上刹车"),
+    ] {
+        check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
+    }
+}

@@ -4,12 +4,15 @@ use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
 use super::super::is_for_the_harness;
-use super::super::label::{MAX_WORDS, MIN_WORDS, count, fits, is_article, is_loose, label};
+use super::super::label::{
+    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_joint, is_loose, label,
+};
 use super::super::outcome::chief;
 use super::super::request::{
     Clause, before_log, choose, clauses, content, has_substance, is_pointer, own_sentences, without_command,
+    without_lead,
 };
-use super::super::sentence::plain;
+use super::super::sentence::{is_decoration, plain};
 use super::super::task::{Task, main_task};
 use super::super::timeline::{Round, Timeline};
 use crate::lexicon::{Sign, Signs};
@@ -17,6 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Words by which an agent speaks of itself before what it did.
 const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
+/// Fewest words of substance in a title of few words.
+const MIN_CONTENT: usize = 2;
 /// Maximum number of words of what a pronoun stands for.
 const MAX_OBJECT: usize = 3;
 /// Only this much of a conclusion is read for its code spans and heading, in bytes.
@@ -35,6 +40,9 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let round = rounds.iter().find(|round| answered(round) && telling(round)).or_else(|| rounds.iter().find(telling));
     let not_for_the_harness = |round: &&&Round<'_>| !typed(round).is_empty() && !is_for_the_harness(typed(round));
     let text = typed(round.or_else(|| rounds.iter().find(not_for_the_harness)).or(rounds.first())?);
+    if let Some(heading) = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line)) {
+        return Some(label(heading)).filter(|title| !title.is_empty());
+    }
     let own = own_sentences(text);
     let clauses: Vec<Clause<'_>> = own.iter().flat_map(|sentence| clauses(sentence)).collect();
     let is_pasted = before_log(text).len() < text.len();
@@ -45,17 +53,38 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         let whole = before.as_deref().filter(|text| fits(text)).map(label);
         whole.or_else(|| named(timeline, &rounds, clauses.get(at)?)).or(before.map(|text| label(&text)))
     };
-    let chosen = choose(&clauses, is_pasted);
-    let whole = chosen.filter(|clause| clause.asks || clause.orders || fits(clause.rest));
     let fault = || shown_line(text).filter(|_| is_pasted).map(|line| fault(&line));
-    let title = whole
-        .map(|clause| label(clause.rest))
+    let chosen = choose(&clauses, is_pasted).map(|clause| told(&own, clause));
+    // What begins in the middle of a phrase and is cut names nothing.
+    let names = |text: &&str| {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        fits(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
+    };
+    let title = chosen
+        .filter(names)
+        .map(label)
         .or_else(fault)
         .or_else(pointed)
         .or_else(|| rounds.iter().find_map(|round| concluded(timeline, round)))
-        .or_else(|| chosen.or(clauses.first()).map(|clause| label(clause.rest)))
+        .or_else(|| chosen.or_else(|| clauses.first().map(|clause| clause.rest)).map(label))
         .unwrap_or_else(|| label(text));
+    // A step or a part is one of the file that the prompt names.
+    let is_part = count(&title) <= MIN_WORDS && content(&title) < MIN_CONTENT;
+    let file = text.split_whitespace().map(|word| (word, file_name(word))).find(|(word, name)| word != name);
+    let title = match file {
+        Some((_, file)) if is_part && !title.contains(file) => label(&format!("{title}: {file}")),
+        _ => title,
+    };
     Some(title).filter(|title| !title.is_empty())
+}
+
+/// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
+/// fits.
+fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
+    let at = clause.text.as_ptr().addr();
+    let sentence = sentences.iter().find(|own| (own.as_ptr().addr()..own.as_ptr().addr() + own.len()).contains(&at));
+    let whole = sentence.map(|own| without_lead(own)).filter(|own| !clause.asks && !clause.orders && fits(own));
+    whole.unwrap_or(clause.rest)
 }
 
 /// Returns the title of a conversation without changes: what it asks for first. If that has to be cut, the heading of the
@@ -71,12 +100,25 @@ pub(super) fn discussed(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<Strin
     let shared = shared_spans(&answers).join(" and ");
     if !shared.is_empty() && !asked.contains(&shared) {
         let both = format!("{asked}: {shared}");
-        return Some(if count(&both) <= MAX_WORDS { both } else { shared });
+        let named = timeline.rounds.iter().find_map(|round| with_matter(typed(round), &shared));
+        return named.or(Some(both)).filter(|title| count(title) <= MAX_WORDS).or(Some(shared));
     }
     let prompt = task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).find(|text| has_substance(text));
     let is_cut = prompt.is_some_and(|text| own_sentences(text).first().is_some_and(|first| !fits(first)));
     let heading = answers.first().filter(|_| is_cut && answers.len() == 1).and_then(|answer| heading(answer));
     heading.or(Some(asked))
+}
+
+/// Returns the first request of a prompt that points to its matter, with the matter instead: `a word on this`.
+fn with_matter(prompt: &str, matter: &str) -> Option<String> {
+    let own = own_sentences(prompt);
+    let clauses = own.iter().flat_map(|sentence| clauses(sentence)).filter(|clause| clause.asks || clause.orders);
+    clauses.into_iter().find_map(|clause| {
+        let words: Vec<&str> = clause.text.split_whitespace().collect();
+        let pointer = words.iter().position(|word| is_pointer(word)).filter(|at| *at > 1)?;
+        let title = capitalised(&[&words[..pointer], &[matter]].concat().join(" "));
+        (count(&title) <= MAX_WORDS).then_some(title)
+    })
 }
 
 /// Returns what a person typed in a round, without the command that asks for a plan.
@@ -132,7 +174,7 @@ fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
     let words: Vec<&str> = pointing.rest.split_whitespace().collect();
     let pointer = words.iter().position(|word| is_pointer(word))?;
     let follows = words.get(pointer + 1).copied().unwrap_or_default();
-    let is_pronoun = !words[pointer].ends_with(['.', '?', '!']) && is_loose(follows);
+    let is_pronoun = !follows.is_empty() && (is_loose(follows) || ["it", "them"].contains(&words[pointer]));
     if is_pronoun {
         let object = telling.clone().find_map(|clause| object(clause.text))?;
         return Some([&words[..pointer], &object, &words[pointer + 1..]].concat().join(" "));
@@ -140,11 +182,14 @@ fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
     telling.clone().find(|clause| count(clause.text) >= MIN_WORDS).map(|clause| clause.text.to_owned())
 }
 
-/// Returns the words behind the first article or pronoun of a clause, up to the end of the phrase.
+/// Returns the words behind the first article or pronoun of a clause that follows no preposition, up to the end of the phrase.
 fn object(clause: &str) -> Option<Vec<&str>> {
-    let mut words = clause.split_whitespace().skip_while(|word| !is_article(word) && !is_pointer(word));
-    words.next()?;
-    let object: Vec<&str> = words.take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let begins = |at: usize| is_article(words[at]) || is_pointer(words[at]);
+    let at =
+        (0..words.len()).find(|at| begins(*at) && at.checked_sub(1).is_none_or(|before| !is_joint(words[before])))?;
+    let object: Vec<&str> =
+        words.into_iter().skip(at + 1).take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
     (!object.is_empty()).then_some(object)
 }
 
