@@ -5,7 +5,7 @@
 
 mod substance;
 
-use self::substance::{MIN_WORDS, claims, is_lead, says, tells, words_of_prose};
+use self::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells, words_of_prose};
 use super::excerpt::{self, one_line, sentences_within};
 use super::label::{is_joint, is_loose};
 use super::leftovers::leftovers;
@@ -57,6 +57,7 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
     let points = all.iter().filter(|one| one.point && begins_item(text, one)).map(|one| one.text.as_ptr().addr());
     let list = points.min().unwrap_or(usize::MAX);
     let items = items(text, &all);
+    let last = text.trim_end().rfind("\n\n").map_or(usize::MAX, |at| text[at..].as_ptr().addr());
     // A lead stays with the list behind it, unless it only points there; without a list it ends in nothing.
     let is_before = |one: &Sentence<'_>| {
         whole.iter().find(|next| next.text.as_ptr() > one.text.as_ptr()).is_some_and(|next| next.point)
@@ -67,7 +68,7 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
                 && !items.is_empty()
                 && (says(one.text) || is_before(one) && !one.text.starts_with("Here"))
         }
-        false => says(one.text),
+        false => says(one.text) || sums_up(one.text) && one.text.as_ptr().addr() >= last,
     };
     let prose: Vec<&&Sentence<'_>> = all.iter().filter(|one| !one.point && stands(one)).collect();
     let Some((first, rest)) = prose.split_first() else { return listed(String::new(), &items) };
@@ -77,8 +78,6 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
     }
     let changes = |text: &str| Signs::read(text).has(Sign::Change);
     let change = rest.iter().position(|sentence| !changes(&first) && changes(sentence.text)).unwrap_or(0);
-    // The last paragraph sums up.
-    let last = text.trim_end().rfind("\n\n").map_or(text.as_ptr().addr(), |at| text[at..].as_ptr().addr());
     let (middle, closing) = rest.split_at(rest.partition_point(|one| one.text.as_ptr().addr() < last));
     let fits = |told: &str, next: &str| told.chars().count() + next.chars().count() < PROSE_CHARS;
     let append = |told: String, next: &&&Sentence<'_>| {
@@ -354,6 +353,23 @@ mod tests {
         check("The jib was too long for `Hook`. I shortened it, and added 2 stops.", {
             "The jib was too long for `Hook`. I shortened it, and added 2 stops."
         });
+    }
+
+    #[test]
+    fn the_last_paragraph_sums_up() {
+        let text = "The jib suits `Hook`. It is old.\n\nThe rest of it grows.\n\nIn short: the idea is sound, the jib too long.";
+        check(text, "The jib suits `Hook`. In short: the idea is sound, the jib too long.");
+        check("**New file: `a.rs`**\n\nAll parts are replaced. Turned `x` left today.", "Turned `x` left today.");
+    }
+
+    #[test]
+    fn an_item_that_only_leads_is_told_with_its_first_item() {
+        check("- `a.rs` — Two changes:\n  - Raised the mast\n- `b.rs` — Nothing:\n- `c.rs` — turns left now", {
+            "`a.rs` — Two changes: Raised the mast; `c.rs` — turns left now"
+        });
+        let long = "`b.rs` turns the crane to the left until it stands at the mark of the load that is to be lifted";
+        check(&format!("- {long} by {}\n- `c.rs` turns", "verylongwords".repeat(9)), &format!("{long}; `c.rs` turns"));
+        check("- raised `a.rs`\n\n**Part 2**: the jib:\n- lowered `b.rs`", "raised `a.rs`; lowered `b.rs`");
     }
 
     #[test]

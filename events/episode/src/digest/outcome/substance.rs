@@ -95,6 +95,11 @@ fn claims_all(text: &str) -> bool {
     begins && !is_lead(text) && !text.contains('`') && !has_path(text)
 }
 
+/// Returns true for a sentence behind a label of few words: `In short: …`.
+pub(super) fn sums_up(text: &str) -> bool {
+    text.split_once(": ").is_some_and(|(label, _)| label.split_whitespace().count() <= MIN_WORDS)
+}
+
 /// Returns true for a label with nothing but code behind it.
 fn is_label(text: &str) -> bool {
     let text = plain(text);
