@@ -245,14 +245,9 @@ pub(super) fn label(text: &str) -> String {
     let line = plain(&one_line(text.trim_start_matches(['#', ' ', '-', '*']), TITLE_CHARS * 2)).replace('`', "");
     let line = line.split(' ').map(file_name).collect::<Vec<_>>().join(" ");
     let line = if is_long(&line) { without_brackets(&line) } else { line };
-    let mut clause = line.as_str();
-    if is_long(clause)
-        && let Some((label, rest)) = clause.split_once(": ")
-        && count(label) < MIN_WORDS
-        && count(rest) >= MIN_WORDS
-    {
-        clause = rest;
-    }
+    let is_label = |(label, rest): &(&str, &str)| count(label) < MIN_WORDS && count(rest) >= MIN_WORDS;
+    let labelled = line.split_once(": ").filter(|_| is_long(&line)).filter(is_label);
+    let mut clause = labelled.map_or(line.as_str(), |(_, rest)| rest);
     let mut short = without_articles(clause);
     for end in CLAUSE_ENDS {
         // Another sentence is no part of a title.
@@ -274,8 +269,10 @@ pub(super) fn label(text: &str) -> String {
     let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
+    // The label stays if there is room for it.
+    let label = labelled.map(|(label, _)| format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
     // A capital may be longer than its letter.
-    one_line(&capitalised(title), TITLE_CHARS)
+    one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
 }
 
 /// Returns true if nothing of a text is lost in its label but articles, brackets and marks.
@@ -397,7 +394,7 @@ mod tests {
             ("Turn the crane (left, right or not at all) to the mark by night", "Turn the crane to the mark by night"),
             ("Paint the mast of the crane red and blue with a brush", "Paint mast of crane red and blue"),
             ("Raise the mast of the crane and lower its jib", "Raise mast of crane and lower its jib"),
-            ("Hoist: the winch of the crane stops before its mark", "Winch of crane stops before its mark"),
+            ("Hoist: the winch of the crane stops before its mark", "Hoist: winch of crane stops before its mark"),
             ("Hoist \"the winch and the jib and the mast\" to the top", "Hoist \"the winch and jib and mast\""),
             ("One two three four five six seven eight nine", "One two three four five six seven eight nine"),
             ("Turn the crane so far but got", "Turn the crane so far but got"),

@@ -134,7 +134,7 @@ fn shared_spans(answers: &[&str]) -> Vec<String> {
         let spans: BTreeSet<&str> =
             answer.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect();
         for span in spans.into_iter().filter(|span| !span.contains(char::is_whitespace) && !span.is_empty()) {
-            let first = answers[at].find(span).unwrap_or(0);
+            let first = span.as_ptr().addr() - answer.as_ptr().addr();
             known.entry(span).or_insert((0, at * MAX_CONCLUSION_BYTES + first)).0 += 1;
         }
     }
