@@ -52,7 +52,8 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = sentences_within(without_politeness(&episode.objective), GOAL_CHARS);
+    let first = shortened(without_politeness(&episode.objective), GOAL_CHARS);
+    let first = first.trim_end_matches([':', '.', ' ']).to_owned();
     let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };

@@ -17,7 +17,7 @@ const MAIN_TASK_CHARS: usize = 220;
 /// Another task is named if so many times its lines are as many as those of the main task.
 const OTHER_TASK: u64 = 4;
 /// Another task that takes more characters is not named.
-const OTHER_TASK_CHARS: usize = 160;
+const OTHER_TASK_CHARS: usize = 200;
 /// Maximum number of other tasks.
 const MAX_OTHER_TASKS: usize = 2;
 /// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
@@ -37,7 +37,7 @@ pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         let told = purpose(&typed(task), OTHER_TASK_CHARS);
         let told = closed(without_politeness(&told).to_owned());
         let place = if other < at { "Before" } else { "Then" };
-        (!told.ends_with('…')).then(|| format!("{place}: {told}"))
+        (told.contains(char::is_alphanumeric) && !told.ends_with('…')).then(|| format!("{place}: {told}"))
     });
     let others: Vec<String> = others.collect();
     if others.is_empty() {

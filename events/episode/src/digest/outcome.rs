@@ -18,6 +18,8 @@ pub(super) const MAX_CHARS: usize = 420;
 const PROSE_CHARS: usize = 320;
 /// Maximum length of an item of a list of many, in characters.
 const HEAD_CHARS: usize = 150;
+/// Maximum length of an item of what a plan is for, in characters.
+const WISH_CHARS: usize = 110;
 /// A head is cut at the end of a clause after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
 /// Of a longer list the headings above its items say more than its first items.
@@ -186,7 +188,7 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
         let next = match sentence.point {
             true => {
                 let item = bare(&plain(sentence.text));
-                within(&item, HEAD_CHARS).unwrap_or(item)
+                within(&item, WISH_CHARS).unwrap_or(item)
             }
             false => plain(sentence.text),
         };
@@ -269,7 +271,9 @@ fn within(text: &str, max_chars: usize) -> Option<String> {
     let fits = |at: &usize| (from..until).contains(at) && !is_open(*at);
     let last =
         |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
-    let clause = last(&["; ", ". ", "。"]).or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]));
+    let half = after(max_chars / 2);
+    let clause =
+        last(&["; ", ". ", "。"]).filter(|at| *at >= half).or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]));
     let phrases = text.match_indices(' ').filter(|(at, _)| {
         let next = text[at + 1..].split(' ').next().unwrap_or_default();
         is_joint(next)

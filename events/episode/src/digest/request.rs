@@ -177,7 +177,12 @@ pub(super) fn own_sentences(text: &str) -> Vec<String> {
 /// Returns true if a prompt asks for something, orders or reports trouble.
 pub(super) fn wants(text: &str) -> bool {
     let wants = |clause: Clause<'_>| clause.asks || clause.orders || clause.troubles;
-    own_sentences(text).iter().any(|own| Signs::read(own).asks() || clauses(own).into_iter().any(wants))
+    own_sentences(text).iter().any(|own| clauses(own).into_iter().any(wants))
+}
+
+/// Returns true if a prompt has a question.
+pub(super) fn questions(text: &str) -> bool {
+    own_sentences(text).iter().any(|own| Signs::read(own).asks())
 }
 
 /// Returns the clause to be shown: of those that ask the one that says most, else one that reports trouble, else the first.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::file;
 use super::plan;
-use super::request::{has_substance, wants};
+use super::request::{has_substance, questions, wants};
 use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
 use crate::lexicon::{Sign, Signs};
@@ -75,19 +75,20 @@ pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize
     (0..tasks.len()).rev().max_by_key(|at| worth(&tasks[*at]))
 }
 
-/// Returns true if a prompt begins a task: it asks for something, or files that no task knows are changed for it, unless
-/// nothing was changed before (`is_talk`).
+/// Returns true if a prompt begins a task: it asks for something. After some work (not `is_talk`) a question does so as well,
+/// and so do changes of files that no task knows.
 fn begins(round: &Round<'_>, changes: bool, is_talk: bool) -> bool {
     let text = round.prompt.map_or("", |said| said.text.trim());
-    has_substance(text) && (wants(text) || changes && !is_talk)
+    has_substance(text) && (wants(text) || !is_talk && (changes || questions(text)))
 }
 
-/// Returns true if a prompt answers the question with which the round before ended: it agrees, or there was only talk so far.
+/// Returns true if a prompt agrees, or answers the question with which the round before ended; after some work (not `is_talk`)
+/// only if both.
 fn answers(timeline: &Timeline<'_>, at: usize, is_talk: bool) -> bool {
     let before = at.checked_sub(1).and_then(|before| timeline.rounds.get(before)?.replies.last());
     let question = before.and_then(|reply| sentences(reply.text).last().map(|last| Signs::read(last.text).asks()));
     let agrees = || timeline.rounds[at].prompt.is_some_and(|said| Signs::read(said.text).begins(Sign::Assent));
-    question == Some(true) && (is_talk || agrees())
+    if is_talk { question == Some(true) || agrees() } else { question == Some(true) && agrees() }
 }
 
 /// Returns the files that a round changed, with the number of lines. Notes elsewhere, such as a plan, are no work.
