@@ -19,15 +19,18 @@ mod exchange;
 mod failure;
 mod file;
 mod knowledge;
+mod label;
 mod leftovers;
 mod metadata;
 mod model_marks;
+mod objective;
 mod open_end;
 mod outcome;
 mod phrase;
 mod plan;
 mod question;
 mod repetition;
+mod request;
 mod research;
 mod rule;
 mod sentence;
@@ -35,6 +38,7 @@ mod setback;
 mod settled;
 mod show;
 mod stated;
+mod task;
 mod timeline;
 mod title;
 mod todo;
@@ -84,8 +88,6 @@ const ERROR_CHARS: usize = 400;
 const LINE_CHARS: usize = 300;
 /// Maximum length of a command or file inside a sentence, in characters.
 const SHORT_CHARS: usize = 120;
-/// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
-const TELLING_PROMPT_CHARS: usize = 12;
 /// Slash commands that configure the harness, whatever their arguments; sorted.
 const HARNESS_COMMANDS: [&str; 16] = [
     "add-dir",
@@ -312,11 +314,12 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     items.iter().for_each(|item| times.note(item));
     let items = standing(items);
     let timeline = Timeline::new(&items, show);
-    let objective = objective(&timeline);
+    let tasks = task::tasks(&timeline);
+    let objective = objective::objective(&timeline, &tasks);
     let failures = failure::failures(&timeline, show);
     let mut tree = work_tree::tree_state(&timeline);
     let open = open_end::open_ends(&timeline, &failures, std::mem::take(&mut tree.open));
-    let (title, is_titled) = title::title(&timeline);
+    let (title, is_titled) = title::title(&timeline, &tasks);
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);
@@ -342,7 +345,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
-        concluded: continuation::concluded(&timeline),
+        concluded: continuation::concluded(&timeline, &tasks),
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
@@ -405,36 +408,6 @@ impl Episode {
         let title = one_line(title, TITLE_CHARS);
         if !self.is_titled && !title.is_empty() {
             (self.title, self.is_titled) = (title, true);
-        }
-    }
-}
-
-/// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
-/// what its first section says is wanted. Line breaks are removed, and what a program printed.
-fn objective(timeline: &Timeline<'_>) -> String {
-    let typed = || timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.text.trim());
-    let mut telling = typed().filter(|text| !text.is_empty() && !is_for_the_harness(text));
-    let Some(first) = telling.next() else {
-        return typed().next().map(|text| sentences_within(text, OBJECTIVE_CHARS)).unwrap_or_default();
-    };
-    if let Some(plan) = plan::pasted(first) {
-        let heading = sentence::plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
-        let reason = outcome::purpose(plan, OBJECTIVE_CHARS);
-        return sentences_within(&format!("{}. {reason}", title::without_plan_label(&heading)), OBJECTIVE_CHARS);
-    }
-    let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
-    match telling.next().filter(|_| short(first)) {
-        Some(next) => sentences_within(&format!("{first} … {}", title::before_log(next)), OBJECTIVE_CHARS),
-        None => {
-            let own = title::before_log(first);
-            let line = failure::shown_line(first).filter(|_| own.len() < first.len());
-            let line = line.map(|line| without_filter_mark(&line));
-            match line {
-                Some(line) => {
-                    sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.'])), OBJECTIVE_CHARS)
-                }
-                None => sentences_within(own, OBJECTIVE_CHARS),
-            }
         }
     }
 }

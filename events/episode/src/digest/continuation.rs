@@ -5,11 +5,14 @@ use super::command::{Command, Family, Step};
 use super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::exchange::{Exchange, conclusion, gist};
 use super::file;
-use super::outcome::{closed, outcome, remark};
+use super::outcome::{chief, closed, outcome, remark, shortened};
+use super::request::without_politeness;
+use super::task::{Task, main_task};
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::title::{commit_subject, without_politeness};
+use super::title::commit_subject;
 use super::work_tree::TreeState;
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
@@ -52,11 +55,11 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = sentences_within(without_politeness(&episode.objective), GOAL_CHARS);
+    let first = shortened(without_politeness(&episode.objective), GOAL_CHARS);
+    let first = first.trim_end_matches([':', '.', ' ']).to_owned();
     let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
-    let title =
-        if (episode.is_titled || is_short) && !shows_title { format!("{}: ", episode.title) } else { String::new() };
+    let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
 }
 
@@ -79,9 +82,12 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
 
 /// Returns what the last exchange that edited more than documents came to, after the one before if that is short, and
 /// the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
-pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
+pub(super) fn concluded(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<String> {
     let checks = failing_checks(timeline);
-    let said = timeline.rounds.iter().filter_map(|round| Said::of(timeline, round, &checks));
+    let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
+    let said = timeline.rounds.iter().enumerate().filter_map(|(at, round)| {
+        Some(Said { is_main: main.binary_search(&at).is_ok(), ..Said::of(timeline, round, &checks)? })
+    });
     let mut said: Vec<Said<'_, '_>> = said.collect();
     let works = |said: &Said<'_, '_>| said.edits_work && !said.told.is_empty();
     let edits = |said: &Said<'_, '_>| said.edits && !said.told.is_empty();
@@ -100,15 +106,20 @@ pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
     };
     let after = said.split_off(last + 1);
     let mut told = said[last].told.clone();
-    if told.chars().count() < TELLING_CHARS
-        && let Some(before) = said[..last].iter().rfind(|said| works(said))
-    {
-        told = format!("{} {told}", closed(sentences_within(&before.told, QUOTED_CHARS)));
+    // What the main task came to is told before what was done last.
+    let main = said[..last].iter().rfind(|said| works(said) && said.is_main).filter(|_| !said[last].is_main);
+    let change =
+        |said: &Said<'_, '_>| chief(said.message.text).into_iter().find(|said| Signs::read(said).has(Sign::Change));
+    let before = || said[..last].iter().rfind(|said| works(said)).filter(|_| told.chars().count() < TELLING_CHARS);
+    let before =
+        main.map(|main| change(main).unwrap_or_else(|| main.told.clone())).or_else(|| Some(before()?.told.clone()));
+    if let Some(before) = before {
+        told = format!("{} {told}", closed(shortened(&before, QUOTED_CHARS)));
     }
     let later = after.iter().rfind(|said| !said.delivers && !said.edits && !said.told.is_empty());
     Some(later.map_or_else(
         || told.clone(),
-        |later| format!("{} {}", closed(told.clone()), sentences_within(&later.told, LATER_CHARS)),
+        |later| format!("{} {}", closed(told.clone()), shortened(&later.told, LATER_CHARS)),
     ))
 }
 
@@ -116,6 +127,8 @@ pub(super) fn concluded(timeline: &Timeline<'_>) -> Option<String> {
 struct Said<'t, 'a> {
     message: &'t Message<'a>,
     told: String,
+    /// True if it belongs to the main task.
+    is_main: bool,
     edits: bool,
     /// True if it edits more than documents.
     edits_work: bool,
@@ -134,6 +147,7 @@ impl<'t, 'a> Said<'t, 'a> {
         Some(Self {
             message,
             told: outcome(message.text, fails),
+            is_main: false,
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
             delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),

@@ -150,7 +150,10 @@ pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) 
     let deeds = &timeline.deeds[round.deeds.clone()];
     let changes = |deed: &&Deed<'_>| !deed.aside && deed.edit().is_some() && deed.succeeded();
     let changed = deeds.iter().rfind(changes).map_or(0, |deed| deed.began);
-    let since = || round.replies.iter().rev().filter(|reply| reply.place > changed && !only_announces(reply.text));
+    let since = || {
+        let rest = round.replies.iter().rev().filter(|reply| reply.place > changed);
+        rest.filter(|reply| !reply.comments && !only_announces(reply.text))
+    };
     let length = |reply: &Message<'_>| reply.text.chars().take(TELLING_CHARS * 2).count();
     let last = since().next()?;
     let longest = since().max_by_key(|reply| length(reply)).filter(|reply| length(reply) > length(last) * 2);
@@ -228,7 +231,10 @@ fn tells(sentence: &sentence::Sentence<'_>) -> bool {
     let words = sentence.text.split_whitespace().count();
     let says = words >= MIN_WORDS || !sentence.text.is_ascii() && sentence.text.chars().count() > MIN_WORDS;
     let idle = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Offer);
-    says && !idle && !sentence.quoted && !sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
+    says && !idle
+        && !sentence.quoted
+        && !sentence::is_of_links(sentence.text)
+        && !sentence.text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
 /// Returns the sentences of a conclusion that carry a subject, whole and in order: those that fit best, within `chars`.

@@ -12,7 +12,8 @@ use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
 
 /// Beginnings of names of files that tell about the work, in lower case.
-const DOCUMENTS: [&str; 8] = ["changelog", "changes", "history", "license", "news", "readme", "releases", "todo"];
+const DOCUMENTS: [&str; 10] =
+    ["agents", "changelog", "changes", "claude", "history", "license", "news", "readme", "releases", "todo"];
 
 /// Returns the files read, by first read. A failed read does not count.
 pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {

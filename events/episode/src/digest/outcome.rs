@@ -3,7 +3,11 @@
 //! A sentence that names nothing (no file, code, name or number) says nothing, and neither does praise. What checks and
 //! commits came to is told from their results, so it is left out here.
 
+mod substance;
+
+use self::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells, words_of_prose};
 use super::excerpt::{self, one_line, sentences_within};
+use super::label::{is_joint, is_loose};
 use super::leftovers::leftovers;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
 use crate::lexicon::{Sign, Signs};
@@ -12,16 +16,17 @@ use crate::lexicon::{Sign, Signs};
 pub(super) const MAX_CHARS: usize = 420;
 /// Maximum length of the sentences if no list follows, in characters.
 const PROSE_CHARS: usize = 320;
-/// Maximum length of the head of an item, in characters.
-const HEAD_CHARS: usize = 110;
+/// Maximum length of an item of a list of many, in characters.
+const HEAD_CHARS: usize = 150;
+/// Maximum length of an item of what a plan is for, in characters.
+const WISH_CHARS: usize = 110;
 /// A head is cut at the end of a clause after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
 /// Of a longer list the headings above its items say more than its first items.
 const MAX_ITEMS: usize = 6;
 /// Only this much of a message is read, in bytes.
 const MAX_BYTES: usize = 20_000;
-/// Fewest words of a sentence, and of a heading.
-const MIN_WORDS: usize = 3;
+/// Fewest words of a heading.
 const MIN_HEADING_WORDS: usize = 2;
 /// Words of headings that name nothing.
 const GENERAL: [&str; 14] = [
@@ -42,47 +47,6 @@ const GENERAL: [&str; 14] = [
 ];
 /// Words of a label that names nothing.
 const LABELS: [&str; 8] = ["cause", "change", "issue", "problem", "result", "root", "simple", "solution"];
-/// Words for what checks a work tree, and for how that went.
-const CHECKS: [&str; 19] = [
-    "test",
-    "tests",
-    "lint",
-    "linting",
-    "linter",
-    "typecheck",
-    "typechecks",
-    "types",
-    "typescript",
-    "build",
-    "hook",
-    "hooks",
-    "check",
-    "checks",
-    "ci",
-    "suite",
-    "errors",
-    "测试",
-    "テスト",
-];
-const VERDICTS: [&str; 13] = [
-    "pass",
-    "passes",
-    "passed",
-    "passing",
-    "clean",
-    "cleanly",
-    "green",
-    "succeeded",
-    "successfully",
-    "compiles",
-    "ok",
-    "fail",
-    "run",
-];
-
-/// Words for what is in a commit and what is not.
-const TREE: [&str; 5] = ["committed", "staged", "uncommitted", "unstaged", "untracked"];
-
 /// Returns what a conclusion says was done; empty if it says nothing. With `fails` a check failed before, and a sentence
 /// by which checks passed is not repeated.
 pub(super) fn outcome(text: &str, fails: bool) -> String {
@@ -92,14 +56,21 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
     let stays = |sentence: &Sentence<'_>| tells(sentence) && !is_left(sentence) && !(fails && claims(sentence.text));
     let all: Vec<&Sentence<'_>> = whole.iter().filter(|sentence| stays(sentence)).collect();
+    let points = all.iter().filter(|one| one.point && begins_item(text, one)).map(|one| one.text.as_ptr().addr());
+    let list = points.min().unwrap_or(usize::MAX);
     let items = items(text, &all);
+    let last = text.trim_end().rfind("\n\n").map_or(usize::MAX, |at| text[at..].as_ptr().addr());
     // A lead stays with the list behind it, unless it only points there; without a list it ends in nothing.
     let is_before = |one: &Sentence<'_>| {
         whole.iter().find(|next| next.text.as_ptr() > one.text.as_ptr()).is_some_and(|next| next.point)
     };
     let stands = |one: &Sentence<'_>| match is_lead(one.text) {
-        true => !items.is_empty() && (says(one.text) || is_before(one) && !one.text.starts_with("Here")),
-        false => says(one.text),
+        true => {
+            one.text.as_ptr().addr() < list
+                && !items.is_empty()
+                && (says(one.text) || is_before(one) && !one.text.starts_with("Here"))
+        }
+        false => says(one.text) || sums_up(one.text) && one.text.as_ptr().addr() >= last,
     };
     let prose: Vec<&&Sentence<'_>> = all.iter().filter(|one| !one.point && stands(one)).collect();
     let Some((first, rest)) = prose.split_first() else { return listed(String::new(), &items) };
@@ -109,19 +80,41 @@ pub(super) fn outcome(text: &str, fails: bool) -> String {
     }
     let changes = |text: &str| Signs::read(text).has(Sign::Change);
     let change = rest.iter().position(|sentence| !changes(&first) && changes(sentence.text)).unwrap_or(0);
-    let told = rest[change.min(rest.len())..].iter().fold(first, |told, next| {
+    let (middle, closing) = rest.split_at(rest.partition_point(|one| one.text.as_ptr().addr() < last));
+    let fits = |told: &str, next: &str| told.chars().count() + next.chars().count() < PROSE_CHARS;
+    let append = |told: String, next: &&&Sentence<'_>| {
         let next = plain(next.text);
-        let fits = told.chars().count() + next.chars().count() < PROSE_CHARS;
-        if fits { format!("{} {next}", closed(told)) } else { told }
+        if fits(&told, &next) { format!("{} {next}", closed(told)) } else { told }
+    };
+    let sum = closing
+        .iter()
+        .fold(String::new(), |told, next| if told.is_empty() { plain(next.text) } else { append(told, next) });
+    let sum = Some(sum).filter(|sum| !sum.is_empty() && fits(&first, sum));
+    let room = PROSE_CHARS - sum.as_ref().map_or(0, |sum| sum.chars().count());
+    let told = middle[change.min(middle.len())..].iter().fold(first, |told, next| {
+        if told.chars().count() + next.text.chars().count() < room { append(told, next) } else { told }
     });
-    sentences_within(&told, MAX_CHARS)
+    let told = match sum {
+        Some(sum) => format!("{} {sum}", closed(told)),
+        None => closing.iter().fold(told, append),
+    };
+    shortened(&told, MAX_CHARS)
 }
 
 /// Returns the items of the lists, each once; of a long list the headings above its items if they name things.
 fn items(text: &str, all: &[&Sentence<'_>]) -> Vec<String> {
-    let points = all.iter().filter(|sentence| sentence.point && begins_item(text, sentence) && !is_link(sentence.text));
+    let points: Vec<&&Sentence<'_>> = all.iter().filter(|one| one.point && !is_link(one.text)).collect();
+    let told = points.iter().enumerate().filter(|(_, one)| begins_item(text, one)).filter_map(|(at, one)| {
+        let item = bare(&plain(one.text));
+        if !is_lead(one.text) || words_of_prose(&item) > MIN_WORDS {
+            return Some(item);
+        }
+        // An item that only leads to the list below it is told with its first item.
+        let below = points.get(at + 1).filter(|next| !begins_item(text, next))?;
+        Some(format!("{item}: {}", bare(&plain(below.text))))
+    });
     let mut items: Vec<String> = Vec::new();
-    for item in points.map(|sentence| bare(&plain(sentence.text))).chain(rows(text)) {
+    for item in told.chain(rows(text)) {
         if !items.contains(&item) {
             items.push(item);
         }
@@ -150,19 +143,23 @@ pub(super) fn remark(text: &str) -> String {
     sentences_within(&told.take(2).map(closed).collect::<Vec<_>>().join(" "), PROSE_CHARS)
 }
 
-/// Returns the sentence that says what was changed, or else the first that names a thing, without its label.
-pub(super) fn chief(text: &str) -> Option<String> {
-    let all = sentences(excerpt::head(text, MAX_BYTES));
-    let stands = |sentence: &&Sentence<'_>| tells(sentence) && says(sentence.text) && !is_lead(sentence.text);
-    let changes = |sentence: &&Sentence<'_>| stands(sentence) && Signs::read(sentence.text).has(Sign::Change);
-    let said = plain(all.iter().find(changes).or_else(|| all.iter().find(stands))?.text);
+/// Returns the sentences that name a thing, without their labels: first those that say what was changed. An item of a list is
+/// only a part.
+pub(super) fn chief(text: &str) -> Vec<String> {
+    let all = sentences(excerpt::head(text, MAX_BYTES)).into_iter();
+    let stands = |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text);
+    let (changes, rest): (Vec<_>, Vec<_>) = all.filter(stands).partition(|one| Signs::read(one.text).has(Sign::Change));
     let words = |label: &str| {
         label
             .split(|c: char| !c.is_alphanumeric())
             .all(|word| word.len() <= 3 || LABELS.contains(&word.to_lowercase().as_str()))
     };
-    let label = said.split_once(": ").filter(|(label, rest)| words(label) && rest.contains(' '));
-    Some(label.map_or(said.clone(), |(_, rest)| rest.to_owned()))
+    let bare = |said: &Sentence<'_>| {
+        let said = plain(said.text);
+        let label = said.split_once(": ").filter(|(label, rest)| words(label) && rest.contains(' '));
+        label.map_or(said.clone(), |(_, rest)| rest.to_owned())
+    };
+    changes.iter().chain(&rest).map(bare).collect()
 }
 
 /// Returns what the first section of a plan with sentences says; a lead takes the items behind it.
@@ -189,7 +186,10 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     let mut told = String::new();
     for sentence in all[list.clone()].iter().filter(|one| !one.point || begins_item(&section, one)).chain(rest) {
         let next = match sentence.point {
-            true => head(&bare(&plain(sentence.text)), HEAD_CHARS),
+            true => {
+                let item = bare(&plain(sentence.text));
+                within(&item, WISH_CHARS).unwrap_or(item)
+            }
             false => plain(sentence.text),
         };
         if !told.is_empty() && told.chars().count() + next.chars().count() + 2 > chars {
@@ -212,14 +212,14 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
 
 /// Returns the lead and the heads of the items that fit.
 fn listed(lead: String, items: &[String]) -> String {
-    let mut told = sentences_within(&lead, MAX_CHARS / 2);
+    let mut told = shortened(&lead, MAX_CHARS / 2);
     if !told.is_empty() && !is_lead(&told) {
         told = closed(told);
     }
     let room = MAX_CHARS.saturating_sub(told.chars().count()) / items.len().max(1);
     let mut kept = 0;
     for item in items {
-        let head = head(item, room.clamp(HEAD_CHARS, 2 * HEAD_CHARS));
+        let Some(head) = within(item, room.clamp(HEAD_CHARS, 2 * HEAD_CHARS)) else { continue };
         if kept > 0 && told.chars().count() + head.chars().count() + 2 > MAX_CHARS {
             break;
         }
@@ -234,7 +234,7 @@ fn listed(lead: String, items: &[String]) -> String {
         kept += 1;
     }
     let more = items.len() - kept;
-    if more > 0 { format!("{told}; and {more} more") } else { told }
+    if more > 0 && kept > 0 { format!("{told}; and {more} more") } else { told }
 }
 
 /// Strips marks before an item and punctuation behind it.
@@ -243,22 +243,49 @@ fn bare(text: &str) -> String {
     text.trim_start_matches(|c: char| !opens(c)).trim_end_matches(['.', ';', ',', ':', '。']).to_owned()
 }
 
-/// Returns the beginning of an item, up to the end of a clause behind its label.
-fn head(text: &str, max_chars: usize) -> String {
+/// Shortens a text to whole sentences, or else to a clause of the first one.
+pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+    let cut = sentences_within(text, max_chars);
+    match cut.strip_suffix('…') {
+        Some(whole) if whole.ends_with(' ') => whole.trim_end().to_owned(),
+        Some(_) => within(text, max_chars).unwrap_or(cut),
+        None => cut,
+    }
+}
+
+/// Returns the beginning of a text, up to the end of a clause or at least of a phrase behind its label. `None` if no such end
+/// is near.
+fn within(text: &str, max_chars: usize) -> Option<String> {
     if text.chars().count() <= max_chars {
-        return text.to_owned();
+        return Some(text.to_owned());
     }
     let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
-    let label = [": ", " — ", " – "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
-    let (from, until) = ((label + CLAUSE_CHARS).max(after(CLAUSE_CHARS)), after(max_chars));
+    let until = after(max_chars);
+    let label = [": ", " — ", " – ", " - "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
+    let is_label = !text[..label].trim().contains(' ') || label < after(CLAUSE_CHARS);
+    let from = if is_label { label + CLAUSE_CHARS } else { after(CLAUSE_CHARS) };
     let is_open = |end: usize| {
         let count = |c: char| text[..end].matches(c).count();
         count('`') % 2 == 1 || count('"') % 2 == 1 || count('(') > count(')')
     };
-    let ends = [" — ", " – ", " - ", "; ", ". ", ", ", " (", "，", "。"];
-    let cut = ends.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at);
-    let cut = cut.filter(|at| (from..until).contains(at) && !is_open(*at)).max();
-    cut.map_or_else(|| one_line(text, max_chars), |end| text[..end].to_owned())
+    let fits = |at: &usize| (from..until).contains(at) && !is_open(*at);
+    let last =
+        |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
+    let half = after(max_chars / 2);
+    let clause =
+        last(&["; ", ". ", "。"]).filter(|at| *at >= half).or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]));
+    let phrases = text.match_indices(' ').filter(|(at, _)| {
+        let next = text[at + 1..].split(' ').next().unwrap_or_default();
+        is_joint(next)
+    });
+    let cut = clause.or_else(|| phrases.map(|(at, _)| at).filter(fits).max())?;
+    let mut kept = text[..cut].trim_end_matches([',', ';', ':', ' ']);
+    while let Some((before, last)) = kept.rsplit_once(' ')
+        && is_loose(last)
+    {
+        kept = before.trim_end_matches([',', ';', ':', ' ']);
+    }
+    Some(kept.to_owned())
 }
 
 /// Returns the headings and labels that name things, of the level that has most of them.
@@ -282,79 +309,6 @@ fn headings(text: &str) -> Vec<String> {
     // `Key features` names nothing.
     let named = most.iter().filter(|line| line.contains(['`', '(']) || line.contains(|c: char| c.is_ascii_digit()));
     if 2 * named.count() >= most.len() { most } else { Vec::new() }
-}
-
-/// Returns true for a sentence of substance that is not about a check or a commit.
-fn tells(sentence: &Sentence<'_>) -> bool {
-    let signs = Signs::read(sentence.text);
-    let words = sentence.text.split_whitespace().count();
-    let is_long =
-        words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && (words > 1 || says(sentence.text));
-    let is_idle = signs.asks() || signs.begins(Sign::Announce) || signs.has_any(&[Sign::Offer, Sign::Next]);
-    is_long && !is_idle && !sentence.quoted && !is_of_checks(sentence.text) && !is_of_a_commit(sentence.text)
-}
-
-/// Returns true for a sentence that only says how checks went.
-fn is_of_checks(text: &str) -> bool {
-    claims(text) && !Signs::read(text).has(Sign::Change) && !has_path(text)
-}
-
-/// Returns true for a sentence that says how checks went.
-fn claims(text: &str) -> bool {
-    let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
-    let has = |list: &[&str]| words().any(|word| list.contains(&word.as_str()));
-    let is_wide = CHECKS.iter().any(|word| !word.is_ascii() && text.contains(word));
-    let went = has(&VERDICTS) || Signs::read(text).has_any(&[Sign::Result, Sign::Works]) || text.contains('✅');
-    went && (is_wide || has(&CHECKS))
-}
-
-/// Returns true for a sentence that only says that something was committed or pushed.
-fn is_of_a_commit(text: &str) -> bool {
-    let bare = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let bare = bare.strip_prefix("the ").or_else(|| bare.strip_prefix("all ")).unwrap_or(&bare);
-    let delivers = ["commit", "pushed", "changelog", "pre-commit"].iter().any(|word| bare.starts_with(word));
-    let is_hash = |word: &str| word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let words = || bare.split(|c: char| !c.is_alphanumeric());
-    let names_one = words().any(is_hash);
-    let names_tree = ["origin/", "working tree", "work tree"].iter().any(|name| bare.contains(name));
-    let is_of_the_tree =
-        (names_tree || words().any(|word| TREE.contains(&word))) && !Signs::read(text).has(Sign::Change);
-    is_of_the_tree
-        || delivers
-            && (names_one
-                || ["success", "created", "updated", "pass", "to main", "committed"]
-                    .iter()
-                    .any(|word| bare.contains(word)))
-}
-
-/// Returns true if a sentence names a thing: code, a path, an identifier, a name, a number, a quotation.
-fn says(text: &str) -> bool {
-    let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '/' | '.' | '@'));
-    let is_name = |(at, word): (usize, &str)| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let mut chars = word.chars();
-        let capital = chars.next().is_some_and(char::is_uppercase) && word.len() > 1 && at > 0;
-        capital || chars.any(char::is_uppercase) || word.contains('_')
-    };
-    text.contains(['`', '"', '“', '「'])
-        || text.chars().any(|c| c.is_ascii_digit())
-        || !text.is_ascii() && text.chars().any(|c| c.is_alphabetic() && !c.is_ascii())
-        || has_path(text)
-        || text.split_whitespace().enumerate().any(is_name)
-}
-
-fn has_path(text: &str) -> bool {
-    text.split_whitespace().any(|word| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '/');
-        let ending = word.rsplit_once('.').map(|(stem, ending)| !stem.is_empty() && (1..=5).contains(&ending.len()));
-        word.len() > 3
-            && (word.contains('/') && word.chars().filter(|c| c.is_alphanumeric()).count() > 3 || ending == Some(true))
-            && word.chars().any(char::is_alphabetic)
-    })
-}
-
-fn is_lead(text: &str) -> bool {
-    text.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
 }
 
 /// Returns true if the sentence is the first of an item that is not nested in another.
@@ -407,6 +361,23 @@ mod tests {
     }
 
     #[test]
+    fn the_last_paragraph_sums_up() {
+        let text = "The jib suits `Hook`. It is old.\n\nThe rest of it grows.\n\nIn short: the idea is sound, the jib too long.";
+        check(text, "The jib suits `Hook`. In short: the idea is sound, the jib too long.");
+        check("**New file: `a.rs`**\n\nAll parts are replaced. Turned `x` left today.", "Turned `x` left today.");
+    }
+
+    #[test]
+    fn an_item_that_only_leads_is_told_with_its_first_item() {
+        check("- `a.rs` — Two changes:\n  - Raised the mast\n- `b.rs` — Nothing:\n- `c.rs` — turns left now", {
+            "`a.rs` — Two changes: Raised the mast; `c.rs` — turns left now"
+        });
+        let long = "`b.rs` turns the crane to the left until it stands at the mark of the load that is to be lifted";
+        check(&format!("- {long} by {}\n- `c.rs` turns", "verylongwords".repeat(9)), &format!("{long}; `c.rs` turns"));
+        check("- raised `a.rs`\n\n**Part 2**: the jib:\n- lowered `b.rs`", "raised `a.rs`; lowered `b.rs`");
+    }
+
+    #[test]
     fn a_list_is_told_by_the_heads_of_its_items() {
         check("Two cranes changed:\n- **Jib**: longer\n  - nested `x` detail\n- **Hook**: turns left", {
             "Two cranes changed: Jib: longer; Hook: turns left"
@@ -434,10 +405,7 @@ mod tests {
         let plan = "# Winch\n\n## Context\n\nThe winch is slow. We need to:\n1. Grease **it**. Well.\n2. Turn it\n\n## Steps\n- no";
         assert_eq!(purpose(plan, 600), "We need to: Grease it; Turn it. The winch is slow.");
         assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
-        assert_eq!(
-            chief("Nice. **Fix**: Replaced the `jib` by 2 hooks.").as_deref(),
-            Some("Replaced the `jib` by 2 hooks.")
-        );
-        assert_eq!(chief("Nice work, everyone."), None);
+        let said = "Nice. The `jib` was long. **Fix**: Replaced the `jib` by 2 hooks.\n- Changed `x`";
+        assert_eq!(chief(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
     }
 }

@@ -9,6 +9,9 @@ const ABBREVIATIONS: [&str; 22] = [
     "incl", "est", "ca", "z.b", "bzw",
 ];
 
+/// Maximum number of words of a label before an address.
+const LABEL_WORDS: usize = 2;
+
 /// One sentence, as a slice of its text (it may span a soft line break).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sentence<'a> {
@@ -91,6 +94,12 @@ fn mark_quoted(text: &str, found: &mut [Sentence<'_>]) {
         let last = begin + sentence.text.trim_end_matches(['.', '!', '?', ' ']).len();
         sentence.quoted |= passages.peek().is_some_and(|passage| passage.start <= begin && last <= passage.end);
     }
+}
+
+/// Returns true for a sentence of addresses with at most a label.
+pub(super) fn is_of_links(text: &str) -> bool {
+    let is_address = |word: &&str| word.contains("://");
+    text.contains("://") && text.split_whitespace().filter(|word| !is_address(word)).count() <= LABEL_WORDS
 }
 
 /// Strips marks of emphasis and the targets of links.
@@ -200,7 +209,7 @@ fn followed_by_a_start(rest: &str) -> bool {
 }
 
 /// Returns true if the text before a stop ends in an abbreviation, an initial, or the number of a list item (`: 1.`).
-fn is_abbreviation(before: &str) -> bool {
+pub(super) fn is_abbreviation(before: &str) -> bool {
     let split = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"');
     let (rest, word) = match before.rfind(split) {
         Some(at) => (before[..at].trim_end(), before[at..].trim_start_matches(split)),

@@ -14,6 +14,7 @@ mod evidence;
 mod open_ends;
 mod sources;
 mod state;
+mod titles;
 mod trees;
 
 /// A session written by hand: each step is one item on the next line, one second later.
@@ -160,7 +161,7 @@ fn a_developer_recognises_the_session() {
     assert_eq!((commit.line, commit.count, commit.ok, commit.failed), (14, 1, 1, 0));
     assert_eq!(
         episode.continuation_context,
-        "Goal: Check expiry in UTC: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
+        "Goal: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
          moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed. Open: Not answered: \
          Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push? Changed: src/token.rs, src/auth.rs."
     );
@@ -178,7 +179,7 @@ fn title_and_objective_come_from_the_best_source() {
     let start = Session::default;
     check_purpose(start(), "", "");
     check_purpose(start().reply("Hello there."), "Hello there", "");
-    check_purpose(start().prompt("Very thorough. And more of it."), "And more of it", "Very thorough. And more of it.");
+    check_purpose(start().prompt("Very thorough. And more of it."), "Very thorough", "Very thorough. And more of it.");
     check_purpose(start().prompt("/clear").prompt("Fix it now please"), "Fix it now please", "Fix it now please");
     check_purpose(start().prompt("/review the auth module"), "/review the auth module", "/review the auth module");
     check_purpose(start().prompt("/init"), "/init", "/init");

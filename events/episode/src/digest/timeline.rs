@@ -22,6 +22,8 @@ pub(super) struct Message<'a> {
     pub(super) at: Option<Timestamp>,
     /// Index in the list of items.
     pub(super) place: usize,
+    /// True if the agent goes over from it into the next piece of work: it only comments on the work.
+    pub(super) comments: bool,
 }
 
 /// What a person said to a tool.
@@ -106,9 +108,17 @@ impl<'a> Timeline<'a> {
         let mut interrupted = false;
         let mut prompted = None;
         let mut cwd = None;
+        let mut speaks = false;
         for (place, item) in items.iter().enumerate() {
-            let said = |text: &'a str| Message { text, line: item.line, at: item.at, place };
+            let said = |text: &'a str| Message { text, line: item.line, at: item.at, place, comments: false };
             let aside = main && item.sidechain;
+            match &item.body {
+                Body::Call(call) if !aside && std::mem::take(&mut speaks) => timeline.go_on(call.act),
+                Body::Prompt { .. } | Body::Notice { .. } | Body::Reply { .. } if !aside => {
+                    speaks = matches!(item.body, Body::Reply { .. }) && show.keep_agent_responses;
+                }
+                _ => {}
+            }
             match &item.body {
                 Body::Prompt { text } if !aside => {
                     prompted = Some(item.line);
@@ -187,6 +197,12 @@ impl<'a> Timeline<'a> {
         }
         let last = self.rounds.len() - 1;
         &mut self.rounds[last]
+    }
+
+    /// Notes that the last reply goes over into a call. A plan, a list of tasks or a question may follow a conclusion.
+    fn go_on(&mut self, act: Act) {
+        let last = self.rounds.last_mut().and_then(|round| round.replies.last_mut());
+        last.into_iter().for_each(|reply| reply.comments = !matches!(act, Act::Plan | Act::Todo | Act::Ask));
     }
 
     fn push(&mut self, deed: Deed<'a>) {

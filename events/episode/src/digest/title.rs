@@ -1,89 +1,161 @@
 //! A session's title: at most eight words that say what was done, and to what.
 //!
-//! Sources in order: a name that a person gave; the heading of an approved plan; the subject of the session's pull request
-//! or first commit; a title that the agent recorded for this conversation; the first prompt with substance, shortened to its
-//! request.
+//! A name that a person gave comes first. Otherwise every change of a file counts for what it was made for: the plan that was
+//! approved before it, the pull request or commit that it went into, or else the request. The heading, subject or request with
+//! most changed lines is the title; two are joined if neither has two thirds and both fit. A title that the agent recorded for
+//! this conversation says more than a request.
 
-mod request;
+mod asked;
 
-pub(super) use self::request::{before_log, without_politeness};
+use std::collections::BTreeMap;
+
 use super::TITLE_CHARS;
 use super::excerpt::{one_line, without_filter_mark};
-use super::outcome::chief;
+use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label};
+use super::plan::{self, Plan};
 use super::sentence::plain;
-use super::timeline::{Deed, Round, Timeline};
+use super::task::{Task, changed_by};
+use super::timeline::{Deed, Timeline};
 use baton_conversation::item::{GitOutput, TitleSource};
 
-/// Maximum number of words.
-const MAX_WORDS: usize = 8;
-/// Fewest words that a clause must have to stand alone as a title.
-const MIN_WORDS: usize = 3;
-/// Maximum number of words of a prompt that only gives an order (`commit all`).
-const ORDER_WORDS: usize = 4;
-/// Marks that end the clause of a request, from the most to the least telling.
-const CLAUSE_ENDS: [&str; 22] = [
-    ". ",
-    "? ",
-    "! ",
-    "; ",
-    ": ",
-    " - ",
-    " — ",
-    " – ",
-    " (",
-    " so that ",
-    " because ",
-    " since ",
-    ", but ",
-    ", and ",
-    " which ",
-    ", ",
-    " when ",
-    " if ",
-    "。",
-    "，",
-    "、",
-    "；",
-];
-/// Words that must not be the last one.
-const LOOSE_ENDS: [&str; 72] = [
-    "a", "an", "the", "of", "to", "in", "on", "for", "with", "by", "from", "at", "as", "that", "which", "is", "are",
-    "be", "its", "this", "these", "into", "via", "when", "so", "if", "we", "you", "i", "it", "instead", "rather",
-    "than", "not", "then", "after", "before", "without", "between", "per", "like", "using", "all", "any", "some",
-    "each", "every", "both", "your", "our", "my", "their", "was", "were", "will", "would", "can", "could", "should",
-    "has", "have", "had", "does", "got", "get", "der", "die", "das", "de", "la", "le", "how",
-];
-/// Words that join two parts.
-const CONJUNCTIONS: [&str; 10] = ["and", "or", "but", "&", "+", "because", "while", "und", "et", "y"];
-/// Words by which an agent speaks of itself before what it did.
-const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
+/// A line that was changed for something with a given name counts so much, compared with one for a request.
+const GIVEN_WORTH: u64 = 2;
+
+/// What changes were made for, from the most to the least telling.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Purpose {
+    /// An index into the approved plans.
+    Plan(usize),
+    /// An index into what was made of the changes.
+    Made(usize),
+    /// An index into the tasks.
+    Request(usize),
+}
+
+/// A commit or a pull request.
+struct Made {
+    /// The call, as an index into [`Timeline::deeds`].
+    deed: usize,
+    title: String,
+    is_pull: bool,
+}
+
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
-pub(super) fn title(timeline: &Timeline<'_>) -> (String, bool) {
+pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task]) -> (String, bool) {
     let named = |source| timeline.title.as_deref().filter(|_| timeline.title_source == Some(source));
     if let Some(name) = named(TitleSource::Person) {
         return (one_line(name, TITLE_CHARS), true);
     }
-    if let Some(heading) = plan_heading(timeline) {
-        return (heading, true);
+    let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary)).map(label);
+    let recorded = recorded.filter(|text| !text.is_empty());
+    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref()) {
+        return title;
     }
-    if let Some(subject) = made(timeline) {
-        return (subject, true);
-    }
-    let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary));
-    if let Some(recorded) = recorded.map(within_words).filter(|text| !text.is_empty()) {
+    if let Some(recorded) = recorded {
         return (recorded, true);
     }
-    let replies =
-        || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| within_words(reply.text));
-    (request::request(timeline).or_else(replies).unwrap_or_default(), false)
+    let replies = || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| label(reply.text));
+    (asked::discussed(timeline, tasks).or_else(replies).unwrap_or_default(), false)
 }
 
-/// Returns the heading of the last plan that a person approved, with the tool or by pasting it.
-fn plan_heading(timeline: &Timeline<'_>) -> Option<String> {
-    let plans = super::plan::approved(timeline);
-    let heading = plans.last()?.text.lines().map(str::trim).find(|line| line.starts_with('#'))?;
+/// Returns the title of the purpose that most lines were changed for, or of the first two, and true if somebody gave it.
+fn of_changes(timeline: &Timeline<'_>, tasks: &[Task], recorded: Option<&str>) -> Option<(String, bool)> {
+    let plans = plan::approved(timeline);
+    let made = made(timeline);
+    let weights = weigh(timeline, tasks, &plans, &made);
+    let total: u64 = weights.values().map(|weight| weight.lines).sum();
+    let mut order: Vec<(Purpose, Weight)> = weights.into_iter().collect();
+    order.sort_by_key(|(_, weight)| u64::MAX - weight.lines);
+    let tell = |purpose: &Purpose, weight: &Weight| {
+        let (text, is_given) = match purpose {
+            Purpose::Plan(at) => (plan_title(plans.get(*at)?, weight)?, true),
+            Purpose::Made(at) => (made.get(*at)?.title.clone(), true),
+            Purpose::Request(at) => match recorded {
+                Some(recorded) => (recorded.to_owned(), true),
+                None => (asked::asked(timeline, tasks.get(*at)?)?, false),
+            },
+        };
+        Some((text, is_given)).filter(|(text, _)| !text.is_empty())
+    };
+    let mut told = order
+        .iter()
+        .filter_map(|(purpose, weight)| tell(purpose, weight).map(|(text, is_given)| (text, is_given, weight)));
+    let (first, is_given, weight) = told.next()?;
+    let second = told.next().filter(|(_, _, other)| weight.lines * 3 < total * 2 && other.lines * 2 >= weight.lines);
+    let joined = second.and_then(|(second, also_given, other)| {
+        let joins = fits(&first) && fits(&second) && count(&first) + count(&second) <= MAX_WORDS && first != second;
+        let (one, two) = if weight.first < other.first { (&first, &second) } else { (&second, &first) };
+        joins.then(|| (format!("{one}; {two}"), is_given || also_given))
+    });
+    Some(joined.unwrap_or_else(|| (label(&first), is_given)))
+}
+
+/// What stands behind a purpose.
+#[derive(Default)]
+struct Weight {
+    lines: u64,
+    /// Where it was first pursued, as an index into the list of items.
+    first: usize,
+    /// Changed lines by the name of the file, without its ending.
+    files: BTreeMap<String, u64>,
+}
+
+/// Counts the changed lines for what they were changed for.
+fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Made]) -> BTreeMap<Purpose, Weight> {
+    let mut owners = vec![0; timeline.rounds.len()];
+    for (at, task) in tasks.iter().enumerate() {
+        task.rounds.iter().for_each(|round| owners[*round] = at);
+    }
+    let mut weights: BTreeMap<Purpose, Weight> = BTreeMap::new();
+    let mut add = |purpose, place, file: &str, lines| {
+        let weight = weights.entry(purpose).or_insert(Weight { first: place, ..Weight::default() });
+        weight.lines = weight.lines.saturating_add(lines);
+        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        *weight.files.entry(stem.to_owned()).or_insert(0) += lines;
+    };
+    // A pull request holds everything before it, a commit what was changed for the same task.
+    let mut pulls = Vec::new();
+    let mut commits: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
+    for (at, made) in made.iter().enumerate() {
+        let round = timeline.rounds.partition_point(|round| round.deeds.end <= made.deed);
+        let commits = owners.get(round).and_then(|owner| commits.get_mut(*owner));
+        if made.is_pull { Some(&mut pulls) } else { commits }.into_iter().for_each(|list| list.push(at));
+        // What was changed by other means is worth a line.
+        add(Purpose::Made(at), timeline.deeds[made.deed].began, "", 1);
+    }
+    let mut current: Vec<Option<usize>> = vec![None; tasks.len()];
+    let mut next = 0;
+    for (round, owner) in timeline.rounds.iter().zip(&owners) {
+        for index in round.deeds.clone() {
+            let deed = &timeline.deeds[index];
+            while plans.get(next).is_some_and(|plan| plan.place <= deed.began) {
+                current[*owner] = Some(next);
+                next += 1;
+            }
+            let after = |list: &[usize]| list.get(list.partition_point(|at| made[*at].deed < index)).copied();
+            let into = after(&pulls).or_else(|| after(&commits[*owner])).map(Purpose::Made);
+            let purpose = current[*owner].map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
+            // A given name says more than a request.
+            let worth = if matches!(purpose, Purpose::Request(_)) { 1 } else { GIVEN_WORTH };
+            changed_by(timeline, deed).iter().for_each(|(path, lines)| add(purpose, deed.began, path, worth * lines));
+        }
+    }
+    (0..next).for_each(|at| add(Purpose::Plan(at), plans[at].place, "", 1));
+    weights
+}
+
+/// Returns the heading of a plan; one that names no matter takes the file that was changed most.
+fn plan_title(plan: &Plan<'_>, weight: &Weight) -> Option<String> {
+    let heading = plan.text.lines().map(str::trim).find(|line| line.starts_with('#'))?;
     let heading = plain(&without_filter_mark(heading.trim_start_matches(['#', ' '])));
-    Some(within_words(without_plan_label(&heading))).filter(|title| !title.is_empty())
+    let heading = without_plan_label(&heading);
+    let names = || heading.split_whitespace().filter(|word| !word.eq_ignore_ascii_case("plan"));
+    if names().count() > 1 || !heading.is_ascii() {
+        return Some(heading.to_owned());
+    }
+    let (file, _) = weight.files.iter().filter(|(file, _)| !file.is_empty()).max_by_key(|(_, lines)| **lines)?;
+    Some(names().chain([file.as_str()]).collect::<Vec<_>>().join(": "))
 }
 
 /// Strips `Plan:` from a heading.
@@ -93,16 +165,18 @@ pub(super) fn without_plan_label(heading: &str) -> &str {
     if is_label { rest.trim_start() } else { heading }
 }
 
-/// Returns the title of the session's pull request, or the subject of its first commit.
-fn made(timeline: &Timeline<'_>) -> Option<String> {
-    let own = || timeline.deeds.iter().filter(|deed| !deed.aside && deed.result.is_some());
-    let pulls = own().filter(|deed| deed.result.is_some_and(|result| result.made().iter().any(is_pull_request)));
-    let title =
-        |deed: &Deed<'_>| flag_value(deed.command()?, "--title").map(|title| within_words(&without_prefix(&title)));
-    let pull = pulls.filter_map(title).next();
-    let subjects = own().filter(|deed| deed.commits() && deed.succeeded()).filter_map(commit_subject);
-    let subjects = subjects.map(|subject| within_words(&without_prefix(&subject)));
-    pull.or_else(|| subjects.into_iter().find(|subject| count(subject) >= MIN_WORDS && !subject.ends_with('…')))
+/// Returns the titles of the session's pull requests and the subjects of its commits, in order.
+fn made(timeline: &Timeline<'_>) -> Vec<Made> {
+    let own = timeline.deeds.iter().enumerate().filter(|(_, deed)| !deed.aside);
+    let named = own.filter_map(|(index, deed)| {
+        let is_pull = deed.result?.made().iter().any(|made| matches!(made, GitOutput::PullRequest(_)));
+        let title = match is_pull {
+            true => flag_value(deed.command()?, "--title")?,
+            false => commit_subject(deed).filter(|_| deed.commits() && deed.succeeded())?,
+        };
+        Some(Made { deed: index, title: without_prefix(&title), is_pull })
+    });
+    named.filter(|made| count(&made.title) >= MIN_WORDS && !made.title.ends_with('…')).collect()
 }
 
 /// Returns the subject of the commit that a command made: as git printed it, or as the command line says. One that the
@@ -122,10 +196,6 @@ pub(super) fn commit_subject(deed: &Deed<'_>) -> Option<String> {
         };
         Some(whole).filter(|subject| !subject.is_empty())
     })
-}
-
-fn is_pull_request(made: &GitOutput) -> bool {
-    matches!(made, GitOutput::PullRequest(_))
 }
 
 /// Returns the quoted value of a flag.
@@ -148,140 +218,12 @@ fn without_prefix(subject: &str) -> String {
     capitalised(if is_kind { rest } else { bare })
 }
 
-/// Returns a title made of what the agent concluded in a round.
-fn conclusion_title(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<String> {
-    let said = chief(super::exchange::conclusion(timeline, round)?.text)?;
-    let mut rest = said.as_str();
-    // What is said is the agent's doing.
-    while let Some((first, after)) = rest.split_once(' ')
-        && DOERS.contains(&first.to_lowercase().trim_end_matches(','))
-    {
-        rest = after;
-    }
-    Some(within_words(rest)).filter(|title| count(title) >= MIN_WORDS)
-}
-
-/// Shortens a text to a clause of at most eight words, or to its first eight words.
-fn within_words(text: &str) -> String {
-    let line = plain(&one_line(text.trim_start_matches(['#', ' ', '-', '*']), TITLE_CHARS * 2)).replace('`', "");
-    let line = line.split(' ').map(file_name).collect::<Vec<_>>().join(" ");
-    let is_long = |text: &str| count(text) > MAX_WORDS || text.chars().count() > TITLE_CHARS;
-    let line = if is_long(&line) { without_brackets(&line) } else { line };
-    let mut clause = line.as_str();
-    if is_long(clause)
-        && let Some((label, rest)) = clause.split_once(": ")
-        && count(label) < MIN_WORDS
-        && count(rest) >= MIN_WORDS
-    {
-        clause = rest;
-    }
-    for end in CLAUSE_ENDS {
-        if !is_long(clause) {
-            break;
-        }
-        if let Some(at) = clause.find(end)
-            && (count(&clause[..at]) >= MIN_WORDS || (!end.is_ascii() && at > 0))
-        {
-            clause = &clause[..at];
-        }
-    }
-    let mut words: Vec<&str> = clause.split_whitespace().take(MAX_WORDS).collect();
-    let is_cut = count(clause) > MAX_WORDS;
-    let length = words.len();
-    while words.len() > MIN_WORDS && words.last().is_some_and(|word| if is_cut { is_loose(word) } else { joins(word) })
-    {
-        words.pop();
-    }
-    // A conjunction whose second part is cut off joins nothing; a verb without its object says nothing.
-    let last = |words: &[&str], back: usize| {
-        words.len().checked_sub(back).and_then(|at| words.get(at).copied()).unwrap_or_default().to_owned()
-    };
-    if is_cut
-        && words.len() > MIN_WORDS + 1
-        && (joins(&last(&words, 2)) || words.len() < length && last(&words, 2) == "to")
-    {
-        words.truncate(words.len() - 2);
-    }
-    let title = words.join(" ");
-    let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '?', '？']);
-    // A capital may be longer than its letter.
-    one_line(&capitalised(title), TITLE_CHARS)
-}
-
-/// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`.
-fn file_name(word: &str) -> &str {
-    let folders = word.trim_start_matches('@').rsplit_once('/').map_or("", |(folders, _)| folders);
-    let ends = word.rsplit('/').next().is_some_and(|name| name.trim_end_matches(['.', ',']).contains('.'));
-    // `A.md/B.md` are two files.
-    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with('@'));
-    let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
-    if is_path && name.contains(char::is_alphanumeric) { name } else { word }
-}
-
-/// Strips insertions in brackets.
-fn without_brackets(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut depth = 0_usize;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' | '[' if depth > 0 || text[..at].ends_with(' ') => depth += 1,
-            ')' | ']' if depth > 0 => depth -= 1,
-            _ if depth == 0 => out.push(c),
-            _ => {}
-        }
-    }
-    // An insertion without an end.
-    let out = if depth > 0 { text.to_owned() } else { out };
-    out.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns true for a word that must join two parts.
-fn joins(word: &str) -> bool {
-    CONJUNCTIONS.contains(&word.to_lowercase().trim_end_matches(','))
-}
-
-fn is_loose(word: &str) -> bool {
-    joins(word) || LOOSE_ENDS.contains(&word.to_lowercase().trim_end_matches(','))
-}
-
-fn count(text: &str) -> usize {
-    text.split_whitespace().count()
-}
-
-fn capitalised(text: &str) -> String {
-    let mut chars = text.trim().chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_a_clause_of_at_most_eight_words() {
-        for (text, expected) in [
-            ("Update the home page so that it mentions that it's open source.", "Update the home page"),
-            ("Fix the login", "Fix the login"),
-            ("a b c d e f g of the h i", "A b c d e f g"),
-            ("Turn the crane (left, right or not at all) to the mark by night", "Turn the crane to the mark by night"),
-            ("Paint the mast of the crane red and blue with a brush", "Paint the mast of the crane red"),
-            ("Hoist: the winch of the crane stops before its mark", "The winch of the crane stops"),
-            ("Turn the crane so far but got", "Turn the crane so far but got"),
-            ("Turn the crane and", "Turn the crane"),
-            (
-                "Update @docs/cranes/winch.md with all that is new there and here",
-                "Update winch.md with all that is new there",
-            ),
-            ("Merge CRANE.md/WINCH.md pairs", "Merge CRANE.md/WINCH.md pairs"),
-            ("**Add** `tabs`: one, two", "Add tabs: one, two"),
-            ("", ""),
-            (
-                "修复登录页面的错误，并且添加测试，然后提交代码，最后更新文档说明。",
-                "修复登录页面的错误，并且添加测试，然后提交代码，最后更新文档说明",
-            ),
-        ] {
-            assert_eq!(within_words(text), expected, "{text}");
-        }
+    fn subjects_lose_their_kind() {
         assert_eq!(without_prefix("✨ feat(ui): add tabs"), "Add tabs");
         assert_eq!(without_prefix("Note: this stays"), "Note: this stays");
         assert_eq!(flag_value("gh pr create --title \"Add tabs\" --body x", "--title").as_deref(), Some("Add tabs"));

@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_sentence_is_told_apart_by_what_it_says() {
         let told = |text: &str| {
-            let message = Message { text, line: 1, at: None, place: 0 };
+            let message = Message { text, line: 1, at: None, place: 0, comments: false };
             let said = told(&message).next();
             said.map(|said| (said.announces, said.explains, said.is_long, said.is_of_the_agent()))
         };

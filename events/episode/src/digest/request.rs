@@ -1,12 +1,13 @@
-//! The clause of a prompt that says what is wanted, for a session's title.
+//! The clauses of a prompt, and which of them says what is wanted.
 
-use super::super::excerpt::head;
-use super::super::sentence::sentences;
-use super::super::timeline::{Round, Timeline};
-use super::super::{is_courtesy, is_for_the_harness, without_salutation};
-use super::conclusion_title;
-use super::{MIN_WORDS, ORDER_WORDS, count, within_words};
+use super::excerpt::head;
+use super::label::{MIN_WORDS, count, is_loose};
+use super::sentence::{is_abbreviation, sentences};
+use super::{is_courtesy, without_salutation};
 use crate::lexicon::{Sign, Signs};
+
+/// Maximum number of words of a prompt that only gives an order (`commit all`).
+const ORDER_WORDS: usize = 4;
 
 /// Number of first sentences of a prompt in which the request is looked for.
 const MAX_SENTENCES: usize = 8;
@@ -21,7 +22,17 @@ const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
 const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
 /// Words that lead to a request wherever they stand.
-const REQUESTS: [&str; 19] = [
+const REQUESTS: [&str; 29] = [
+    "can we",
+    "could we",
+    "könntest du",
+    "puedes",
+    "podrías",
+    "peux-tu",
+    "pourrais-tu",
+    "você pode",
+    "можешь",
+    "to give me",
     "can you please",
     "could you please",
     "can you",
@@ -43,7 +54,11 @@ const REQUESTS: [&str; 19] = [
     "help me",
 ];
 /// Words before a request that say nothing.
-const LEADS: [&str; 16] = [
+const LEADS: [&str; 21] = [
+    "bitte",
+    "por favor",
+    "пожалуйста",
+    "and",
     "ok",
     "okay",
     "so",
@@ -60,6 +75,7 @@ const LEADS: [&str; 16] = [
     "help me",
     "oh",
     "well",
+    "probably",
 ];
 /// Words before a report that say nothing.
 const REPORTS: [&str; 14] = [
@@ -79,7 +95,7 @@ const REPORTS: [&str; 14] = [
     "we've",
 ];
 /// Words that name no matter.
-const GENERAL: [&str; 30] = [
+const GENERAL: [&str; 33] = [
     "investigate",
     "issue",
     "issues",
@@ -110,62 +126,68 @@ const GENERAL: [&str; 30] = [
     "something",
     "then",
     "what",
+    "which",
+    "find",
+    "ones",
 ];
 
 /// A clause of a prompt without its lead.
-struct Clause<'a> {
-    text: &'a str,
+pub(super) struct Clause<'a> {
+    pub(super) text: &'a str,
     /// The same up to the end of its sentence.
-    rest: &'a str,
+    pub(super) rest: &'a str,
     /// True if it asks for something in words of its own.
-    asks: bool,
+    pub(super) asks: bool,
     /// True if it begins with an order such as `look`, `fix`.
-    orders: bool,
+    pub(super) orders: bool,
     troubles: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
     points: bool,
     /// Number of words of substance.
-    content: usize,
+    pub(super) content: usize,
 }
 
-/// Returns the first request with substance for which something was changed, or else the first one, shortened to the clause
-/// that asks. Where the clause only points ("fix these"), what the agent concluded says more.
-pub(super) fn request(timeline: &Timeline<'_>) -> Option<String> {
-    let rounds = || timeline.rounds.iter().enumerate();
-    let typed = || rounds().filter_map(|(at, round)| Some((at, round, without_command(round.prompt?.text.trim()))));
-    let prompts = || typed().filter(|(.., text)| !text.is_empty() && !is_for_the_harness(text));
-    // A question at the beginning is seldom what the session came to.
-    let only_asked = |(at, round, text): &(usize, &Round<'_>, &str)| {
-        let changed = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
-        let interrupted = timeline.rounds.get(at + 1).is_some_and(|next| next.after_interruption);
-        let signs = Signs::read(without_lead(text).0);
-        let looks = signs.asks() || signs.begins(Sign::Order);
-        !changed && !interrupted && looks && round.deeds.end < timeline.deeds.len()
-    };
-    let telling = || prompts().filter(|(.., text)| has_substance(text));
-    let (_, round, text) = telling()
-        .find(|it| !only_asked(it))
-        .or_else(|| telling().next())
-        .or_else(|| prompts().next())
-        .or_else(|| typed().next())?;
-    let own = before_log(text);
-    let sentences = sentences(own).into_iter().filter(|sentence| !sentence.quoted).take(MAX_SENTENCES);
-    let sentences: Vec<String> = sentences
-        .map(|sentence| head(sentence.text, MAX_SENTENCE_BYTES).split_whitespace().collect::<Vec<_>>().join(" "))
-        .collect();
-    let clauses: Vec<Clause<'_>> = sentences.iter().flat_map(|sentence| clauses(sentence)).collect();
-    let chosen = choose(&clauses, own.len() < text.len()).map(|clause| within_words(clause.rest));
-    let pointing = || clauses.iter().find(|clause| clause.points && (clause.asks || clause.orders));
-    let chosen = chosen
-        .or_else(|| pointing().and_then(|clause| named(timeline, round, clause)))
-        .or_else(|| conclusion_title(timeline, round))
-        .or_else(|| pointing().or(clauses.first()).map(|clause| within_words(clause.rest)));
-    Some(chosen.unwrap_or_else(|| within_words(text))).filter(|title| !title.is_empty())
+impl Clause<'_> {
+    /// Returns true if it wants something that stands elsewhere.
+    pub(super) fn asks_for_pointed(&self) -> bool {
+        self.points && (self.asks || self.orders)
+    }
+}
+
+/// Returns the first sentences of a prompt that are its author's, each on one line. In a prompt a sentence may begin with a small
+/// letter.
+pub(super) fn own_sentences(text: &str) -> Vec<String> {
+    let own = sentences(before_log(text)).into_iter().filter(|sentence| !sentence.quoted);
+    let own = own.flat_map(|sentence| {
+        let mut rest = Some(head(sentence.text, MAX_SENTENCE_BYTES));
+        std::iter::from_fn(move || {
+            let text = rest.take()?;
+            let stops = text.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+            let end = stops.filter(|end| text[*end..].starts_with(' ')).find(|end| {
+                let word = text[..end - 1].rsplit(' ').next().unwrap_or_default();
+                word.chars().count() > 2 && word.chars().all(char::is_alphabetic) && !is_abbreviation(&text[..end - 1])
+            });
+            rest = end.map(|end| &text[end..]);
+            Some(&text[..end.unwrap_or(text.len())])
+        })
+    });
+    own.take(MAX_SENTENCES).map(|sentence| sentence.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// Returns true if a prompt asks for something, orders or reports trouble.
+pub(super) fn wants(text: &str) -> bool {
+    let wants = |clause: Clause<'_>| clause.asks || clause.orders || clause.troubles;
+    own_sentences(text).iter().any(|own| clauses(own).into_iter().any(wants))
+}
+
+/// Returns true if a prompt has a question.
+pub(super) fn questions(text: &str) -> bool {
+    own_sentences(text).iter().any(|own| Signs::read(own).asks())
 }
 
 /// Returns the clause to be shown: of those that ask the one that says most, else one that reports trouble, else the first.
 /// None if what is asked only points, or if `is_pasted` output says more than the words before it.
-fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Option<&'c Clause<'a>> {
+pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Option<&'c Clause<'a>> {
     let telling =
         || clauses.iter().filter(|clause| !clause.points && count(clause.text) >= MIN_WORDS && clause.content > 0);
     let most = |of: &dyn Fn(&&Clause<'_>) -> bool| {
@@ -173,14 +195,20 @@ fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Option<&'c Clau
         found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
     };
     let asked = most(&|clause| clause.asks && clause.content > 1).or_else(|| most(&|clause| clause.asks));
-    let ordered = || most(&|clause| clause.orders);
-    let points = || is_pasted || clauses.iter().any(|clause| clause.points && (clause.asks || clause.orders));
-    let first = || if points() { None } else { telling().next() };
-    asked.or_else(|| telling().find(|clause| clause.troubles)).or_else(ordered).or_else(first)
+    let ordered = |fewest: usize| most(&|clause| clause.orders && clause.content >= fewest);
+    let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
+    let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(is_loose);
+    let told = || telling().filter(|clause| !clause.orders);
+    let first = || if points() { None } else { told().find(begins).or_else(|| told().next()) };
+    asked
+        .or_else(|| telling().find(|clause| clause.troubles))
+        .or_else(|| ordered(2))
+        .or_else(first)
+        .or_else(|| ordered(1))
 }
 
 /// Splits a sentence into clauses.
-fn clauses(sentence: &str) -> Vec<Clause<'_>> {
+pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let sentence = without_salutation(sentence);
     let mut ends: Vec<(usize, usize)> = SEPARATORS
         .iter()
@@ -197,7 +225,7 @@ fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         if end < from {
             continue;
         }
-        let (text, kind) = without_lead(&sentence[from..end]);
+        let (text, kind) = split_lead(&sentence[from..end]);
         let begins = end - text.len();
         let signs = Signs::read(text);
         let reports = kind == Lead::Report;
@@ -208,7 +236,7 @@ fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             rest: &sentence[begins..],
             asks: !is_for_words && kind == Lead::Request
                 || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
-            orders: signs.begins(Sign::Order) && !reports,
+            orders: (signs.begins(Sign::Order) || begins_with_a_pointer(text)) && !reports,
             troubles: signs.has(Sign::Trouble),
             points: points(text),
             content: content(text),
@@ -227,30 +255,26 @@ fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     found
 }
 
+/// Returns true for an order about what stands elsewhere: `update them`.
+fn begins_with_a_pointer(clause: &str) -> bool {
+    let mut words = clause.split_whitespace();
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    !is_loose(first) && is_pointer(second)
+}
+
+/// Returns true for a word that stands for what was said or shown elsewhere.
+pub(super) fn is_pointer(word: &str) -> bool {
+    word.trim_end_matches(['.', ',', '?', '!']).eq_ignore_ascii_case("it") || Signs::read(word).has(Sign::Pointer)
+}
+
 /// Returns true if a clause names its matter by a word that points elsewhere.
 fn points(clause: &str) -> bool {
     let words: Vec<&str> = clause.split_whitespace().take(POINTING_WORDS).collect();
-    let it =
-        words.iter().skip(1).take(2).any(|word| word.trim_end_matches(['.', ',', '?', '!']).eq_ignore_ascii_case("it"));
-    it || Signs::read(&words.join(" ")).has(Sign::Pointer)
-}
-
-/// Returns a clause that points to things in the file that was edited, with its name: `update these tests`.
-fn named(timeline: &Timeline<'_>, round: &Round<'_>, clause: &Clause<'_>) -> Option<String> {
-    let words: Vec<&str> = clause.text.trim_end_matches(['.', '?', '!']).split_whitespace().collect();
-    let at = words.iter().position(|word| Signs::read(word).has(Sign::Pointer))?;
-    let (before, after) = (words.get(..at)?, words.get(at + 1..)?);
-    let edited =
-        timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded()).find_map(|deed| deed.edit());
-    let name = edited?.0.rsplit(['/', '\\']).next()?;
-    let told = [before, after].concat().join(" ");
-    // `Them` and `here` stand for all of it.
-    let names = !after.is_empty() && count(&told) <= MIN_WORDS && content(&after.join(" ")) > 0;
-    names.then(|| within_words(&format!("{told} in {name}")))
+    words.iter().skip(1).take(2).any(|word| is_pointer(word)) || Signs::read(&words.join(" ")).has(Sign::Pointer)
 }
 
 /// Returns the number of words that name something.
-fn content(clause: &str) -> usize {
+pub(super) fn content(clause: &str) -> usize {
     let words = clause.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let wide = clause.chars().filter(|c| !c.is_ascii() && c.is_alphabetic()).count() / 2;
     let named =
@@ -259,12 +283,12 @@ fn content(clause: &str) -> usize {
 }
 
 /// Strips the command that asks for a plan, which says nothing about what is planned.
-fn without_command(text: &str) -> &str {
+pub(super) fn without_command(text: &str) -> &str {
     text.strip_prefix("/plan ").map(str::trim_start).filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
 }
 
 /// Returns what stands before the first line that looks like output.
-pub(in crate::digest) fn before_log(text: &str) -> &str {
+pub(super) fn before_log(text: &str) -> &str {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
@@ -302,7 +326,7 @@ fn is_output(line: &str) -> bool {
 }
 
 /// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.
-fn has_substance(text: &str) -> bool {
+pub(super) fn has_substance(text: &str) -> bool {
     let words = count(text);
     let signs = Signs::read(text);
     let wide = !text.is_ascii() && text.chars().count() >= 6;
@@ -311,11 +335,11 @@ fn has_substance(text: &str) -> bool {
 }
 
 /// Strips a greeting and the politeness with which a text begins.
-pub(in crate::digest) fn without_politeness(text: &str) -> &str {
+pub(super) fn without_politeness(text: &str) -> &str {
     let text = without_salutation(text);
     let lower = text.to_lowercase();
     let begins = REQUESTS.iter().any(|lead| lower.strip_prefix(lead).is_some_and(|rest| rest.starts_with(' ')));
-    if begins { without_lead(text).0 } else { text }
+    if begins { split_lead(text).0 } else { text }
 }
 
 /// What stands before the words of a clause.
@@ -326,8 +350,13 @@ enum Lead {
     Report,
 }
 
+/// Strips everything that says nothing before a request or a report.
+pub(super) fn without_lead(text: &str) -> &str {
+    split_lead(text).0
+}
+
 /// Strips a greeting, politeness and everything else before the request.
-fn without_lead(text: &str) -> (&str, Lead) {
+fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
     // The leads are ASCII, and so the places are the same in both.
     let lower = text.to_ascii_lowercase();
@@ -366,7 +395,7 @@ mod tests {
         let own = before_log(text);
         let sentences = sentences(own);
         let clauses: Vec<Clause<'_>> = sentences.iter().flat_map(|sentence| clauses(sentence.text)).collect();
-        let chosen = choose(&clauses, own.len() < text.len()).map(|clause| within_words(clause.rest));
+        let chosen = choose(&clauses, own.len() < text.len()).map(|clause| super::super::label::label(clause.rest));
         assert_eq!(chosen.as_deref().unwrap_or_default(), expected, "{text:?}");
     }
 

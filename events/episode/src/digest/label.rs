@@ -1,0 +1,418 @@
+//! Shortens a text to the words of a title: whole phrases, at most eight words.
+
+use super::TITLE_CHARS;
+use super::excerpt::one_line;
+use super::sentence::plain;
+
+/// Maximum number of words.
+pub(super) const MAX_WORDS: usize = 8;
+/// Maximum number of words of a phrase that can be cut nowhere.
+const MAX_WHOLE: usize = 10;
+/// Fewest words that a clause must have to stand alone as a title.
+pub(super) const MIN_WORDS: usize = 3;
+/// Marks that end the clause of a request, from the most to the least telling.
+const CLAUSE_ENDS: [&str; 22] = [
+    "? ",
+    "! ",
+    ". ",
+    "; ",
+    ": ",
+    " - ",
+    " — ",
+    " – ",
+    " (",
+    " so that ",
+    " because ",
+    " since ",
+    ", but ",
+    ", and ",
+    " which ",
+    ", ",
+    " when ",
+    " if ",
+    "。",
+    "，",
+    "、",
+    "；",
+];
+/// Those that end a sentence for certain.
+const SENTENCE_ENDS: [&str; 2] = ["? ", "! "];
+/// Those that lead to a reason or a detail, which few words before them can do without.
+const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
+/// Articles, which a long title does without.
+const ARTICLES: [&str; 24] = [
+    "a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "el", "la", "los", "las", "un",
+    "una", "le", "les", "une", "o", "os", "um",
+];
+/// Words that begin a phrase: prepositions, conjunctions, relative words.
+const JOINTS: [&str; 129] = [
+    "&",
+    "+",
+    "-",
+    "/",
+    "about",
+    "across",
+    "after",
+    "and",
+    "as",
+    "at",
+    "because",
+    "before",
+    "between",
+    "but",
+    "by",
+    "during",
+    "for",
+    "from",
+    "if",
+    "in",
+    "inside",
+    "instead",
+    "into",
+    "like",
+    "of",
+    "on",
+    "onto",
+    "or",
+    "over",
+    "per",
+    "rather",
+    "so",
+    "than",
+    "that",
+    "then",
+    "through",
+    "to",
+    "under",
+    "until",
+    "using",
+    "via",
+    "when",
+    "where",
+    "which",
+    "while",
+    "with",
+    "within",
+    "without",
+    "an",
+    "auf",
+    "aus",
+    "bei",
+    "damit",
+    "dass",
+    "durch",
+    "für",
+    "im",
+    "mit",
+    "nach",
+    "ob",
+    "oder",
+    "ohne",
+    "um",
+    "und",
+    "vom",
+    "von",
+    "vor",
+    "wenn",
+    "zu",
+    "zum",
+    "zur",
+    "con",
+    "de",
+    "del",
+    "desde",
+    "e",
+    "en",
+    "para",
+    "por",
+    "que",
+    "sin",
+    "y",
+    "à",
+    "au",
+    "avec",
+    "dans",
+    "des",
+    "du",
+    "et",
+    "pour",
+    "sans",
+    "sur",
+    "com",
+    "em",
+    "no",
+    "в",
+    "для",
+    "и",
+    "на",
+    "с",
+    "quand",
+    "cuando",
+    "quando",
+    "когда",
+    "als",
+    "weil",
+    "sodass",
+    "aber",
+    "où",
+    "na",
+    "nas",
+    "nos",
+    "da",
+    "dos",
+    "pero",
+    "mas",
+    "mais",
+    "чтобы",
+    "если",
+    "или",
+    "из",
+    "по",
+    "от",
+    "al",
+    "aux",
+    "beim",
+    "am",
+    "ao",
+    "aos",
+];
+/// Other words that must not be the last one.
+const LOOSE_ENDS: [&str; 59] = [
+    "how",
+    "what",
+    "why",
+    "is",
+    "are",
+    "be",
+    "its",
+    "this",
+    "these",
+    "we",
+    "you",
+    "i",
+    "it",
+    "not",
+    "all",
+    "any",
+    "some",
+    "each",
+    "every",
+    "both",
+    "your",
+    "our",
+    "my",
+    "their",
+    "was",
+    "were",
+    "will",
+    "would",
+    "can",
+    "could",
+    "should",
+    "has",
+    "have",
+    "had",
+    "does",
+    "do",
+    "got",
+    "get",
+    "being",
+    "been",
+    "also",
+    "only",
+    "just",
+    "make",
+    "more",
+    "most",
+    "very",
+    "too",
+    "now",
+    "there",
+    "generated",
+    "based",
+    "used",
+    "needed",
+    "wie",
+    "nicht",
+    "sich",
+    "whether",
+    "isn't",
+];
+
+/// Shortens a text to a clause of at most eight words: brackets and articles go first, then everything behind the last joint
+/// between two phrases.
+pub(super) fn label(text: &str) -> String {
+    let line = plain(&one_line(text.trim_start_matches(['#', ' ', '-', '*']), TITLE_CHARS * 2)).replace('`', "");
+    let line = line.split(' ').map(file_name).collect::<Vec<_>>().join(" ");
+    let line = if is_long(&line) { without_brackets(&line) } else { line };
+    let is_label = |(label, rest): &(&str, &str)| count(label) < MIN_WORDS && count(rest) >= MIN_WORDS;
+    let labelled = line.split_once(": ").filter(|_| is_long(&line)).filter(is_label);
+    let mut clause = labelled.map_or(line.as_str(), |(_, rest)| rest);
+    let mut short = without_articles(clause);
+    for end in CLAUSE_ENDS {
+        // Another sentence is no part of a title.
+        if !is_long(&short) && !SENTENCE_ENDS.contains(&end) {
+            break;
+        }
+        let fewest = if REASONS.contains(&end) { MIN_WORDS - 1 } else { MIN_WORDS };
+        if let Some(at) = clause.find(end)
+            && (count(&clause[..at]) >= fewest || (!end.is_ascii() && at > 0))
+        {
+            clause = &clause[..at];
+            short = without_articles(clause);
+        }
+    }
+    let words: Vec<&str> = if is_long(clause) { &short } else { clause }.split_whitespace().collect();
+    let kept = if is_long(&short) { before_last_joint(&words) } else { &words[..] };
+    // A conjunction whose second part is cut off joins nothing.
+    let loose = |word: &&str| if kept.len() < words.len() { is_loose(word) } else { is_conjunction(word) };
+    let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
+    let title = kept[..kept.len() - tail].join(" ");
+    let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
+    // The label stays if there is room for it.
+    let label = labelled.map(|(label, _)| format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
+    // A capital may be longer than its letter.
+    one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
+}
+
+/// Returns true if nothing of a text is lost in its label but articles, brackets and marks.
+pub(super) fn fits(text: &str) -> bool {
+    !is_long(&without_articles(&without_brackets(text)))
+}
+
+fn is_long(text: &str) -> bool {
+    count(text) > MAX_WORDS || text.chars().count() > TITLE_CHARS
+}
+
+/// Returns the words before the last joint of the first eight words, outside of quotations; without a joint, all of a short
+/// text.
+fn before_last_joint<'w, 'a>(words: &'w [&'a str]) -> &'w [&'a str] {
+    let (mut counted, mut quotes, mut end, mut cut) = (0, 0, words.len(), None);
+    for (at, word) in words.iter().enumerate() {
+        if is_joint(word) && counted >= MIN_WORDS && quotes % 2 == 0 {
+            cut = Some(at);
+        }
+        counted += count(word).min(1);
+        quotes += word.matches('"').count();
+        if counted > MAX_WORDS {
+            end = at;
+            break;
+        }
+        if word.ends_with([',', ';']) && counted >= MIN_WORDS && quotes % 2 == 0 {
+            cut = Some(at + 1);
+        }
+    }
+    let whole = cut.is_none() && count(&words.join(" ")) <= MAX_WHOLE;
+    if whole { words } else { &words[..cut.unwrap_or(end)] }
+}
+
+/// Returns the number of words; three signs of a script without blanks count as one.
+pub(super) fn count(text: &str) -> usize {
+    let is_wide = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric) && !word.contains(is_wide));
+    words.count() + text.chars().filter(|c| is_wide(*c)).count().div_ceil(3)
+}
+
+/// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`.
+pub(super) fn file_name(word: &str) -> &str {
+    let folders = word.trim_start_matches('@').rsplit_once('/').map_or("", |(folders, _)| folders);
+    let ends = word.rsplit('/').next().is_some_and(|name| name.trim_end_matches(['.', ',']).contains('.'));
+    // `A.md/B.md` are two files.
+    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with('@'));
+    let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
+    if is_path && name.contains(char::is_alphanumeric) { name } else { word }
+}
+
+/// Strips insertions in brackets.
+fn without_brackets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' if depth > 0 || text[..at].ends_with(' ') => depth += 1,
+            ')' | ']' if depth > 0 => depth -= 1,
+            _ if depth == 0 => out.push(c),
+            _ => {}
+        }
+    }
+    // An insertion without an end.
+    let out = if depth > 0 { text.to_owned() } else { out };
+    out.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",")
+}
+
+/// Strips articles if the text is too long with them.
+fn without_articles(text: &str) -> String {
+    if !is_long(text) {
+        return text.to_owned();
+    }
+    // Behind a comma it may be a relative pronoun.
+    let mut is_free = true;
+    let words = text.split_whitespace().filter(|word| {
+        let follows_comma = !std::mem::replace(&mut is_free, !word.ends_with(','));
+        follows_comma || !is_article(word)
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn is_conjunction(word: &str) -> bool {
+    ["and", "or", "but", "&", "+", "und", "oder", "y", "et", "e", "и"].contains(&bare(word).as_str())
+}
+
+/// Returns true for a word that begins a phrase.
+pub(super) fn is_joint(word: &str) -> bool {
+    JOINTS.contains(&bare(word).as_str())
+}
+
+pub(super) fn is_article(word: &str) -> bool {
+    ARTICLES.contains(&bare(word).as_str())
+}
+
+/// Returns true for a word that only leads to the next one.
+pub(super) fn is_loose(word: &str) -> bool {
+    is_joint(word) || is_article(word) || LOOSE_ENDS.contains(&bare(word).as_str())
+}
+
+fn bare(word: &str) -> String {
+    word.to_lowercase().trim_end_matches(',').to_owned()
+}
+
+pub(super) fn capitalised(text: &str) -> String {
+    let mut chars = text.trim().chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_a_clause_of_at_most_eight_words() {
+        for (text, expected) in [
+            ("Update the home page so that it mentions that it's open source.", "Update the home page"),
+            ("Fix the login", "Fix the login"),
+            ("a b c d e f g of the h i", "B c d e f g"),
+            ("Turn the crane (left, right or not at all) to the mark by night", "Turn the crane to the mark by night"),
+            ("Paint the mast of the crane red and blue with a brush", "Paint mast of crane red and blue"),
+            ("Raise the mast of the crane and lower its jib", "Raise mast of crane and lower its jib"),
+            ("Hoist: the winch of the crane stops before its mark", "Hoist: winch of crane stops before its mark"),
+            ("Hoist \"the winch and the jib and the mast\" to the top", "Hoist \"the winch and jib and mast\""),
+            ("One two three four five six seven eight nine", "One two three four five six seven eight nine"),
+            ("Turn the crane so far but got", "Turn the crane so far but got"),
+            ("Turn the crane and", "Turn the crane"),
+            (
+                "Update @docs/cranes/winch.md with all that is new there and here",
+                "Update winch.md with all that is new",
+            ),
+            ("Merge CRANE.md/WINCH.md pairs", "Merge CRANE.md/WINCH.md pairs"),
+            ("**Add** `tabs`: one, two", "Add tabs: one, two"),
+            (
+                "Merge the winch + jib sections into one list of parts of cranes",
+                "Merge winch + jib sections into one list",
+            ),
+            ("", ""),
+            ("修复登录页面的错误，并且添加测试，然后提交代码，最后更新文档说明。", "修复登录页面的错误"),
+        ] {
+            assert_eq!(label(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Titles by what was changed for them, the goal, and which message concludes.
+
+use super::*;
+
+#[track_caller]
+fn check(session: Session, expected: &str) {
+    assert_eq!(session.digest().title, expected);
+}
+
+/// A prompt, an edit of so many lines, a commit.
+fn committed(session: Session, prompt: &str, path: &str, lines: u32, subject: &str) -> Session {
+    session.prompt(prompt).edit(path, lines, 0).ok(&format!("git commit -am '{subject}'")).reply("It is done.")
+}
+
+#[test]
+fn the_title_is_what_most_lines_were_changed_for() {
+    let first =
+        |lines| committed(Session::default(), "Please grease the winch", "src/winch.rs", lines, "Grease the winch");
+    check(first(50), "Grease the winch");
+    let two = |lines| committed(first(lines), "Now put paint on the mast", "src/mast.rs", 8, "Paint the mast");
+    check(two(50), "Grease the winch");
+    check(two(1), "Paint the mast");
+    check(two(9), "Grease the winch; Paint the mast");
+    let plan = "Implement the following plan:\n\n# Plan: Replace the rope by a chain\n\nIt is worn.";
+    let planned = || Session::default().prompt(plan).edit("src/rope.rs", 40, 2);
+    check(planned().ok("git commit -am 'Wip: chain and hook'"), "Replace the rope by a chain");
+    check(committed(planned(), "Now put paint on the mast", "src/mast.rs", 5, "Paint the mast"), {
+        "Replace the rope by a chain"
+    });
+    let general = "Implement the following plan:\n\n# Refactoring Plan\n\nIt is worn.";
+    check(Session::default().prompt(general).edit("src/rope.rs", 40, 2), "Refactoring: rope");
+}
+
+#[test]
+fn what_is_worked_on_says_more_than_the_first_question() {
+    let asked = || Session::default().prompt("What does the winch do in the rain?").reply("It slips.");
+    check(asked(), "What does the winch do in the rain");
+    let worked = asked().prompt("Please replace the old rope by a chain").edit("src/rope.rs", 3, 1);
+    assert_eq!(worked.digest().objective, "Please replace the old rope by a chain");
+    check(worked, "Replace the old rope by a chain");
+    let answered = Session::default()
+        .prompt("Please replace the old rope by a chain")
+        .reply("Which one do you want?")
+        .prompt("We need the long one for now")
+        .edit("src/rope.rs", 3, 1);
+    check(answered, "Replace the old rope by a chain");
+}
+
+#[test]
+fn a_request_that_points_takes_its_matter_from_elsewhere() {
+    let edited = |prompt: &str| Session::default().prompt(prompt).edit("src/winch.rs", 4, 1);
+    check(edited("I've added the ropes for it. Update them in the big crane"), "Update ropes in the big crane");
+    check(edited("I got these errors:\n[crane] turning\nerror: no rope for the winch left"), {
+        "No rope for the winch left"
+    });
+    check(edited("Please fix these lint errors"), "Fix lint errors in winch.rs");
+    check(edited("Could you fix it please?").reply("I've replaced the worn `rope` by a chain. Nice."), {
+        "Replaced the worn rope by a chain"
+    });
+    check(
+        edited("Could you fix it please?").reply("Done:\n- Changed to `chain`\n- Added proper links"),
+        "Fix it please",
+    );
+}
+
+#[test]
+fn a_conversation_is_about_what_its_answers_share() {
+    let ask = |session: Session, prompt: &str, reply: &str| session.prompt(prompt).reply(reply);
+    let first = ask(Session::default(), "Tell me something about these two", "The `rope` wears out, a `chain` rusts.");
+    let second = ask(first, "And the strengths of this one?", "A `rope` is light, the `chain` holds.");
+    check(ask(second, "So which is better?", "The `chain`, not the `rope`."), "rope and chain");
+    let long = "Find out whether the crane can make use of ropes and chains, also in the rain and in the snow";
+    check(Session::default().prompt(long).reply("## Summary: Ropes and chains of cranes\n\nBoth hold."), {
+        "Ropes and chains of cranes"
+    });
+}
+
+#[test]
+fn the_goal_is_the_main_task_with_the_others_behind_it() {
+    let first = Session::default().prompt("Please grease the winch.").edit("src/winch.rs", 9, 0).reply("It is done.");
+    let two = first.prompt("Please paint the mast in red.").edit("src/mast.rs", 12, 0).reply("It is done.");
+    let goal = "Goal: paint the mast in red. Before: grease the winch.";
+    let episode = two.digest();
+    assert!(episode.continuation_context.starts_with(goal), "{}", episode.continuation_context);
+}
+
+#[test]
+fn a_comment_on_the_work_concludes_nothing() {
+    let conclusion = |session: Session| {
+        let exchanges = session.digest().exchanges;
+        exchanges[0].conclusion.as_ref().map(|said| said.text.clone())
+    };
+    let asked = || Session::default().prompt("Please grease the winch");
+    let long = "The winch is behind the mast, which is why greasing it needs the long ladder from the shed.";
+    assert_eq!(conclusion(asked().reply(long).ok("ls shed")), None);
+    assert_eq!(conclusion(asked().reply(long).ok("ls shed").reply("The shed is empty.")).as_deref(), {
+        Some("The shed is empty.")
+    });
+    assert_eq!(conclusion(asked().ok("ls shed").reply(long)).as_deref(), Some(long));
+}
+
+#[test]
+fn a_request_is_shortened_to_whole_phrases_in_every_language() {
+    for (prompt, expected) in [
+        ("# Add a brake to the winch\n\nWe need one. Use a spring.", "Add a brake to the winch"),
+        ("Take a look at the picture. The mast hides the whole flag at noon.", "The mast hides the whole flag at noon"),
+        ("In the shed there is a rope Cat7 which is long. Split it into shorter parts", {
+            "Split rope Cat7 into shorter parts"
+        }),
+        ("Now that the mast is up, build the new bridge: with rails", "Build the new bridge: with rails"),
+        ("My hooks are loose. Find out which ones and fix them.", "My hooks are loose"),
+        ("can we make the winch faster? it takes 12 minutes", "Make the winch faster"),
+        ("hey! so at noon when i turn the crane, it drops two hooks. can you look into it?", "It drops two hooks"),
+        ("read docs/plan.md and implement step 3", "Implement step 3: plan.md"),
+        ("Paint the winch so that it is not seen by the birds of the sea at night", "Paint the winch"),
+        ("Bitte füge eine Bremse für die Winde hinzu, die leise hält", "Füge Bremse für Winde hinzu, die leise hält"),
+        ("¿Puedes arreglar el freno de la grúa del puerto de la ciudad? No para", {
+            "Arreglar freno de grúa del puerto de ciudad"
+        }),
+        ("Ajoute un frein pour arrêter les grues en haut avec les cordes neuves", {
+            "Ajoute frein pour arrêter grues en haut"
+        }),
+        ("Почини лебёдку, она не держит груз", "Почини лебёдку, она не держит груз"),
+        ("给起重机加上刹车，然后写测试并且更新说明文档再提交所有的修改", "给起重机加上刹车"),
+    ] {
+        check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
+    }
+}

@@ -1,0 +1,229 @@
+//! The title of what was only asked for: no plan and no commit names it.
+
+use super::super::excerpt::head;
+use super::super::exchange::conclusion;
+use super::super::failure::shown_line;
+use super::super::is_for_the_harness;
+use super::super::label::{
+    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_joint, is_loose, label,
+};
+use super::super::outcome::chief;
+use super::super::request::{
+    Clause, before_log, choose, clauses, content, has_substance, is_pointer, own_sentences, without_command,
+    without_lead,
+};
+use super::super::sentence::{is_decoration, plain};
+use super::super::task::{Task, main_task};
+use super::super::timeline::{Round, Timeline};
+use crate::lexicon::{Sign, Signs};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Words by which an agent speaks of itself before what it did.
+const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
+/// Fewest words of substance in a title of few words.
+const MIN_CONTENT: usize = 2;
+/// Maximum number of words of what a pronoun stands for.
+const MAX_OBJECT: usize = 3;
+/// Only this much of a conclusion is read for its code spans and heading, in bytes.
+const MAX_CONCLUSION_BYTES: usize = 20_000;
+/// Maximum number of code spans in a title.
+const MAX_SPANS: usize = 2;
+
+/// Returns the title of a task: what its first prompt with substance asks for, shortened to the clause that asks. Where the
+/// clause only points ("fix these"), what it points to is looked for: before it in the prompt, in the output that was
+/// pasted, in the files that were changed, in what the agent concluded.
+pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
+    let rounds: Vec<&Round<'_>> = task.rounds.iter().filter_map(|at| timeline.rounds.get(*at)).collect();
+    // A prompt that came to nothing was typed again.
+    let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
+    let telling = |round: &&&Round<'_>| has_substance(typed(round));
+    let round = rounds.iter().find(|round| answered(round) && telling(round)).or_else(|| rounds.iter().find(telling));
+    let not_for_the_harness = |round: &&&Round<'_>| !typed(round).is_empty() && !is_for_the_harness(typed(round));
+    let text = typed(round.or_else(|| rounds.iter().find(not_for_the_harness)).or(rounds.first())?);
+    if let Some(heading) = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line)) {
+        return Some(label(heading)).filter(|title| !title.is_empty());
+    }
+    let own = own_sentences(text);
+    let clauses: Vec<Clause<'_>> = own.iter().flat_map(|sentence| clauses(sentence)).collect();
+    let is_pasted = before_log(text).len() < text.len();
+    let pointing = clauses.iter().position(Clause::asks_for_pointed);
+    let pointed = || {
+        let at = pointing?;
+        let before = antecedent(&clauses, at);
+        let whole = before.as_deref().filter(|text| fits(text)).map(label);
+        whole.or_else(|| named(timeline, &rounds, clauses.get(at)?)).or(before.map(|text| label(&text)))
+    };
+    let fault = || shown_line(text).filter(|_| is_pasted).map(|line| fault(&line));
+    let chosen = choose(&clauses, is_pasted).map(|clause| told(&own, clause));
+    // What begins in the middle of a phrase and is cut names nothing.
+    let names = |text: &&str| {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        fits(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
+    };
+    let title = chosen
+        .filter(names)
+        .map(label)
+        .or_else(fault)
+        .or_else(pointed)
+        .or_else(|| rounds.iter().find_map(|round| concluded(timeline, round)))
+        .or_else(|| chosen.or_else(|| clauses.first().map(|clause| clause.rest)).map(label))
+        .unwrap_or_else(|| label(text));
+    // A step or a part is one of the file that the prompt names.
+    let is_part = count(&title) <= MIN_WORDS && content(&title) < MIN_CONTENT;
+    let file = text.split_whitespace().map(|word| (word, file_name(word))).find(|(word, name)| word != name);
+    let title = match file {
+        Some((_, file)) if is_part && !title.contains(file) => label(&format!("{title}: {file}")),
+        _ => title,
+    };
+    Some(title).filter(|title| !title.is_empty())
+}
+
+/// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
+/// fits.
+fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
+    let at = clause.text.as_ptr().addr();
+    let sentence = sentences.iter().find(|own| (own.as_ptr().addr()..own.as_ptr().addr() + own.len()).contains(&at));
+    let whole = sentence.map(|own| without_lead(own)).filter(|own| !clause.asks && !clause.orders && fits(own));
+    whole.unwrap_or(clause.rest)
+}
+
+/// Returns the title of a conversation without changes: what it asks for first. If that has to be cut, the heading of the
+/// answer says more, and if several answers are about the same things, their names do.
+pub(super) fn discussed(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<String> {
+    let answers: Vec<&str> = timeline
+        .rounds
+        .iter()
+        .filter_map(|round| Some(head(conclusion(timeline, round)?.text, MAX_CONCLUSION_BYTES)))
+        .collect();
+    let task = tasks.get(main_task(timeline, tasks)?)?;
+    let asked = asked(timeline, task)?;
+    let shared = shared_spans(&answers).join(" and ");
+    if !shared.is_empty() && !asked.contains(&shared) {
+        let both = format!("{asked}: {shared}");
+        let named = timeline.rounds.iter().find_map(|round| with_matter(typed(round), &shared));
+        return named.or(Some(both)).filter(|title| count(title) <= MAX_WORDS).or(Some(shared));
+    }
+    let prompt = task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).find(|text| has_substance(text));
+    let is_cut = prompt.is_some_and(|text| own_sentences(text).first().is_some_and(|first| !fits(first)));
+    let heading = answers.first().filter(|_| is_cut && answers.len() == 1).and_then(|answer| heading(answer));
+    heading.or(Some(asked))
+}
+
+/// Returns the first request of a prompt that points to its matter, with the matter instead: `a word on this`.
+fn with_matter(prompt: &str, matter: &str) -> Option<String> {
+    let own = own_sentences(prompt);
+    let clauses = own.iter().flat_map(|sentence| clauses(sentence)).filter(|clause| clause.asks || clause.orders);
+    clauses.into_iter().find_map(|clause| {
+        let words: Vec<&str> = clause.text.split_whitespace().collect();
+        let pointer = words.iter().position(|word| is_pointer(word)).filter(|at| *at > 1)?;
+        let title = capitalised(&[&words[..pointer], &[matter]].concat().join(" "));
+        (count(&title) <= MAX_WORDS).then_some(title)
+    })
+}
+
+/// Returns what a person typed in a round, without the command that asks for a plan.
+fn typed<'a>(round: &Round<'a>) -> &'a str {
+    round.prompt.map_or("", |said| without_command(said.text.trim()))
+}
+
+/// Returns the code spans that more than half of several answers name, the most frequent ones in the order of their first
+/// mention.
+fn shared_spans(answers: &[&str]) -> Vec<String> {
+    let mut known: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let spans: BTreeSet<&str> =
+            answer.split("```").step_by(2).flat_map(|prose| prose.split('`').skip(1).step_by(2)).collect();
+        for span in spans.into_iter().filter(|span| !span.contains(char::is_whitespace) && !span.is_empty()) {
+            let first = span.as_ptr().addr() - answer.as_ptr().addr();
+            known.entry(span).or_insert((0, at * MAX_CONCLUSION_BYTES + first)).0 += 1;
+        }
+    }
+    let mut shared: Vec<_> =
+        known.into_iter().filter(|(_, (times, _))| *times > 2 && times * 2 > answers.len()).collect();
+    shared.sort_by_key(|(_, (times, _))| usize::MAX - times);
+    shared.truncate(MAX_SPANS);
+    shared.sort_by_key(|(_, (_, first))| *first);
+    shared.into_iter().map(|(span, _)| span.to_owned()).collect()
+}
+
+/// Returns the first heading of an answer if it names its matter.
+fn heading(answer: &str) -> Option<String> {
+    let line = answer.lines().map(str::trim).find(|line| line.starts_with('#'))?;
+    let bare = plain(line.trim_start_matches(['#', ' ']));
+    let bare = bare
+        .split_once(": ")
+        .filter(|(label, rest)| count(label) < MIN_WORDS && count(rest) >= MIN_WORDS)
+        .map_or(bare.as_str(), |(_, rest)| rest);
+    (count(bare) >= MIN_WORDS && fits(bare)).then(|| label(bare))
+}
+
+/// Returns the telling part of a line that a program printed: what stands behind its labels.
+fn fault(line: &str) -> String {
+    let mut rest = line;
+    while let Some((_, after)) = rest.split_once(": ").filter(|(_, after)| count(after) >= MIN_WORDS) {
+        rest = after;
+    }
+    label(rest)
+}
+
+/// Returns a clause that points to something said before it, with that in place of the pronoun; what was said before if the
+/// clause only says that something be done about it.
+fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
+    let (before, pointing) = (clauses.get(..at)?, clauses.get(at)?);
+    let telling = before.iter().rev().filter(|clause| clause.content > 0 && !clause.orders);
+    let words: Vec<&str> = pointing.rest.split_whitespace().collect();
+    let pointer = words.iter().position(|word| is_pointer(word))?;
+    let follows = words.get(pointer + 1).copied().unwrap_or_default();
+    let is_pronoun = !follows.is_empty() && (is_loose(follows) || ["it", "them"].contains(&words[pointer]));
+    if is_pronoun {
+        let object = telling.clone().find_map(|clause| object(clause.text))?;
+        return Some([&words[..pointer], &object, &words[pointer + 1..]].concat().join(" "));
+    }
+    telling.clone().find(|clause| count(clause.text) >= MIN_WORDS).map(|clause| clause.text.to_owned())
+}
+
+/// Returns the words behind the first article or pronoun of a clause that follows no preposition, up to the end of the phrase.
+fn object(clause: &str) -> Option<Vec<&str>> {
+    let words: Vec<&str> = clause.split_whitespace().collect();
+    let begins = |at: usize| is_article(words[at]) || is_pointer(words[at]);
+    let at =
+        (0..words.len()).find(|at| begins(*at) && at.checked_sub(1).is_none_or(|before| !is_joint(words[before])))?;
+    let object: Vec<&str> =
+        words.into_iter().skip(at + 1).take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
+    (!object.is_empty()).then_some(object)
+}
+
+/// Returns a clause that points to things in a file that was changed, with its name: `update these tests`.
+fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) -> Option<String> {
+    let words: Vec<&str> = clause.text.trim_end_matches(['.', '?', '!']).split_whitespace().collect();
+    let at = words.iter().position(|word| Signs::read(word).has(Sign::Pointer))?;
+    let (before, after) = (words.get(..at)?, words.get(at + 1..)?);
+    let deeds = rounds.iter().flat_map(|round| &timeline.deeds[round.deeds.clone()]);
+    let edited = deeds.filter(|deed| deed.succeeded()).find_map(|deed| deed.edit());
+    let name = edited?.0.rsplit(['/', '\\']).next()?;
+    let told = [before, after].concat().join(" ");
+    // `Them` and `here` stand for all of it.
+    let names = !after.is_empty() && count(&told) <= MIN_WORDS && content(&after.join(" ")) > 0;
+    names.then(|| label(&format!("{told} in {name}")))
+}
+
+/// Returns a title made of what the agent concluded in a round: the first sentence whose verb has an object.
+fn concluded(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<String> {
+    let said = chief(conclusion(timeline, round)?.text);
+    said.iter().map(|said| without_doer(said)).find_map(|said| {
+        let has_object = said.split_whitespace().nth(1).is_some_and(|second| !is_loose(second) || is_article(second));
+        let title = label(said);
+        (has_object && count(&title) >= MIN_WORDS).then_some(title)
+    })
+}
+
+/// Strips the words by which an agent speaks of itself: what is said is its doing.
+fn without_doer(said: &str) -> &str {
+    let mut rest = said;
+    while let Some((first, after)) = rest.split_once(' ')
+        && DOERS.contains(&first.to_lowercase().trim_end_matches(','))
+    {
+        rest = after;
+    }
+    rest
+}
