@@ -5,7 +5,6 @@
 
 mod abridged;
 mod attempt;
-mod choice;
 mod command;
 mod content;
 mod continuation;
@@ -23,7 +22,6 @@ mod metadata;
 mod model_marks;
 mod open_end;
 mod outcome;
-mod phrase;
 mod plan;
 mod question;
 mod repetition;
@@ -50,15 +48,15 @@ pub use self::show::Show;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
-pub use self::choice::{clauses, is_choice, is_left_to_the_reader};
 pub use self::command::{Part, Ran, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
-pub use self::sentence::{asks_what_holds, replacements};
+pub use self::sentence::{asks_what_holds, clauses, replacements};
 pub use self::settled::{Settled, settled};
+pub use self::stated::{is_choice, is_left_to_the_reader};
 use self::timeline::Timeline;
 use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;

@@ -1,9 +1,8 @@
 //! Errors that a person reports: pasted output, and defects in words that the agent then mends.
 
-use super::super::choice::clauses;
 use super::super::excerpt::{head, one_line, without_filter_mark};
 use super::super::exchange::conclusion;
-use super::super::sentence::{plain, sentences};
+use super::super::sentence::{clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::title::{before_log, without_politeness};
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
