@@ -101,6 +101,8 @@ pub(crate) enum Sign {
     Replace,
     /// A person tells which way, and not what to do: `use`, `never`.
     Steer,
+    /// Something new is asked for: `add`.
+    Request,
     /// A clause of the speaker about themselves: `I'll`.
     Speaker,
     /// What the speaker does is only looking: `check`.
@@ -123,7 +125,7 @@ pub(crate) enum Sign {
     Verdict,
 }
 
-const SECTIONS: [(&str, Sign); 46] = [
+const SECTIONS: [(&str, Sign); 47] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -160,6 +162,7 @@ const SECTIONS: [(&str, Sign); 46] = [
     ("pointer", Sign::Pointer),
     ("replace", Sign::Replace),
     ("steer", Sign::Steer),
+    ("request", Sign::Request),
     ("speaker", Sign::Speaker),
     ("look", Sign::Look),
     ("restrict", Sign::Restrict),

@@ -176,16 +176,20 @@ fn steers(clause: &str, received: Reception) -> bool {
     if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
         return false;
     }
+    // `instead` alone may tell of the trouble.
+    let without = Signs::read(&own.replace("instead", ""));
+    let tells = without.has_any(&[Sign::Direct, Sign::Steer]) || signs.asks() && without.has(Sign::Suggest);
     if signs.asks() {
+        let proposes = signs.has(Sign::Suggest) && !signs.has(Sign::Request);
         return !signs.has(Sign::Trouble)
-            && (received.agreed && signs.has_any(&[Sign::Suggest, Sign::Contrast])
-                || received.in_work && signs.has(Sign::Contrast) && !signs.begins(Sign::Question));
+            && (received.agreed && (proposes || signs.has(Sign::Steer))
+                || received.in_work && signs.has(Sign::Contrast) && tells && !signs.begins(Sign::Question));
     }
     if !received.in_work || signs.has(Sign::Trouble) && !begins {
         return false;
     }
-    let tells = signs.has_any(&[Sign::Direct, Sign::Reason]) || signs.begins(Sign::Object);
-    begins || signs.has(Sign::Steer) || tells && signs.has(Sign::Contrast)
+    let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
+    begins || signs.has(Sign::Steer) || contrasts
 }
 
 /// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.
@@ -215,16 +219,26 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     }
     let reply = before.replies.last()?;
     let all = sentences(reply.text);
-    let mut last = all.iter().rev().take(LAST_SENTENCES).map(|sentence| sentence.text);
     let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
     let named = agreed.map(significant_words).unwrap_or_default();
-    let question = last.find(|sentence| {
-        let signs = Signs::read(sentence);
-        is_left_to_the_reader(sentence)
-            || (signs.asks() || signs.begins(Sign::Propose)) && !named.is_disjoint(&significant_words(sentence))
-    });
-    let question = question.map(plain)?;
-    Some(format!("{} User: {}", one_line(&question, QUESTION_CHARS), prompt.text))
+    let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
+    let option = question::named_option(reply.text, prompt.text);
+    let texts = || all.iter().rev().map(|sentence| sentence.text);
+    // Otherwise the person goes on with something else.
+    let said = significant_words(prompt.text);
+    let answers = Signs::read(prompt.text);
+    let picks_up = [Sign::Assent, Sign::Steer, Sign::Object].iter().any(|sign| answers.begins(*sign))
+        || answers.has(Sign::Hedge)
+        || texts().take(LAST_SENTENCES).any(|sentence| !said.is_disjoint(&significant_words(sentence)));
+    let is_answered = |sentence: &str| {
+        is_left_to_the_reader(sentence) && picks_up
+            || Signs::read(sentence).asks() && (option.is_some() || names(sentence))
+    };
+    let question = texts().take(LAST_SENTENCES).find(|sentence| is_answered(sentence));
+    let question = question.or_else(|| texts().find(|sentence| proposes(sentence) && names(sentence)));
+    let question = one_line(&question.map(plain)?, QUESTION_CHARS);
+    let option = option.map(|option| format!(" ({})", plain(option)));
+    Some(format!("{question} User: {}{}", prompt.text, option.unwrap_or_default()))
 }
 
 /// Returns the agent's choices in a round: what it takes if this round or the next one carries that out, what it says

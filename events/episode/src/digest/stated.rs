@@ -47,8 +47,7 @@ pub(super) fn takes(sentence: &str) -> bool {
 
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
-    telling(sentence)
-        .is_some_and(|(_, signs)| signs.begins(Sign::Propose) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]))
+    telling(sentence).is_some_and(|(_, signs)| signs.begins(Sign::Propose) && !signs.has(Sign::Hedge))
 }
 
 /// Returns true if a sentence before a change says why it is made as it is, or how far it goes.
