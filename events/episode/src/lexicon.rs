@@ -37,12 +37,16 @@ pub(crate) enum Sign {
     Choose,
     /// A reason: `because`.
     Reason,
+    /// What follows from a fact: `so I`.
+    Consequence,
     /// A person tells how: `use`, `let's`, `don't`.
     Direct,
     /// A person proposes how, perhaps as a question: `could we`.
     Suggest,
     /// A person objects: `no,`, `actually`.
     Object,
+    /// A person takes everything back: `undo`.
+    Revert,
     /// Something does not work: `fails`, `still broken`.
     Trouble,
     /// An order that says nothing about how: `commit`, `continue`.
@@ -125,7 +129,7 @@ pub(crate) enum Sign {
     Verdict,
 }
 
-const SECTIONS: [(&str, Sign); 47] = [
+const SECTIONS: [(&str, Sign); 49] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -163,6 +167,8 @@ const SECTIONS: [(&str, Sign); 47] = [
     ("replace", Sign::Replace),
     ("steer", Sign::Steer),
     ("request", Sign::Request),
+    ("revert", Sign::Revert),
+    ("consequence", Sign::Consequence),
     ("speaker", Sign::Speaker),
     ("look", Sign::Look),
     ("restrict", Sign::Restrict),

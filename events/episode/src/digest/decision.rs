@@ -16,7 +16,9 @@ use super::question;
 use super::repetition::{significant_words, without_repetitions};
 use super::sentence::{Sentence, asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{MIN_WORDS, concludes_choice, is_left_to_the_reader, limits_or_explains, proposes, takes};
+use super::stated::{
+    MIN_WORDS, concludes_choice, draws_consequence, is_left_to_the_reader, limits_or_explains, proposes, takes,
+};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -35,6 +37,8 @@ const TELLING_CHARS: usize = 60;
 const LAST_SENTENCES: usize = 3;
 /// Maximum number of choices that are taken from one reply.
 const MAX_OF_REPLY: usize = 2;
+/// A word of fewer bytes names nothing.
+const NAMING_BYTES: usize = 6;
 /// Two texts of fewer words are not compared.
 const TELLING_WORDS: usize = 4;
 
@@ -63,13 +67,18 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let last_change = timeline.deeds.iter().rfind(|deed| is_change(deed)).map(|deed| deed.began);
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        if let Some(prompt) = &round.prompt {
-            found.extend(of_prompt(timeline, round, prompt, before, last_change.is_some()));
-        }
+        let said =
+            round.prompt.as_ref().map(|prompt| of_prompt(timeline, round, prompt, before, last_change.is_some()));
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        found.extend(of_agent(timeline, round, timeline.rounds.get(index + 1)));
+        let chosen = of_agent(timeline, round, timeline.rounds.get(index + 1));
+        // What the agent answers to a question tells the choice better.
+        let first = round.replies.first().map(|reply| reply.place);
+        let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
+        let is_asked = |said: &Found| answered.clone().any(|answer| answers(&said.said.text, &answer.said.text));
+        found.extend(said.into_iter().flatten().filter(|said| !is_asked(said)));
+        found.extend(chosen);
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     let concluded = concluded(timeline);
@@ -93,6 +102,13 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         list
     };
     Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
+}
+
+/// Returns true if the agent's words are about what a question proposes.
+fn answers(question: &str, said: &str) -> bool {
+    let names = |text: &str| significant_words(text).into_iter().filter(|word| word.len() >= NAMING_BYTES).collect();
+    let (asked, said): (BTreeSet<String>, BTreeSet<String>) = (names(question), names(said));
+    question.ends_with('?') && !asked.is_disjoint(&said)
 }
 
 /// Drops what is told again at a later line: half of its words, or of those of the later one.
@@ -255,7 +271,8 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
     let mut found = Vec::new();
     for reply in &round.replies {
         let concludes = worked && conclusion == Some(reply.place);
-        let leads_to_change = next_deed(timeline, round, reply).is_some_and(acts);
+        let next_deed = next_deed(timeline, round, reply);
+        let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         // Each with its worth; what is not of the conclusion is always told.
         let mut choices: Vec<(usize, usize)> = Vec::new();
@@ -265,7 +282,8 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
             }
             let stands = worked || is_followed || conclusion == Some(reply.place) && !is_overruled;
             let taken = stands && takes(sentence.text) || is_followed && proposes(sentence.text);
-            let explained = leads_to_change && limits_or_explains(sentence.text);
+            let explained =
+                leads_to_act && limits_or_explains(sentence.text) || leads_to_edit && draws_consequence(sentence.text);
             let worth = if concludes { concludes_choice(sentence.text) } else { 0 };
             if taken || explained || worth > 0 {
                 choices.push((worth + usize::from(taken) + usize::from(explained), at));
@@ -380,10 +398,12 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         let objection = significant_words(prompt.text);
         let from = found.partition_point(|earlier| earlier.place < begins);
         let until = found.partition_point(|earlier| earlier.place < prompt.place);
-        // Everything is taken back: `I've reverted your changes`.
-        let reverts = Signs::read(first).has(Sign::Keep);
-        let is_overruled =
-            |at: &usize| !found[*at].by_person && (reverts || matter[*at].intersection(&objection).count() >= 2);
+        let shared = |at: usize, words: &BTreeSet<String>| matter[at].intersection(words).count();
+        // `I've reverted your changes` names none and means all; what is wanted instead follows it.
+        let reverting = first.split([',', ';', ':', '—']).next().and_then(|part| part.split(" - ").next());
+        let reverting = reverting.filter(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
+        let means_all = reverting.is_some_and(|words| (from..until).all(|at| shared(at, &words) < 2));
+        let is_overruled = |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2);
         let by = pointed(&format!("User: {}", prompt.text), prompt);
         ended.extend((from..until).filter(is_overruled).map(|at| (at, by.clone())));
     }

@@ -37,12 +37,12 @@ pub(super) fn takes(sentence: &str) -> bool {
         return false;
     }
     let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
-    let commits = commits(&own);
+    let announces = signs.begins(Sign::Announce);
     if chooses && signs.has(Sign::Reason) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]) {
-        return commits != Some(false) || !signs.begins(Sign::Announce);
+        return !announces || commits(&own) != Some(false);
     }
     let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
-    signs.begins(Sign::Verdict) || !signs.begins(Sign::Announce) && (chooses || kept) && commits == Some(true)
+    signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(&own) == Some(true)
 }
 
 /// Returns true if a sentence proposes something in the speaker's own name.
@@ -50,15 +50,25 @@ pub(super) fn proposes(sentence: &str) -> bool {
     telling(sentence).is_some_and(|(_, signs)| signs.begins(Sign::Propose) && !signs.has(Sign::Hedge))
 }
 
-/// Returns true if a sentence before a change says why it is made as it is, or how far it goes.
+/// Returns true if a sentence before an act says why it is done so, or how far it goes.
 pub(super) fn limits_or_explains(sentence: &str) -> bool {
-    let Some((own, signs)) = telling(sentence) else { return false };
-    let narrates = own.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
-    let limits = signs.has(Sign::Restrict) && own.contains('`');
-    (limits || signs.has(Sign::Reason) || !narrates && signs.has_any(&CHOICE))
-        && !signs.has_any(&[Sign::Trouble, Sign::Cause])
-        && !signs.begins(Sign::Hedge)
-        && commits(&own) == Some(true)
+    acts(sentence).is_some_and(|(own, signs)| {
+        let narrates = own.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
+        let limits = signs.has(Sign::Restrict) && own.contains('`');
+        limits || signs.has(Sign::Reason) || !narrates && signs.has_any(&CHOICE)
+    })
+}
+
+/// Returns true if a sentence before an edit says from what it follows: `it is read elsewhere, so I leave it`.
+pub(super) fn draws_consequence(sentence: &str) -> bool {
+    acts(sentence).is_some_and(|(_, signs)| signs.has(Sign::Consequence))
+}
+
+/// Returns the words and signs of a sentence in which the speaker says what they do.
+fn acts(sentence: &str) -> Option<(String, Signs)> {
+    telling(sentence).filter(|(own, signs)| {
+        !signs.has_any(&[Sign::Trouble, Sign::Cause]) && !signs.begins(Sign::Hedge) && commits(own) == Some(true)
+    })
 }
 
 /// Returns true if a sentence limits what is done: `only on request`.

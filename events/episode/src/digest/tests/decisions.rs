@@ -135,6 +135,8 @@ fn what_overruled_a_decision_is_told_with_it() {
     assert_eq!(told(start().prompt("commit it")), []);
     let objection = "no, a queue is not bounded here, use the thread";
     assert_eq!(told(start().prompt(objection)), [(choice.to_owned(), format!("User: {objection}"))]);
+    assert_eq!(told(start().prompt("undo that")), [(choice.to_owned(), "User: undo that".to_owned())]);
+    assert_eq!(told(start().prompt("no, keep the old name of the file")), []);
 }
 
 #[test]
