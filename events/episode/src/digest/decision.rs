@@ -400,8 +400,8 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         let until = found.partition_point(|earlier| earlier.place < prompt.place);
         let shared = |at: usize, words: &BTreeSet<String>| matter[at].intersection(words).count();
         // `I've reverted your changes` names none and means all; what is wanted instead follows it.
-        let reverting = first.split([',', ';', ':', '—']).next().and_then(|part| part.split(" - ").next());
-        let reverting = reverting.filter(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
+        let mut parts = first.split([',', ';', ':', '—']).flat_map(|part| part.split(" - "));
+        let reverting = parts.find(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
         let means_all = reverting.is_some_and(|words| (from..until).all(|at| shared(at, &words) < 2));
         let is_overruled = |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2);
         let by = pointed(&format!("User: {}", prompt.text), prompt);

@@ -106,7 +106,12 @@ impl Plan<'_> {
                 let items: Vec<String> = items().map(plain).collect();
                 told.extend((!items.is_empty()).then(|| format!("{}: {}", plain(section.heading), items.join("; "))));
             } else if context != Some(at) && !announced.has(Sign::AsideHead) {
-                chosen.extend(sentences.filter(states_choice).map(|found| plain(found.text)));
+                // What stands below an item details it.
+                let own: BTreeSet<usize> = items().map(|item| item.as_ptr().addr()).collect();
+                let chooses = |found: &Sentence<'_>| {
+                    states_choice(found) || own.contains(&found.text.as_ptr().addr()) && limits_step(found.text)
+                };
+                chosen.extend(sentences.filter(chooses).map(|found| plain(found.text)));
             }
         }
         let is_concluded = |text: &String| {
@@ -131,12 +136,16 @@ fn first_statement<'s>(mut sentences: impl Iterator<Item = Sentence<'s>>) -> Opt
     (!points.is_empty()).then(|| format!("{first} {}", points.join("; ")))
 }
 
-/// Returns true if a sentence of a plan names a rejected alternative, or is an item with a bold lead and a reason.
+/// Returns true if a sentence of a plan names a rejected alternative.
 fn states_choice(sentence: &Sentence<'_>) -> bool {
-    let signs = Signs::read(&own_words(sentence.text));
-    let reasoned = sentence.point && sentence.text.starts_with("**") && signs.has_any(&[Sign::Reason, Sign::Keep]);
-    concludes_choice(sentence.text) > 0 && (signs.has(Sign::Contrast) || reasoned)
-        || sentence.point && (limits(sentence.text) || signs.begins(Sign::Keep))
+    concludes_choice(sentence.text) > 0 && Signs::read(&own_words(sentence.text)).has(Sign::Contrast)
+}
+
+/// Returns true if an item of a plan limits what is done, says what is to stay, or has a bold lead and a reason.
+fn limits_step(item: &str) -> bool {
+    let signs = Signs::read(&own_words(item));
+    let is_led = item.starts_with("**") && signs.has_any(&[Sign::Reason, Sign::Keep]);
+    limits(item) || signs.begins(Sign::Keep) || is_led && concludes_choice(item) > 0
 }
 
 /// Returns the items of the last plans about files that nobody touched afterwards, if other files of the same list were.
