@@ -347,8 +347,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         if text.is_empty() { Vec::new() } else { vec![found(&format!("{before}{text}"))] }
     };
     if deed.is_some_and(|deed| deed.outcome() == Some(Outcome::Denied) && deed.act() != Act::Ask) {
-        let received = Reception { in_work: true, agreed: false };
-        if asks(said.text) || !clauses(said.text).any(|clause| steers(clause, received) || picks(clause)) {
+        if asks(said.text) {
             return Vec::new();
         }
         let what = deed.map(|deed| refused(timeline, deed)).unwrap_or_default();
@@ -360,12 +359,6 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     }
     let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
     pairs.map(|(question, answer)| found(&format!("{} User: {answer}", one_line(question, QUESTION_CHARS)))).collect()
-}
-
-/// Returns true if a few words say what to take: `use pnpm`, `sh, not bash`.
-fn picks(clause: &str) -> bool {
-    let signs = Signs::read(clause);
-    signs.begins(Sign::Steer) || signs.has(Sign::Contrast)
 }
 
 /// Returns what a person refused.
