@@ -171,3 +171,30 @@ fn one_choice_is_told_once_at_the_later_place() {
     let session = session.edit("a.rs", 1, 1).reply(again);
     check(session, &[(3, "Plan: No cache"), (6, again)]);
 }
+
+#[test]
+fn a_choice_is_one_in_every_language() {
+    for said in [
+        "Die Liste ist jetzt eine Tabelle statt eines Baums.",
+        "El formato anterior se mantiene por ahora en el archivo.",
+        "La liste reste inchangée, au lieu de la trier.",
+        "A lista usa uma tabela em vez de uma árvore.",
+        "Список теперь таблица вместо дерева.",
+        "列表现在用表格而不是树。",
+        "一覧は木ではなく表を使います。",
+    ] {
+        check(Session::default().prompt("go").edit("a.rs", 1, 1).reply(said), &[(4, said)]);
+    }
+    for said in [
+        "nein, nimm hier eine Tabelle",
+        "no, usa una tabla para eso",
+        "non, utilise un tableau ici",
+        "não, use uma tabela para isso",
+        "нет, используй здесь таблицу",
+        "不要用树，用表格",
+        "木ではなく表にして",
+    ] {
+        let session = Session::default().prompt("go").edit("a.rs", 1, 1).reply("Done: it is sorted.").prompt(said);
+        check(session, &[(5, &*format!("User: {said}"))]);
+    }
+}
