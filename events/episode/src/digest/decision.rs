@@ -257,8 +257,9 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     Some(format!("{question} User: {}{}", prompt.text, option.unwrap_or_default()))
 }
 
-/// Returns the agent's choices in a round: what it takes if this round or the next one carries that out, what it says
-/// before a change about that change, and the choices of its conclusion if it changed something.
+/// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
+/// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
+/// its conclusion if it changed something.
 fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
     let objects = |next: &Round<'_>| {
         let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
@@ -274,7 +275,7 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
         let next_deed = next_deed(timeline, round, reply);
         let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
-        // Each with its worth; what is not of the conclusion is always told.
+        // Worth and index of each.
         let mut choices: Vec<(usize, usize)> = Vec::new();
         for (at, sentence) in sentences.iter().enumerate() {
             if sentence.quoted || is_aside(sentence) {

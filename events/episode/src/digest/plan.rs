@@ -86,7 +86,7 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 
 impl Plan<'_> {
     /// Returns what the plan decides: the items below a heading that announces decisions; without one, the sentence that
-    /// names the approach, what is to stay as it is, and sentences that name an alternative or a reason. Of those, what the
+    /// names the approach, what is left as it is or out, and sentences that name an alternative or a reason. Of those, what the
     /// agent also concluded (`concluded`, its words) comes first.
     pub(super) fn choices(&self, concluded: &BTreeSet<String>) -> Vec<String> {
         let (mut listed, mut told, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
@@ -102,7 +102,7 @@ impl Plan<'_> {
                 listed.extend(items().take(MAX_LISTED).map(plain));
             } else if announced.begins(Sign::ApproachHead) {
                 told.extend(first_statement(sentences));
-            } else if announced.has(Sign::Keep) {
+            } else if announced.has(Sign::Keep) || announced.begins(Sign::Restrict) {
                 let items: Vec<String> = items().map(plain).collect();
                 told.extend((!items.is_empty()).then(|| format!("{}: {}", plain(section.heading), items.join("; "))));
             } else if context != Some(at) && !announced.has(Sign::AsideHead) {

@@ -104,6 +104,8 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     check(carried_out("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]"), &[]);
     let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
     check(carried_out(kept), &[(3, "Plan: Unchanged files: `a.rs`; `b.rs`"), (3, "Plan: Read only what is new")]);
+    let left = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n\n## Out of scope\n- The archive\n";
+    check(carried_out(left), &[(3, "Plan: Out of scope: The archive")]);
     let introduced = "# Faster\n\n## Approach\nOne index:\n- by name\n- by day\n\n## Steps\n- Index it\n";
     check(carried_out(introduced), &[(3, "Plan: One index: by name; by day")]);
 }
