@@ -37,12 +37,16 @@ pub(crate) enum Sign {
     Choose,
     /// A reason: `because`.
     Reason,
+    /// What follows from a fact: `so I`.
+    Consequence,
     /// A person tells how: `use`, `let's`, `don't`.
     Direct,
     /// A person proposes how, perhaps as a question: `could we`.
     Suggest,
     /// A person objects: `no,`, `actually`.
     Object,
+    /// A person takes everything back: `undo`.
+    Revert,
     /// Something does not work: `fails`, `still broken`.
     Trouble,
     /// An order that says nothing about how: `commit`, `continue`.
@@ -97,9 +101,35 @@ pub(crate) enum Sign {
     PastQuestion,
     /// A word that stands for something said or shown elsewhere: `these`.
     Pointer,
+    /// Something was put in the place of something else: `replaced`.
+    Replace,
+    /// A person tells which way, and not what to do: `use`, `never`.
+    Steer,
+    /// Something new is asked for: `add`.
+    Request,
+    /// A clause of the speaker about themselves: `I'll`.
+    Speaker,
+    /// What the speaker does is only looking: `check`.
+    Look,
+    /// A limit: `only`.
+    Restrict,
+    /// Options to choose from: `or`.
+    Either,
+    /// Somebody else's words follow: `here is`, `the log says`.
+    Quote,
+    /// Everything is meant: `all`.
+    Quantity,
+    /// A fault was mended: `fixed`.
+    Repair,
+    /// A heading of tests or benefits, below which nothing is decided.
+    AsideHead,
+    /// The speaker proposes: `I'd`.
+    Propose,
+    /// A label before a choice: `decision`.
+    Verdict,
 }
 
-const SECTIONS: [(&str, Sign); 34] = [
+const SECTIONS: [(&str, Sign); 49] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -134,6 +164,21 @@ const SECTIONS: [(&str, Sign); 34] = [
     ("question", Sign::Question),
     ("past question", Sign::PastQuestion),
     ("pointer", Sign::Pointer),
+    ("replace", Sign::Replace),
+    ("steer", Sign::Steer),
+    ("request", Sign::Request),
+    ("revert", Sign::Revert),
+    ("consequence", Sign::Consequence),
+    ("speaker", Sign::Speaker),
+    ("look", Sign::Look),
+    ("restrict", Sign::Restrict),
+    ("either", Sign::Either),
+    ("quote", Sign::Quote),
+    ("quantity", Sign::Quantity),
+    ("repair", Sign::Repair),
+    ("aside head", Sign::AsideHead),
+    ("verdict", Sign::Verdict),
+    ("propose", Sign::Propose),
 ];
 
 struct Lexicon {
@@ -147,6 +192,8 @@ struct Phrase {
     begins: bool,
     /// Matches whole words only.
     whole: bool,
+    /// Begins with a mark: `, not`.
+    marked: bool,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -161,7 +208,8 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             let Some(sign) = sign else { continue };
             let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
             texts.push(text);
-            phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide) });
+            let marked = !text.starts_with(char::is_alphanumeric);
+            phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide), marked });
         }
     }
     let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
@@ -192,10 +240,10 @@ impl Signs {
             let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
             // `next` is no word of `Next.js`.
             let goes_on = is_word(next) || next == Some('.') && is_word(second);
-            if phrase.whole && (is_word(before) || goes_on) {
+            if phrase.whole && (is_word(before) && !phrase.marked || goes_on) {
                 continue;
             }
-            let bit = 1 << phrase.sign as u64;
+            let bit = 1_u64 << phrase.sign as u64;
             if found.start() == first {
                 signs.beginning |= bit;
             } else if phrase.begins {
@@ -208,7 +256,7 @@ impl Signs {
 
     /// True if a phrase of this kind occurs.
     pub(crate) fn has(self, sign: Sign) -> bool {
-        self.set & (1 << sign as u64) != 0
+        self.set & (1_u64 << sign as u64) != 0
     }
 
     /// True if any of these occurs.
@@ -218,7 +266,7 @@ impl Signs {
 
     /// True if the sentence begins with a phrase of this kind.
     pub(crate) fn begins(self, sign: Sign) -> bool {
-        self.beginning & (1 << sign as u64) != 0
+        self.beginning & (1_u64 << sign as u64) != 0
     }
 
     /// True for a question.

@@ -1,20 +1,24 @@
 //! Decisions: the choices of an approved plan, answers to questions with options, what a person tells about the how, and the
-//! choices that the agent states in a conclusion.
+//! choices that the agent states in a conclusion or before a change.
 //!
-//! A later objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
-//! questions and quotations decide nothing.
+//! Who says a thing, when, and what follows decide first, its words last. A plan decides if it was carried out; a person by
+//! picking, or by telling which way, not by asking for work; the agent where a change follows or has been made. A later
+//! objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
+//! questions, quotations and what is said of tests decide nothing.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::choice::{self, Choice};
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::exchange;
 use super::plan;
 use super::question;
-use super::repetition::without_repetitions;
-use super::sentence::{plain, sentences};
+use super::repetition::{significant_words, without_repetitions};
+use super::sentence::{Sentence, asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{MIN_WORDS, concludes_choice};
+use super::stated::{
+    MIN_WORDS, concludes_choice, draws_consequence, is_left_to_the_reader, limits_or_explains, proposes, takes,
+};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -31,10 +35,12 @@ const MAX_REPLY_BYTES: usize = 20_000;
 const TELLING_CHARS: usize = 60;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
-/// Maximum number of choices that are taken from one conclusion.
-const MAX_OF_CONCLUSION: usize = 3;
-/// How an agent says what it is about to do, in lower case.
-const LET_ME: &str = "let me ";
+/// Maximum number of choices that are taken from one reply.
+const MAX_OF_REPLY: usize = 2;
+/// A word of fewer bytes names nothing.
+const NAMING_BYTES: usize = 6;
+/// Two texts of fewer words are not compared.
+const TELLING_WORDS: usize = 4;
 
 /// What was decided.
 #[derive(Default)]
@@ -58,21 +64,29 @@ struct Found {
 /// Returns all decisions in transcript order without repetitions.
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
+    let last_change = timeline.deeds.iter().rfind(|deed| is_change(deed)).map(|deed| deed.began);
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        if let Some(prompt) = &round.prompt {
-            found.extend(of_prompt(timeline, round, prompt, before));
-        }
+        let said =
+            round.prompt.as_ref().map(|prompt| of_prompt(timeline, round, prompt, before, last_change.is_some()));
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        found.extend(of_agent(timeline, round, timeline.rounds.get(index + 1)));
+        let chosen = of_agent(timeline, round, timeline.rounds.get(index + 1));
+        // What the agent answers to a question tells the choice better.
+        let first = round.replies.first().map(|reply| reply.place);
+        let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
+        let is_asked = |said: &Found| answered.clone().any(|answer| answers(&said.said.text, &answer.said.text));
+        found.extend(said.into_iter().flatten().filter(|said| !is_asked(said)));
+        found.extend(chosen);
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
+    let concluded = concluded(timeline);
     for plan in plan::approved(timeline) {
+        let is_carried_out = last_change.is_some_and(|change| change > plan.place);
         let said = |text: String| Pointed { text: one_line(&text, DECISION_CHARS), line: plan.line, at: plan.at };
-        let found_in = |text| Found { place: plan.place, said: said(text), by_person: true };
-        found.extend(plan.choices().into_iter().map(found_in));
+        let choices = if is_carried_out { plan.choices(&concluded) } else { Vec::new() };
+        found.extend(choices.into_iter().map(|text| Found { place: plan.place, said: said(text), by_person: false }));
     }
     found.sort_by_key(|found| found.place);
     let ended = ended(timeline, &found);
@@ -82,11 +96,39 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let overruled_by =
         superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()))).collect();
     let list = |found: Vec<(usize, Found)>| {
-        let mut list = without_repetitions(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
+        let once = told_last(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
+        let mut list = without_repetitions(once);
         super::keep(&mut list, MAX_ENTRIES, |_| true);
         list
     };
     Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
+}
+
+/// Returns true if the agent's words are about what a question proposes.
+fn answers(question: &str, said: &str) -> bool {
+    let names = |text: &str| significant_words(text).into_iter().filter(|word| word.len() >= NAMING_BYTES).collect();
+    let (asked, said): (BTreeSet<String>, BTreeSet<String>) = (names(question), names(said));
+    question.ends_with('?') && !asked.is_disjoint(&said)
+}
+
+/// Drops what is told again at a later line: half of its words, or of those of the later one.
+fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
+    let matter: Vec<BTreeSet<String>> = found.iter().map(|(_, said)| significant_words(&said.text)).collect();
+    let is_told_again = |at: usize| {
+        let until = found.len().min(at + MAX_ENTRIES);
+        (at + 1..until).filter(|later| found[*later].1.line != found[at].1.line).any(|later| {
+            let fewest = matter[at].len().min(matter[later].len());
+            fewest >= TELLING_WORDS && matter[at].intersection(&matter[later]).count() * 2 >= fewest
+        })
+    };
+    let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
+    found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
+}
+
+/// Returns the words of what the agent concluded.
+fn concluded(timeline: &Timeline<'_>) -> BTreeSet<String> {
+    let said = timeline.rounds.iter().filter_map(|round| exchange::conclusion(timeline, round));
+    said.flat_map(|said| significant_words(said.text)).collect()
 }
 
 /// Returns what a prompt decides.
@@ -95,6 +137,7 @@ fn of_prompt(
     round: &Round<'_>,
     prompt: &Message<'_>,
     before: Option<&Round<'_>>,
+    in_work: bool,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
     if prompt.text.len() > MAX_STEERING_BYTES
@@ -103,50 +146,69 @@ fn of_prompt(
     {
         return Vec::new();
     }
+    let clauses: Vec<&str> = clauses(prompt.text).collect();
     let Some(before) = before else {
         // Everything else in the first prompt is the purpose of the session.
-        let reasoned = choice::clauses(prompt.text).filter(|clause| choice::is_reasoned(clause));
+        let reasoned = clauses.into_iter().filter(|clause| {
+            let signs = Signs::read(clause);
+            signs.has(Sign::Contrast) && signs.has(Sign::Reason) && !signs.asks() && !signs.has(Sign::Trouble)
+        });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
     };
     if let Some(chosen) = chosen(prompt, before) {
         return vec![found(chosen)];
     }
-    let worked = has_changed(timeline, round);
-    let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
-    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, worked)).collect();
+    let agreed = round.replies.first().is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
+    let received = Reception { in_work, agreed: agreed && has_changed(timeline, round) };
+    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, received)).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
         let short = prompt.text.len() <= DECISION_CHARS
-            && !choice::asks(prompt.text)
-            && clauses.iter().any(|clause| words(clause).len() >= 2);
+            && !asks(prompt.text)
+            && clauses.iter().any(|clause| significant_words(clause).len() >= 2);
         return if short { vec![found(format!("User: {}", prompt.text))] } else { Vec::new() };
     }
     steering.into_iter().map(|clause| found(format!("User: {}", plain(clause)))).collect()
 }
 
-/// Returns true if a clause of a person tells how something shall be done. A question does if it proposes something and
-/// files were changed for it (`worked`).
-fn steers(clause: &str, worked: bool) -> bool {
+/// How a person's words were received.
+#[derive(Clone, Copy)]
+struct Reception {
+    /// The session changes something, sooner or later.
+    in_work: bool,
+    /// The agent agreed at once and changed something.
+    agreed: bool,
+}
+
+/// Returns true if a clause of a person tells which way something shall be done. A question does if it proposes something
+/// that the agent then did.
+fn steers(clause: &str, received: Reception) -> bool {
     let own = own_words(clause);
     let signs = Signs::read(&own);
     let rest = without_assent(&own);
     let rest_signs = Signs::read(rest);
     let says_little = rest.split_whitespace().count() < MIN_WORDS && rest.is_ascii();
+    let begins = rest_signs.begins(Sign::Steer) || signs.begins(Sign::Steer);
     if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
         return false;
     }
-    let tells = signs.has_any(&[Sign::Direct, Sign::Contrast]) || rest_signs.begins(Sign::Direct);
+    // `instead` alone may tell of the trouble.
+    let without = Signs::read(&own.replace("instead", ""));
+    let tells = without.has_any(&[Sign::Direct, Sign::Steer]) || signs.asks() && without.has(Sign::Suggest);
     if signs.asks() {
-        return worked && signs.has_any(&[Sign::Suggest, Sign::Contrast]) && !signs.has(Sign::Trouble);
+        let proposes = signs.has(Sign::Suggest) && !signs.has(Sign::Request);
+        return !signs.has(Sign::Trouble)
+            && (received.agreed && (proposes || signs.has(Sign::Steer))
+                || received.in_work && signs.has(Sign::Contrast) && tells && !signs.begins(Sign::Question));
     }
-    if signs.has(Sign::Trouble) && !rest_signs.begins(Sign::Direct) {
+    if !received.in_work || signs.has(Sign::Trouble) && !begins {
         return false;
     }
-    tells && (worked || signs.has(Sign::Contrast) || rest_signs.begins(Sign::Direct))
-        || choice::is_person_choice(clause)
+    let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
+    begins || signs.has(Sign::Steer) || contrasts
 }
 
-/// Strips agreement before the clause: `yes please, and let's make it simple`.
+/// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.
 pub(super) fn without_assent(text: &str) -> &str {
     let mut rest = text.trim_start();
     for _ in 0..4 {
@@ -154,7 +216,8 @@ pub(super) fn without_assent(text: &str) -> &str {
         let lower = word.to_lowercase();
         if word.is_empty()
             || !(matches!(lower.as_str(), "please" | "and" | "but" | "so" | "then" | "fine" | "also")
-                || Signs::read(&lower).begins(Sign::Assent))
+                || Signs::read(&lower).begins(Sign::Assent)
+                || rest[word.len()..].starts_with(',') && Signs::read(&lower).begins(Sign::Object))
         {
             break;
         }
@@ -163,51 +226,75 @@ pub(super) fn without_assent(text: &str) -> &str {
     rest
 }
 
-/// Returns the choice that a short prompt makes between the options of the agent's last question.
+/// Returns the choice that a short prompt makes between the options of the agent's last question, or by naming again what
+/// the agent offered: `ok, the small one then`.
 fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
-    if prompt.text.len() > DECISION_CHARS || choice::asks(prompt.text) {
+    let orders = Signs::read(without_assent(prompt.text)).begins(Sign::Order);
+    if prompt.text.len() > DECISION_CHARS || orders || asks(prompt.text) {
         return None;
     }
     let reply = before.replies.last()?;
     let all = sentences(reply.text);
-    let mut last = all.iter().rev().take(LAST_SENTENCES).map(|sentence| sentence.text);
-    let question = last.find(|sentence| choice::is_left_to_the_reader(sentence)).map(plain)?;
-    Some(format!("{} User: {}", one_line(&question, QUESTION_CHARS), prompt.text))
+    let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
+    let named = agreed.map(significant_words).unwrap_or_default();
+    let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
+    let option = question::named_option(reply.text, prompt.text);
+    let texts = || all.iter().rev().map(|sentence| sentence.text);
+    // Otherwise the person goes on with something else.
+    let said = significant_words(prompt.text);
+    let answers = Signs::read(prompt.text);
+    let picks_up = [Sign::Assent, Sign::Steer, Sign::Object].iter().any(|sign| answers.begins(*sign))
+        || answers.has(Sign::Hedge)
+        || texts().take(LAST_SENTENCES).any(|sentence| !said.is_disjoint(&significant_words(sentence)));
+    let is_answered = |sentence: &str| {
+        is_left_to_the_reader(sentence) && picks_up
+            || Signs::read(sentence).asks() && (option.is_some() || names(sentence))
+    };
+    let question = texts().take(LAST_SENTENCES).find(|sentence| is_answered(sentence));
+    let question = question.or_else(|| texts().find(|sentence| proposes(sentence) && names(sentence)));
+    let question = one_line(&question.map(plain)?, QUESTION_CHARS);
+    let option = option.map(|option| format!(" ({})", plain(option)));
+    Some(format!("{question} User: {}{}", prompt.text, option.unwrap_or_default()))
 }
 
-/// Returns the agent's choices in a round: in any reply if it states one outright, or proposes one that the next round
-/// carries out, and the choices of its conclusion if it
-/// changed something.
+/// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
+/// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
+/// its conclusion if it changed something.
 fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
-    let is_carried_out = next.is_some_and(|next| {
-        let objects = |said: &Message<'_>| {
-            choice::clauses(said.text).next().is_some_and(|first| Signs::read(first).begins(Sign::Object))
-        };
-        has_changed(timeline, next) && !next.prompt.as_ref().is_some_and(objects)
-    });
+    let objects = |next: &Round<'_>| {
+        let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
+        first.is_some_and(|first| Signs::read(first).begins(Sign::Object))
+    };
+    let is_overruled = next.is_some_and(objects);
+    let is_followed = next.is_some_and(|next| has_changed(timeline, next)) && !is_overruled;
     let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
     let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
     let mut found = Vec::new();
     for reply in &round.replies {
         let concludes = worked && conclusion == Some(reply.place);
-        let leads_to_change = next_deed(timeline, round, reply).is_some_and(acts);
+        let next_deed = next_deed(timeline, round, reply);
+        let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
-        let mut of_conclusion = 0;
+        // Worth and index of each.
+        let mut choices: Vec<(usize, usize)> = Vec::new();
         for (at, sentence) in sentences.iter().enumerate() {
-            if sentence.quoted {
+            if sentence.quoted || is_aside(sentence) {
                 continue;
             }
-            let outright = match choice::agent_choice(sentence.text) {
-                Some(Choice::Made) => true,
-                Some(Choice::Proposed) => is_carried_out,
-                None => false,
-            };
-            let concluded = concludes && of_conclusion < MAX_OF_CONCLUSION && concludes_choice(sentence.text);
-            let reasoned = leads_to_change && is_reasoned_action(sentence.text);
-            if !outright && !concluded && !reasoned {
-                continue;
+            let stands = worked || is_followed || conclusion == Some(reply.place) && !is_overruled;
+            let taken = stands && takes(sentence.text) || is_followed && proposes(sentence.text);
+            let explained =
+                leads_to_act && limits_or_explains(sentence.text) || leads_to_edit && draws_consequence(sentence.text);
+            let worth = if concludes { concludes_choice(sentence.text) } else { 0 };
+            if taken || explained || worth > 0 {
+                choices.push((worth + usize::from(taken) + usize::from(explained), at));
             }
-            of_conclusion += usize::from(concluded && !outright);
+        }
+        choices.sort_by_key(|(worth, _)| Reverse(*worth));
+        choices.truncate(MAX_OF_REPLY);
+        choices.sort_by_key(|(_, at)| *at);
+        for (_, at) in choices {
+            let sentence = &sentences[at];
             let mut text = plain(sentence.text);
             let before = at.checked_sub(1).and_then(|before| sentences.get(before));
             if let Some(before) = before.filter(|before| !before.point && !sentence.point)
@@ -219,6 +306,15 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
         }
     }
     found
+}
+
+/// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
+fn is_aside(sentence: &Sentence<'_>) -> bool {
+    let is_item = || {
+        let signs = Signs::read(sentence.text);
+        sentence.point && signs.has(Sign::AsideHead) && !signs.has(Sign::Contrast)
+    };
+    Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
 }
 
 /// Returns the first call after a reply of the same round.
@@ -237,28 +333,6 @@ fn is_change(deed: &Deed<'_>) -> bool {
     deed.succeeded() && (deed.edit().is_some() || deed.commits())
 }
 
-/// Returns true if a sentence says why something is going to be done as it is: `since that is shared, it needs to move`.
-fn is_reasoned_action(sentence: &str) -> bool {
-    let own = own_words(sentence);
-    let signs = Signs::read(&own);
-    let announces = |clause: &str| {
-        let clause = clause.trim_start();
-        let begins = clause.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
-        let what = clause.get(LET_ME.len()..).filter(|_| begins);
-        // `Let me check` and the like choose nothing.
-        Signs::read(clause).begins(Sign::Announce) && !what.is_some_and(|what| Signs::read(what).begins(Sign::Order))
-    };
-    // `instead` alone may tell of the trouble.
-    let acts = Signs::read(&own.replace("instead", "")).has_any(&[Sign::Direct, Sign::Choose]);
-    (acts || own.split(", ").any(announces))
-        && signs.has_any(&[Sign::Reason, Sign::Contrast])
-        && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
-        && !signs.begins(Sign::Result)
-        && !own.starts_with("Now ")
-        && !signs.asks()
-        && (own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii())
-}
-
 /// Returns true if files were changed in a round.
 fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
@@ -274,7 +348,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         if text.is_empty() { Vec::new() } else { vec![found(&format!("{before}{text}"))] }
     };
     if deed.is_some_and(|deed| deed.outcome() == Some(Outcome::Denied) && deed.act() != Act::Ask) {
-        if choice::asks(said.text) {
+        if asks(said.text) {
             return Vec::new();
         }
         let what = deed.map(|deed| refused(timeline, deed)).unwrap_or_default();
@@ -305,20 +379,25 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 /// Returns the indices of decisions that something later ended, each with what did: a person's objection to what the agent
 /// decided for the prompt before, or a choice that replaces the earlier one.
 fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
-    let matter: Vec<BTreeSet<String>> = found.iter().map(|found| words(&found.said.text)).collect();
+    let matter: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut ended = BTreeMap::new();
     for pair in timeline.rounds.windows(2) {
         let [before, after] = pair else { continue };
         let Some(prompt) = &after.prompt else { continue };
-        let Some(first) = choice::clauses(prompt.text).next() else { continue };
+        let Some(first) = clauses(prompt.text).next() else { continue };
         if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) {
             continue;
         }
         let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
-        let objection = words(prompt.text);
+        let objection = significant_words(prompt.text);
         let from = found.partition_point(|earlier| earlier.place < begins);
         let until = found.partition_point(|earlier| earlier.place < prompt.place);
-        let is_overruled = |at: &usize| !found[*at].by_person && matter[*at].intersection(&objection).count() >= 2;
+        let shared = |at: usize, words: &BTreeSet<String>| matter[at].intersection(words).count();
+        // `I've reverted your changes` names none and means all; what is wanted instead follows it.
+        let mut parts = first.split([',', ';', ':', '—']).flat_map(|part| part.split(" - "));
+        let reverting = parts.find(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
+        let means_all = reverting.is_some_and(|words| (from..until).all(|at| shared(at, &words) < 2));
+        let is_overruled = |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2);
         let by = pointed(&format!("User: {}", prompt.text), prompt);
         ended.extend((from..until).filter(is_overruled).map(|at| (at, by.clone())));
     }
@@ -330,11 +409,6 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         ended.extend((from..at).filter(is_replaced).map(|before| (before, found[at].said.clone())));
     }
     ended
-}
-
-/// Returns the content words of a text.
-fn words(text: &str) -> BTreeSet<String> {
-    super::repetition::significant_words(text)
 }
 
 fn pointed(text: &str, said: &Message<'_>) -> Pointed {

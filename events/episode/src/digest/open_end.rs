@@ -1,6 +1,5 @@
 //! What is open at the end, and the next steps: only what the latest evidence shows.
 
-use super::choice;
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
@@ -8,7 +7,7 @@ use super::failure::Failure;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
-use super::sentence::{plain, sentences};
+use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, work,
@@ -275,7 +274,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
         if prompt.text.len() > MAX_PROMPT_BYTES {
             continue;
         }
-        let clauses: Vec<&str> = choice::clauses(prompt.text).collect();
+        let clauses: Vec<&str> = clauses(prompt.text).collect();
         for (at, clause) in clauses.iter().enumerate() {
             let signs = Signs::read(clause);
             if !signs.has(Sign::Later) || signs.asks() {

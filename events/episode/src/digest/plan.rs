@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
-use super::sentence::{list_marker, plain, sentences};
-use super::stated::concludes_choice;
+use super::repetition::significant_words;
+use super::sentence::{Sentence, list_marker, plain, sentences};
+use super::stated::{concludes_choice, limits};
 use super::timeline::{Deed, Message, Timeline};
 use super::{LINE_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -86,32 +87,67 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 }
 
 impl Plan<'_> {
-    /// Returns what the plan decides: the items below a heading that announces decisions; without one, the sentence
-    /// that names the approach, and sentences that name a rejected alternative.
-    pub(super) fn choices(&self) -> Vec<String> {
-        let (mut listed, mut approach, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
+    /// Returns what the plan decides: the items below a heading that announces decisions; without one, the sentence that
+    /// names the approach, what is left as it is or out, and sentences that name an alternative or a reason. Of those, what the
+    /// agent also concluded (`concluded`, its words) comes first.
+    pub(super) fn choices(&self, concluded: &BTreeSet<String>) -> Vec<String> {
+        let (mut listed, mut told, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
         let sections = sections(&self.text);
         // The first of several says what is the case so far.
-        let mut told = sections.iter().enumerate().filter(|(_, section)| !section.text.trim().is_empty());
-        let context = told.next().and_then(|(first, _)| told.next().map(|_| first));
+        let mut filled = sections.iter().enumerate().filter(|(_, section)| !section.text.trim().is_empty());
+        let context = filled.next().and_then(|(first, _)| filled.next().map(|_| first));
         for (at, section) in sections.iter().enumerate() {
             let announced = Signs::read(section.heading);
+            let items = || section.text.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(item);
             let sentences = sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
             if announced.has(Sign::DecisionHead) {
-                let items = section.text.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(item);
-                listed.extend(items.take(MAX_LISTED).map(plain));
+                listed.extend(items().take(MAX_LISTED).map(plain));
             } else if announced.begins(Sign::ApproachHead) {
-                approach.extend(sentences.take(1).map(|sentence| plain(sentence.text)));
-            } else if context != Some(at) {
-                let states_choice =
-                    |text: &str| concludes_choice(text) && Signs::read(&own_words(text)).has(Sign::Contrast);
-                chosen.extend(sentences.filter(|found| states_choice(found.text)).map(|found| plain(found.text)));
+                told.extend(first_statement(sentences));
+            } else if announced.has(Sign::Keep) || announced.begins(Sign::Restrict) {
+                let items: Vec<String> = items().map(plain).collect();
+                told.extend((!items.is_empty()).then(|| format!("{}: {}", plain(section.heading), items.join("; "))));
+            } else if context != Some(at) && !announced.has(Sign::AsideHead) {
+                // What stands below an item details it.
+                let own: BTreeSet<usize> = items().map(|item| item.as_ptr().addr()).collect();
+                let chooses = |found: &Sentence<'_>| {
+                    states_choice(found) || own.contains(&found.text.as_ptr().addr()) && limits_step(found.text)
+                };
+                chosen.extend(sentences.filter(chooses).map(|found| plain(found.text)));
             }
         }
-        chosen.truncate(MAX_OF_SENTENCES);
-        let found = if listed.is_empty() { [approach, chosen].concat() } else { listed };
+        let is_concluded = |text: &String| {
+            let words = significant_words(text);
+            words.intersection(concluded).count() * 2 > words.len()
+        };
+        chosen.sort_by_key(|text| !is_concluded(text));
+        told.extend(chosen);
+        told.truncate(MAX_OF_SENTENCES);
+        let found = if listed.is_empty() { told } else { listed };
         found.into_iter().map(|text| format!("Plan: {text}")).collect()
     }
+}
+
+/// Returns the first sentence, with the points that it introduces.
+fn first_statement<'s>(mut sentences: impl Iterator<Item = Sentence<'s>>) -> Option<String> {
+    let first = sentences.next().map(|first| plain(first.text))?;
+    if !first.ends_with(':') {
+        return Some(first);
+    }
+    let points: Vec<String> = sentences.take_while(|next| next.point).map(|next| plain(next.text)).collect();
+    (!points.is_empty()).then(|| format!("{first} {}", points.join("; ")))
+}
+
+/// Returns true if a sentence of a plan names a rejected alternative.
+fn states_choice(sentence: &Sentence<'_>) -> bool {
+    concludes_choice(sentence.text) > 0 && Signs::read(&own_words(sentence.text)).has(Sign::Contrast)
+}
+
+/// Returns true if an item of a plan limits what is done, says what is to stay, or has a bold lead and a reason.
+fn limits_step(item: &str) -> bool {
+    let signs = Signs::read(&own_words(item));
+    let is_led = item.starts_with("**") && signs.has_any(&[Sign::Reason, Sign::Keep]);
+    limits(item) || signs.begins(Sign::Keep) || is_led && concludes_choice(item) > 0
 }
 
 /// Returns the items of the last plans about files that nobody touched afterwards, if other files of the same list were.

@@ -15,6 +15,11 @@ const NEXT: &str = "\", \"";
 /// What the harness adds to an answer in the person's own words: their note, which repeats it.
 const NOTES: &str = "\" user notes:";
 
+/// Word before the label of an option.
+const OPTION: &str = "option";
+/// More words say more than which option is meant.
+const MAX_NAMING_WORDS: usize = 5;
+
 /// Strips the text of the harness from what a person said.
 pub(super) fn without_frame(text: &str) -> &str {
     let text = STARTS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
@@ -44,6 +49,29 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
+/// Returns the option of the agent's list that a few words name by its number or letter: `2`, `option b please`.
+pub(super) fn named_option<'a>(reply: &'a str, answer: &str) -> Option<&'a str> {
+    let bare = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let words: Vec<String> = answer.split_whitespace().take(MAX_NAMING_WORDS + 1).map(bare).collect();
+    let is_label = |(at, word): &(usize, &String)| {
+        let is_letter = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_lowercase());
+        let is_number = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
+        is_number || is_letter && (words.len() == 1 || at.checked_sub(1).is_some_and(|at| words[at] == OPTION))
+    };
+    let mut labels = words.iter().enumerate().filter(is_label);
+    let (_, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
+    reply.lines().rev().find_map(|line| {
+        let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let line = line
+            .get(..OPTION.len())
+            .filter(|begin| begin.eq_ignore_ascii_case(OPTION))
+            .map_or(line, |begin| line[begin.len()..].trim_start());
+        let begin = line.get(..label.len()).filter(|begin| begin.eq_ignore_ascii_case(label))?;
+        let text = line[begin.len()..].strip_prefix(['.', ')', ':'])?.trim();
+        (!text.is_empty()).then_some(text)
+    })
+}
+
 /// Returns the questions of a call, as far as its parameters are kept.
 pub(super) fn asked<'a>(deed: &Deed<'a>) -> Vec<&'a str> {
     if deed.act() != Act::Ask {
@@ -61,6 +89,21 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
         assert_eq!(answered(text), expected, "{text}");
+    }
+
+    #[test]
+    fn an_option_is_named_by_its_label() {
+        let list = "Two ways:\n1. **A table** for all\n2) A list\n\n**Option B: A file**\nWhich one?";
+        let check = |answer: &str, expected: Option<&str>| assert_eq!(named_option(list, answer), expected, "{answer}");
+        check("1", Some("**A table** for all"));
+        check("let's do option 2.", Some("A list"));
+        check("b", Some("A file**"));
+        check("Option B please", Some("A file**"));
+        check("b it is then", None);
+        check("1 or 2", None);
+        check("3", None);
+        check("take 1 of the tables and put it there", None);
+        check("", None);
     }
 
     #[test]

@@ -17,6 +17,8 @@ const LABEL_WORDS: usize = 2;
 pub(super) struct Sentence<'a> {
     /// The sentence without list marker, trimmed, never empty.
     pub(super) text: &'a str,
+    /// The heading, label or line with a colon that it stands below; empty if there is none.
+    pub(super) head: &'a str,
     /// True for a list item.
     pub(super) point: bool,
     /// True for someone else's words: after `>`, or inside quotation marks.
@@ -26,20 +28,43 @@ pub(super) struct Sentence<'a> {
 /// Returns true for a question about what holds or was decided, unlike one about something that happened.
 pub fn asks_what_holds(text: &str) -> bool {
     let signs = Signs::read(text);
-    (signs.asks() || signs.has(Sign::Question)) && (!signs.has(Sign::PastQuestion) || signs.has(Sign::Choose))
+    (signs.asks() || signs.has(Sign::Question))
+        && (!signs.has(Sign::PastQuestion) || signs.has_any(&[Sign::Choose, Sign::Replace]))
 }
 
 /// Returns the sentences that say that something took the place of something else, or is in use no more.
 pub fn replacements(text: &str) -> impl Iterator<Item = &str> {
-    let says_so = |sentence: &str| Signs::read(sentence).has_any(&[Sign::Contrast, Sign::Choose, Sign::Ended]);
+    let says_so =
+        |sentence: &str| Signs::read(sentence).has_any(&[Sign::Contrast, Sign::Choose, Sign::Replace, Sign::Ended]);
     sentences(text).into_iter().map(|sentence| sentence.text).filter(move |sentence| says_so(sentence))
+}
+
+/// Returns the clauses of a person, who may not begin sentences with a capital. Quotations, and what is announced as
+/// somebody else's (`here is the log:`), are skipped.
+pub fn clauses(text: &str) -> impl Iterator<Item = &str> {
+    let sentences = sentences(text).into_iter().filter(|sentence| !sentence.quoted);
+    let sentences =
+        sentences.flat_map(|sentence| sentence.text.split(". ")).flat_map(|text| text.split_inclusive(":\n"));
+    let clauses = sentences.map(str::trim).filter(|clause| clause.chars().any(char::is_alphanumeric));
+    let mut is_pasted = false;
+    clauses.take_while(move |clause| {
+        let was_pasted = is_pasted;
+        is_pasted |= clause.ends_with(':') && Signs::read(clause).has(Sign::Quote);
+        !was_pasted
+    })
+}
+
+/// Returns true if any sentence of a text is a question.
+pub(super) fn asks(text: &str) -> bool {
+    sentences(text).iter().any(|sentence| Signs::read(sentence.text).asks())
 }
 
 /// Returns all sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
-    let mut block: Option<Block> = None;
+    let mut block: Option<Block<'_>> = None;
+    let mut heads = Heads::default();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let (from, end) = (start, start + line.len());
@@ -53,32 +78,37 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
         }
         fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
         if fence.is_some() || is_decoration(bare) {
-            flush(text, &mut block, &mut found);
+            heads.flush(text, &mut block, &mut found);
+            if bare.starts_with(['#', '*']) && bare.contains(char::is_alphanumeric) {
+                heads = Heads { heading: bare, label: bare };
+            }
             continue;
         }
         if let Some(marker) = list_marker(bare) {
-            flush(text, &mut block, &mut found);
+            heads.flush(text, &mut block, &mut found);
             let indent = line.len() - line.trim_start().len();
-            block = Some(Block { begin: from + indent + marker, end, point: true, quoted: bare.starts_with('>') });
+            let quoted = bare.starts_with('>');
+            block = Some(Block { begin: from + indent + marker, end, head: heads.label, point: true, quoted });
             continue;
         }
         if block.as_ref().is_some_and(|block| block.quoted) && !bare.starts_with('>') {
-            flush(text, &mut block, &mut found);
+            heads.flush(text, &mut block, &mut found);
         }
         block = Some(match block {
             Some(block) => Block { end, ..block },
-            None => Block { begin: from, end, point: false, quoted: bare.starts_with('>') },
+            None => Block { begin: from, end, head: heads.heading, point: false, quoted: bare.starts_with('>') },
         });
     }
-    flush(text, &mut block, &mut found);
+    heads.flush(text, &mut block, &mut found);
     mark_quoted(text, &mut found);
     found
 }
 
 /// Consecutive lines of one paragraph or item, in bytes.
-struct Block {
+struct Block<'a> {
     begin: usize,
     end: usize,
+    head: &'a str,
     point: bool,
     quoted: bool,
 }
@@ -151,18 +181,32 @@ pub(super) fn list_marker(line: &str) -> Option<usize> {
     Some(line.len() - body.len())
 }
 
-fn flush<'a>(text: &'a str, block: &mut Option<Block>, found: &mut Vec<Sentence<'a>>) {
-    if let Some(Block { begin, end, point, quoted }) = block.take() {
-        split(&text[begin..end], point, quoted, found);
+/// What stands above the next block.
+#[derive(Default)]
+struct Heads<'a> {
+    heading: &'a str,
+    /// The heading, or the paragraph after it that introduces a list.
+    label: &'a str,
+}
+
+impl<'a> Heads<'a> {
+    fn flush(&mut self, text: &'a str, block: &mut Option<Block<'a>>, found: &mut Vec<Sentence<'a>>) {
+        let Some(block) = block.take() else { return };
+        let told = &text[block.begin..block.end];
+        if !block.point {
+            let introduces = told.trim_end().trim_end_matches('*').ends_with([':', '：']);
+            self.label = if introduces { told.trim() } else { self.heading };
+        }
+        split(told, &block, found);
     }
 }
 
 /// Splits one paragraph or item.
-fn split<'a>(block: &'a str, point: bool, quoted: bool, found: &mut Vec<Sentence<'a>>) {
+fn split<'a>(block: &'a str, of: &Block<'a>, found: &mut Vec<Sentence<'a>>) {
     let mut push = |text: &'a str| {
         let text = text.trim();
         if text.chars().any(char::is_alphanumeric) {
-            found.push(Sentence { text, point, quoted });
+            found.push(Sentence { text, head: of.head, point: of.point, quoted: of.quoted });
         }
     };
     let mut start = 0;
@@ -282,6 +326,35 @@ mod tests {
                 ("\"All of it is theirs.\"", true),
             ]
         );
+    }
+
+    #[test]
+    fn a_sentence_knows_what_it_stands_below() {
+        let text = "One.\n## Head\nTwo. Three:\n- four\n- five\n\nSix.\n- seven\n**Label:**\n- eight";
+        let heads: Vec<_> = sentences(text).iter().map(|s| (s.text, s.head)).collect();
+        let introduced = "Two. Three:";
+        assert_eq!(
+            heads,
+            [
+                ("One.", ""),
+                ("Two.", "## Head"),
+                ("Three:", "## Head"),
+                ("four", introduced),
+                ("five", introduced),
+                ("Six.", "## Head"),
+                ("seven", "## Head"),
+                ("eight", "**Label:**"),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_a_person_has_from_elsewhere_is_not_theirs() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(clauses(text).collect::<Vec<_>>(), expected, "{text:?}");
+        check("Do it.\n> Always use Docker.\nWhy?", &["Do it.", "Why?"]);
+        check("Here is a README I found:\nAlways use Docker.\n\nNever mind.", &["Here is a README I found:"]);
+        check("Look. The log says:\n\nuse x instead", &["Look.", "The log says:"]);
+        check("Note:\nkeep it", &["Note:", "keep it"]);
     }
 
     #[test]

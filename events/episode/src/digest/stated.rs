@@ -1,4 +1,4 @@
-//! Sentences that state a choice.
+//! Sentences that state a choice: what is taken, kept or turned down, and why.
 
 use super::settled::contrasted;
 use crate::lexicon::{Sign, Signs};
@@ -6,29 +6,210 @@ use baton_conversation::quoted_text::own_words;
 
 /// Fewest words of a choice.
 pub(super) const MIN_WORDS: usize = 4;
+/// Signs that something else could have been done.
+const CHOICE: [Sign; 3] = [Sign::Contrast, Sign::Keep, Sign::Choose];
+/// How an agent says what it is about to do.
+const LET_ME: &str = "let me ";
+/// Words before the subject of a clause.
+const JOINING: [&str; 7] = ["so", "and", "but", "then", "therefore", "thus", "here"];
+/// Words between the subject of a clause and its verb.
+const BETWEEN: [&str; 12] =
+    ["also", "am", "are", "first", "going", "just", "me", "now", "quickly", "then", "to", "will"];
 
-/// Returns true if a sentence of a conclusion or a plan states a choice with what it was made against, or what was kept.
-pub(super) fn concludes_choice(sentence: &str) -> bool {
-    let own = own_words(sentence);
-    let signs = Signs::read(&own);
-    let telling = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
-    let idle = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Offer) || signs.has(Sign::Hedge);
-    telling
-        && !own.split(|c: char| !c.is_alphanumeric()).any(|word| word.eq_ignore_ascii_case("fixed"))
-        && !is_heading(&own)
-        && !is_measurement(&own)
-        && !idle
-        && !signs.has_any(&[Sign::Trouble, Sign::Later, Sign::Remaining, Sign::Next])
-        && (signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Keep]))
+/// Returns how much a sentence of a conclusion or a plan says about a choice; 0 if it states none.
+pub(super) fn concludes_choice(sentence: &str) -> usize {
+    let Some((own, signs)) = telling(sentence) else { return 0 };
+    let replaces = || signs.has(Sign::Replace) && commits(&own) == Some(true);
+    if signs.begins(Sign::Announce)
+        || signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
+        || is_measurement(&own)
+        || !(signs.has_any(&CHOICE) || replaces())
+    {
+        return 0;
+    }
+    1 + [Sign::Contrast, Sign::Keep, Sign::Reason].into_iter().filter(|sign| signs.has(*sign)).count()
 }
 
-/// Returns true if a sentence only introduces what follows it.
-fn is_heading(sentence: &str) -> bool {
-    sentence.trim_end_matches(['*', '_', ' ']).ends_with([':', '：'])
+/// Returns true if a sentence says what the speaker takes, with what it is taken against or why.
+pub(super) fn takes(sentence: &str) -> bool {
+    let Some((own, signs)) = telling(sentence) else { return false };
+    if signs.has(Sign::Cause) || [Sign::Quote, Sign::Hedge, Sign::Propose].iter().any(|sign| signs.begins(*sign)) {
+        return false;
+    }
+    let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
+    let announces = signs.begins(Sign::Announce);
+    if chooses && signs.has(Sign::Reason) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]) {
+        return !announces || commits(&own) != Some(false);
+    }
+    let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
+    signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(&own) == Some(true)
+}
+
+/// Returns true if a sentence proposes something in the speaker's own name.
+pub(super) fn proposes(sentence: &str) -> bool {
+    telling(sentence).is_some_and(|(_, signs)| signs.begins(Sign::Propose) && !signs.has(Sign::Hedge))
+}
+
+/// Returns true if a sentence before an act says why it is done so, or how far it goes.
+pub(super) fn limits_or_explains(sentence: &str) -> bool {
+    acts(sentence).is_some_and(|(own, signs)| {
+        let narrates = own.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
+        let limits = signs.has(Sign::Restrict) && own.contains('`');
+        limits || signs.has(Sign::Reason) || !narrates && signs.has_any(&CHOICE)
+    })
+}
+
+/// Returns true if a sentence before an edit says from what it follows: `it is read elsewhere, so I leave it`.
+pub(super) fn draws_consequence(sentence: &str) -> bool {
+    acts(sentence).is_some_and(|(_, signs)| signs.has(Sign::Consequence))
+}
+
+/// Returns the words and signs of a sentence in which the speaker says what they do.
+fn acts(sentence: &str) -> Option<(String, Signs)> {
+    telling(sentence).filter(|(own, signs)| {
+        !signs.has_any(&[Sign::Trouble, Sign::Cause]) && !signs.begins(Sign::Hedge) && commits(own) == Some(true)
+    })
+}
+
+/// Returns true if a sentence limits what is done: `only on request`.
+pub(super) fn limits(sentence: &str) -> bool {
+    telling(sentence).is_some_and(|(_, signs)| {
+        signs.has(Sign::Restrict) && !signs.has_any(&[Sign::Reason, Sign::Trouble, Sign::Cause, Sign::Hedge])
+    })
+}
+
+/// Returns true if a sentence by an unknown author states a choice.
+pub fn is_choice(sentence: &str) -> bool {
+    takes(sentence) || concludes_choice(sentence) > 0 || Signs::read(sentence).begins(Sign::Steer)
+}
+
+/// Returns true if a sentence leaves a choice to the reader.
+pub fn is_left_to_the_reader(sentence: &str) -> bool {
+    let signs = Signs::read(sentence);
+    signs.asks() && signs.has(Sign::Either)
+}
+
+/// Returns the speaker's own words with their signs, unless they only introduce, ask, offer, put off, claim that all is
+/// done, or report a repair.
+fn telling(sentence: &str) -> Option<(String, Signs)> {
+    let own = without_brackets(&own_words(sentence));
+    let signs = Signs::read(&own);
+    let says_enough = own.split_whitespace().count() >= MIN_WORDS || !own.is_ascii();
+    let is_idle = signs.asks()
+        || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
+        || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
+        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep);
+    let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
+    (says_enough && !is_idle && !introduces).then_some((own, signs))
+}
+
+/// Returns true if the speaker says in a clause what they do, and it is more than looking; `None` if they do not speak of
+/// themselves.
+fn commits(text: &str) -> Option<bool> {
+    let is_of = |word: &str, list: &[&str]| list.iter().any(|other| word.eq_ignore_ascii_case(other));
+    let clauses = text.split([',', ';', ':', '.', '—', '，', '。']).filter_map(|clause| {
+        let words = clause.split_whitespace().skip_while(|word| is_of(word, &JOINING));
+        let words: Vec<&str> = words.collect();
+        let verb = words.iter().skip(1).skip_while(|word| is_of(word, &BETWEEN)).copied().collect::<Vec<_>>().join(" ");
+        let verb = Signs::read(&verb);
+        let speaks = Signs::read(&words.join(" ")).begins(Sign::Speaker);
+        speaks.then_some(!verb.begins(Sign::Look) && !verb.begins(Sign::Order))
+    });
+    clauses.reduce(|one, other| one || other)
+}
+
+/// Strips what stands in brackets, which is said in passing.
+fn without_brackets(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inner)) = rest.split_once('(') {
+        let Some((_, after)) = inner.split_once(')') else { break };
+        out.push_str(before);
+        rest = after;
+    }
+    out + rest
 }
 
 /// Returns true for `59 fps instead of 9`.
 fn is_measurement(text: &str) -> bool {
     contrasted(&text.to_lowercase())
         .is_some_and(|(_, after)| after.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(choice: impl Fn(&str) -> bool, expected: bool, sentences: &[&str]) {
+        for sentence in sentences {
+            assert_eq!(choice(sentence), expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn who_takes_something_says_what_else_there_was() {
+        check(
+            takes,
+            true,
+            &[
+                "I decided against a queue.",
+                "I won't pin it; the next release mends that anyway.",
+                "**SQLite instead of a file per user, because writes must be atomic.**",
+                "We keep the old column, since two clients still read it.",
+                "We'll go with the second layout for all pages.",
+                "Dead end, I take the cache out again.",
+                "Decided: one file per tenant, named by its id.",
+                "I leave the retry out: it would be one more knob.",
+                "So I would not split the module just for this.",
+                "キューではなくテーブルを使います、理由は単純なので。",
+            ],
+        );
+        check(
+            takes,
+            false,
+            &[
+                "I'm going to check the schema before answering, because it should come from the contract rather than a guess.",
+                "Let me read the file first, because it is short.",
+                "Would you prefer a table instead of a list, because it is shorter?",
+                "If you use a table instead of a list, I keep the order.",
+                "The issue is that I pass a string instead of a path, because the mock returns one.",
+                "The docs say: \"We decided to use MongoDB instead of Postgres because it scales.\"",
+                "It runs on the worker thread instead of the main thread.",
+                "All tests pass.",
+                "",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_limit_or_a_reason_counts_where_the_speaker_acts() {
+        check(
+            limits_or_explains,
+            true,
+            &[
+                "I'm editing only `a.rs` and its test.",
+                "The column is read elsewhere, so I'll leave it.",
+                "Let me inline it to avoid the extra name.",
+            ],
+        );
+        check(
+            limits_or_explains,
+            false,
+            &[
+                "I'll only commit the files of this task.",
+                "Let me write the whole file instead.",
+                "I'm running only `a.rs` now.",
+                "I can read only `a.rs`, since it is short.",
+            ],
+        );
+        check(limits, true, &["Read only what is new", "No index file beside it"]);
+        check(limits, false, &["It reads only one, since the other is empty", "Fails only on Mondays"]);
+    }
+
+    #[test]
+    fn a_question_with_options_leaves_the_choice_to_the_reader() {
+        check(is_left_to_the_reader, true, &["A table or a list?", "Which one do you want?"]);
+        check(is_left_to_the_reader, false, &["A table or a list.", "Shall I go on?"]);
+    }
 }

@@ -1,11 +1,10 @@
 //! Errors that a person reports: pasted output, and defects in words that the agent then mends.
 
-use super::super::choice::clauses;
 use super::super::command::Command;
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::request::{before_log, without_politeness};
-use super::super::sentence::{plain, sentences};
+use super::super::sentence::{clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
 use super::Failure;

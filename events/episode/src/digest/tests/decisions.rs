@@ -18,14 +18,15 @@ fn a_choice_of_the_agent_is_told_once_with_its_reason() {
             .prompt("Make it faster")
             .reply(&format!("I looked at it. **{choice}** It works."))
             .reply(choice),
-        &[(2, choice)],
+        &[(3, choice)],
     );
     check(Session::default().prompt("Make it faster").reply("I looked at it. All tests pass."), &[]);
     check(
         Session::default()
             .prompt("x")
+            .edit("a.rs", 1, 1)
             .reply("The lock cannot help, since two processes run. Dead end, I take it out again."),
-        &[(2, "The lock cannot help, since two processes run. Dead end, I take it out again.")],
+        &[(4, "The lock cannot help, since two processes run. Dead end, I take it out again.")],
     );
 }
 
@@ -33,7 +34,12 @@ fn a_choice_of_the_agent_is_told_once_with_its_reason() {
 fn a_proposal_is_no_decision_and_the_answer_to_it_may_be_one() {
     let proposal = || Session::default().prompt("How would you do it?").reply("I'd keep the key in the header.");
     check(proposal().prompt("yes, do that"), &[]);
-    check(proposal().prompt("no, use a cookie there"), &[(3, "User: no, use a cookie there")]);
+    check(proposal().prompt("no, use a cookie there").edit("a.rs", 1, 1), &[(3, "User: no, use a cookie there")]);
+    let taken_up = proposal().prompt("good. go on").edit("a.rs", 1, 1);
+    check(taken_up, &[(2, "I'd keep the key in the header.")]);
+    let offer = || Session::default().prompt("Where to?").reply("Both work. Shall I take the header?");
+    check(offer().prompt("ok, the header then"), &[(3, "Shall I take the header? User: ok, the header then")]);
+    check(offer().prompt("ok, commit what is there"), &[]);
 }
 
 #[test]
@@ -42,10 +48,15 @@ fn a_person_corrects_and_lays_down() {
     check(start(), &[]);
     check(start().prompt("thanks. commit it"), &[]);
     check(
-        start().prompt("good. please don't touch the lock file. two days is enough"),
+        start().prompt("good. please don't touch the lock file. two days is enough").edit("a.rs", 1, 1),
         &[(3, "User: please don't touch the lock file"), (3, "User: two days is enough")],
     );
-    check(start().prompt("why don't you use the lock file?"), &[]);
+    check(start().prompt("please don't touch the lock file"), &[]);
+    check(start().prompt("why don't you use the lock file?").edit("a.rs", 1, 1), &[]);
+    check(start().prompt("let's update the manual with that. add a section on locks").edit("a.md", 1, 1), &[]);
+    let asked = |reply| start().prompt("could we use the lock file for it?").reply(reply).edit("a.rs", 1, 1);
+    check(asked("Yes, that is simpler."), &[(3, "User: could we use the lock file for it?")]);
+    check(asked("The lock file is gone."), &[]);
     check(start().prompt("leave that for tomorrow"), &[]);
     let again = |prompt| start().add(Body::Notice { text: "interrupted by the user".into() }).prompt(prompt);
     check(again("no, the library can do this"), &[(4, "User: no, the library can do this")]);
@@ -80,21 +91,38 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
         let plan = json!({ "plan": plan });
         Session::default().prompt("go").call("ExitPlanMode", plan, None).result(outcome, None, None)
     };
+    let carried_out = |plan: &str| planned(plan, Outcome::Ok).edit("a.rs", 1, 1);
     let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
-    check(planned(listed, Outcome::Ok), &[(3, "Plan: Store: one file"), (3, "Plan: No index")]);
+    check(carried_out(listed), &[(3, "Plan: Store: one file"), (3, "Plan: No index")]);
+    check(planned(listed, Outcome::Ok), &[]);
+    let reverted = carried_out(listed).prompt("no, I've reverted all that");
+    check(reverted, &[]);
     check(planned(listed, Outcome::Denied), &[]);
     let approach = "# Faster\n\n## Approach\nAn index is kept beside the file. It is small.\n\n## Steps\n- Read pages instead of lines there\n- The sorting stays unchanged in it\n";
     let chosen = [(3, "Plan: An index is kept beside the file."), (3, "Plan: Read pages instead of lines there")];
-    check(planned(approach, Outcome::Ok), &chosen);
-    check(planned("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]", Outcome::Ok), &[]);
+    check(carried_out(approach), &chosen);
+    check(carried_out("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]"), &[]);
+    let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
+    check(carried_out(kept), &[(3, "Plan: Unchanged files: `a.rs`; `b.rs`"), (3, "Plan: Read only what is new")]);
+    let left = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n\n## Out of scope\n- The archive\n";
+    check(carried_out(left), &[(3, "Plan: Out of scope: The archive")]);
+    let introduced = "# Faster\n\n## Approach\nOne index:\n- by name\n- by day\n\n## Steps\n- Index it\n";
+    check(carried_out(introduced), &[(3, "Plan: One index: by name; by day")]);
 }
 
 #[test]
 fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
-    let said = "The cache is shared. Since two processes write it, we need to lock it first.";
+    let said = "The cache is shared. Since two processes write it, I lock it first.";
     let chosen = [(2, said)];
     check(Session::default().prompt("Make it safe").reply(said).edit("a.rs", 1, 1), &chosen);
     check(Session::default().prompt("Make it safe").reply(said).read("a.rs"), &[]);
+    for narrated in [
+        "Let me take the lock out, since nobody else writes:",
+        "I need to lock it first, since two processes write it.",
+        "I'm checking who writes it, since only one may.",
+    ] {
+        check(Session::default().prompt("Make it safe").reply(narrated).edit("a.rs", 1, 1), &[]);
+    }
 }
 
 #[test]
@@ -109,6 +137,8 @@ fn what_overruled_a_decision_is_told_with_it() {
     assert_eq!(told(start().prompt("commit it")), []);
     let objection = "no, a queue is not bounded here, use the thread";
     assert_eq!(told(start().prompt(objection)), [(choice.to_owned(), format!("User: {objection}"))]);
+    assert_eq!(told(start().prompt("undo that")), [(choice.to_owned(), "User: undo that".to_owned())]);
+    assert_eq!(told(start().prompt("no, keep the old name of the file")), []);
 }
 
 #[test]
@@ -119,4 +149,54 @@ fn what_a_person_went_back_from_decides_nothing() {
     let again = below(first, "a").prompt("use an index for it").edit("b.rs", 1, 1).reply("The index is there.");
     let found: Vec<_> = again.digest().decisions.into_iter().map(|said| said.text).collect();
     assert_eq!(found, ["User: use an index for it"]);
+}
+
+#[test]
+fn a_conclusion_decides_by_what_it_takes_or_leaves() {
+    let concluded = |said: &str| Session::default().prompt("Make it safe").edit("a.rs", 1, 1).reply(said);
+    let kept = "The old format is kept for one release.";
+    check(concluded(kept), &[(4, kept)]);
+    check(Session::default().prompt("Make it safe").reply(kept), &[]);
+    check(concluded("Fixed the lock instead of the map."), &[]);
+    check(concluded("All writers now use the lock instead of the map."), &[]);
+    check(concluded("The lock is taken once (instead of twice) now."), &[]);
+    check(concluded("## Tests added\n- one writer instead of two"), &[]);
+    check(concluded("Key benefits:\n- one lock instead of two"), &[]);
+    check(concluded("- `a.rs`: one lock instead of two"), &[(4, "`a.rs`: one lock instead of two")]);
+}
+
+#[test]
+fn one_choice_is_told_once_at_the_later_place() {
+    let listed = json!({ "plan": "# Faster\n\n## Decisions\n- One index file beside the archive\n- No cache\n" });
+    let session = Session::default().prompt("go").call("ExitPlanMode", listed, None).result(Outcome::Ok, None, None);
+    let again = "One index file beside the archive instead of one for each page.";
+    let session = session.edit("a.rs", 1, 1).reply(again);
+    check(session, &[(3, "Plan: No cache"), (6, again)]);
+}
+
+#[test]
+fn a_choice_is_one_in_every_language() {
+    for said in [
+        "Die Liste ist jetzt eine Tabelle statt eines Baums.",
+        "El formato anterior se mantiene por ahora en el archivo.",
+        "La liste reste inchangée, au lieu de la trier.",
+        "A lista usa uma tabela em vez de uma árvore.",
+        "Список теперь таблица вместо дерева.",
+        "列表现在用表格而不是树。",
+        "一覧は木ではなく表を使います。",
+    ] {
+        check(Session::default().prompt("go").edit("a.rs", 1, 1).reply(said), &[(4, said)]);
+    }
+    for said in [
+        "nein, nimm hier eine Tabelle",
+        "no, usa una tabla para eso",
+        "non, utilise un tableau ici",
+        "não, use uma tabela para isso",
+        "нет, используй здесь таблицу",
+        "不要用树，用表格",
+        "木ではなく表にして",
+    ] {
+        let session = Session::default().prompt("go").edit("a.rs", 1, 1).reply("Done: it is sorted.").prompt(said);
+        check(session, &[(5, &*format!("User: {said}"))]);
+    }
 }
