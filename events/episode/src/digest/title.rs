@@ -10,6 +10,7 @@ mod asked;
 use std::collections::BTreeMap;
 
 use super::TITLE_CHARS;
+use super::command::{GitAct, Paths, git_steps};
 use super::excerpt::{one_line, without_filter_mark};
 use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label};
 use super::plan::{self, Plan};
@@ -20,6 +21,9 @@ use baton_conversation::item::{GitOutput, TitleSource};
 
 /// A line that was changed for something with a given name counts so much, compared with one for a request.
 const GIVEN_WORTH: u64 = 2;
+
+/// Number of commits after a change among which the one that took it is looked for.
+const MAX_LATER: usize = 20;
 
 /// What changes were made for, from the most to the least telling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,6 +42,22 @@ struct Made {
     deed: usize,
     title: String,
     is_pull: bool,
+    /// The files that the session staged for it; empty if it is unknown.
+    staged: Vec<Paths>,
+}
+
+impl Made {
+    /// Returns true if a commit is known to take the changes of a file, relative to the session's directory.
+    fn takes(&self, path: &str) -> bool {
+        let is_below = |name: &String| {
+            let at = path.strip_suffix(name.as_str()).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+            at || name == "." || path.strip_prefix(name.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.staged.iter().any(|paths| match paths {
+            Paths::All => true,
+            Paths::Named(names) => names.iter().any(is_below),
+        })
+    }
 }
 
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
@@ -114,7 +134,8 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         *weight.files.entry(stem.to_owned()).or_insert(0) += lines;
     };
-    // A pull request holds everything before it, a commit what was changed for the same task.
+    // A pull request holds everything before it, a commit what was staged; if that is unknown, what was changed for the same
+    // task.
     let mut pulls = Vec::new();
     let mut commits: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
     for (at, made) in made.iter().enumerate() {
@@ -134,11 +155,17 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
                 next += 1;
             }
             let after = |list: &[usize]| list.get(list.partition_point(|at| made[*at].deed < index)).copied();
-            let into = after(&pulls).or_else(|| after(&commits[*owner])).map(Purpose::Made);
-            let purpose = current[*owner].map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
-            // A given name says more than a request.
-            let worth = if matches!(purpose, Purpose::Request(_)) { 1 } else { GIVEN_WORTH };
-            changed_by(timeline, deed).iter().for_each(|(path, lines)| add(purpose, deed.began, path, worth * lines));
+            let later = made.get(made.partition_point(|made| made.deed < index)..).unwrap_or_default();
+            let first = made.len() - later.len();
+            for (path, lines) in changed_by(timeline, deed) {
+                let taken = || later.iter().take(MAX_LATER).position(|made| made.takes(&path)).map(|at| first + at);
+                let unknown = || after(&commits[*owner]).filter(|at| made[*at].staged.is_empty());
+                let into = after(&pulls).or_else(taken).or_else(unknown).map(Purpose::Made);
+                let purpose = current[*owner].map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
+                // A given name says more than a request.
+                let worth = if matches!(purpose, Purpose::Request(_)) { 1 } else { GIVEN_WORTH };
+                add(purpose, deed.began, &path, worth * lines);
+            }
         }
     }
     (0..next).for_each(|at| add(Purpose::Plan(at), plans[at].place, "", 1));
@@ -168,15 +195,29 @@ pub(super) fn without_plan_label(heading: &str) -> &str {
 /// Returns the titles of the session's pull requests and the subjects of its commits, in order.
 fn made(timeline: &Timeline<'_>) -> Vec<Made> {
     let own = timeline.deeds.iter().enumerate().filter(|(_, deed)| !deed.aside);
+    let mut staged: Vec<Paths> = Vec::new();
     let named = own.filter_map(|(index, deed)| {
+        staged.extend(staged_by(deed));
+        let staged = if deed.commits() && deed.succeeded() { std::mem::take(&mut staged) } else { Vec::new() };
         let is_pull = deed.result?.made().iter().any(|made| matches!(made, GitOutput::PullRequest(_)));
         let title = match is_pull {
             true => flag_value(deed.command()?, "--title")?,
             false => commit_subject(deed).filter(|_| deed.commits() && deed.succeeded())?,
         };
-        Some(Made { deed: index, title: without_prefix(&title), is_pull })
+        Some(Made { deed: index, title: without_prefix(&title), is_pull, staged })
     });
     named.filter(|made| count(&made.title) >= MIN_WORDS && !made.title.ends_with('…')).collect()
+}
+
+/// Returns the files that a command stages, or commits without staging.
+fn staged_by(deed: &Deed<'_>) -> Vec<Paths> {
+    let line = deed.call.and_then(|call| call.git_line.as_deref()).or_else(|| deed.command());
+    let steps = line.filter(|line| line.contains("git ")).map(git_steps).unwrap_or_default();
+    let staged = steps.into_iter().filter_map(|step| match step.act {
+        GitAct::Stage(paths) | GitAct::Commit { also: Some(paths), .. } => Some(paths),
+        _ => None,
+    });
+    staged.collect()
 }
 
 /// Returns the subject of the commit that a command made: as git printed it, or as the command line says. One that the
