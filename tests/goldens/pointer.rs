@@ -80,18 +80,21 @@ impl Lines {
 
 /// The parts of an item that consist of somebody's words, one of which is at its line.
 fn said(text: &str) -> Vec<&str> {
-    // A resolution points to the agent's sentence about the edits, or to the first of them.
+    // A resolution points to the first of the edits that it names.
     if let Some(edits) = text.strip_prefix("by edits to ") {
-        return match edits.split_once(": \"") {
-            Some((_, sentence)) => vec![sentence.split('"').next().unwrap_or(sentence)],
-            None => edits.split("; ").next().unwrap_or(edits).split(", ").collect(),
-        };
+        return edits
+            .split([':', ';'])
+            .next()
+            .unwrap_or(edits)
+            .split([',', ' '])
+            .filter(|file| file.len() > 3)
+            .collect();
     }
     if let Some(files) = text.strip_prefix("Edited and not committed: ") {
         return files.split(", ").collect();
     }
-    // An answer follows the question, which may be in another line.
-    let text = text.split_once("? User: ").map_or(text, |(_, answer)| answer);
+    // An answer follows what it answers, which may be in another line.
+    let text = text.split_once(" User: ").map_or(text, |(_, answer)| answer);
     let text = BEGINNINGS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
     let end = ENDS.iter().filter_map(|end| text.find(end)).min();
     vec![&text[..end.unwrap_or(text.len())]]

@@ -7,8 +7,9 @@ mod test_log;
 
 use super::one_line;
 use super::summary::{passes, summary};
-use super::telling::{FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, bare, best_of, failed_test, finding, rank};
-use super::verdict::WRAPPER_FAILED;
+use super::telling::{
+    FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finding, rank,
+};
 
 /// Marks that tools draw around and behind their lines.
 const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];

@@ -12,6 +12,8 @@ use std::borrow::Cow;
 
 use super::one_line;
 
+/// Beginning of the line by which a wrapper says that its command failed: `FAILED: git commit`.
+pub(super) const WRAPPER_FAILED: &str = "FAILED: ";
 /// Longest result, in characters.
 pub(super) const MAX_CHARS: usize = 300;
 /// Longest name of a test before a reason, in characters.

@@ -2,6 +2,7 @@
 
 use super::reason::reason_line;
 use super::summary::{ends_badly, stored_summary, summary, tests};
+use super::telling::WRAPPER_FAILED;
 use super::telling::telling_line;
 use crate::item::Verdict;
 
@@ -16,8 +17,6 @@ const SCRIPT_FAILED: [&str; 4] =
     ["error: script \"", "error: recipe `", "npm error Lifecycle script `", "npm ERR! Lifecycle script `"];
 /// Most lines at the beginning of an output among which a wrapper says that what it ran failed.
 const MAX_FIRST_LINES: usize = 5;
-/// Beginning of such a line: `FAILED: git commit`.
-pub(super) const WRAPPER_FAILED: &str = "FAILED: ";
 /// Marks in the stored line of a result.
 const PASSED: &str = ", says passed";
 const FAILED: &str = ", says failed";

@@ -4,6 +4,8 @@
 //! Without a sink that wants texts, nothing is decoded unnecessarily.
 
 use std::borrow::Cow;
+mod persons_shell;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::filter::open_calls::OpenCalls;
@@ -13,7 +15,7 @@ use crate::filter::{
     without_colours,
 };
 use crate::hash::Mark;
-use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, PERSONS_SHELL, TitleSource, Usage};
+use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::record::Timestamp;
 use baton_redaction::redact_owned;
 
@@ -22,7 +24,6 @@ use super::cursor::{Cursor, Queued};
 use super::observation::Observation;
 use super::spilled::Spilled;
 use baton_redaction::raw_json::{Text, Value};
-use serde_json::json;
 
 /// Longest plan, in characters.
 const MAX_PLAN_CHARS: usize = 20_000;
@@ -397,25 +398,6 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
             let result = summarise(&id, self.open.get(&id), outcome, output);
             self.emit(stamp, || Some(Body::Result(result)));
         }
-    }
-
-    /// A command that a person ran.
-    pub(crate) fn persons_command(&mut self, stamp: &Stamp<'_>, command: &str) {
-        let id = format!("{PERSONS_SHELL}{}", self.cursor.line);
-        let parameters = json!({ "command": command }).to_string();
-        let parameters = Value::Object(parameters.as_bytes().into());
-        self.emit_call(stamp, Some(Text::new(id.as_bytes())), PERSONS_SHELL, parameters, None);
-    }
-
-    /// What the last command of a person printed; a notice if the command is unknown.
-    pub(crate) fn persons_output(&mut self, stamp: &Stamp<'_>, printed: &str, exit_code: Option<i32>) {
-        let Some(id) = self.open.last_of(PERSONS_SHELL) else { return self.notice(stamp, printed) };
-        let encoded = json!(printed).to_string();
-        let text = Text::new(encoded.get(1..encoded.len() - 1).unwrap_or_default().as_bytes());
-        let mut output = Output::parse(Some(Value::Text(text)));
-        output.facts.exit_code = exit_code;
-        let outcome = if exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { Outcome::Ok };
-        self.result(stamp, Some(Text::new(id.as_bytes())), outcome, &output);
     }
 
     /// The harness' summary of what it compacted away.

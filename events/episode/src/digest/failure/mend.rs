@@ -151,13 +151,12 @@ impl<'a> Walk<'a, '_> {
             if !named.is_empty() {
                 text = format!("{text} and {named}");
             }
-            let place = said.mend.as_ref().map_or((first.line, first.at), |said| (said.line, said.at));
             let passed = by.filter(|_| is_success).map(|step| match step.family() {
                 Family::Commit => step.name(),
                 _ => shown(step.text()),
             });
             let text = with_words(text, &said, &wrote, passed.as_deref());
-            return (told(&text, place.0, place.1), mends);
+            return (told(&text, first.line, first.at), mends);
         }
         if let Some(step) = by.filter(|step| step.mends()) {
             return (told(&format!("by `{}`", shown(step.text())), line, at), by_name());

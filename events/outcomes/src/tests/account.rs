@@ -1,0 +1,30 @@
+//! What was said and done about a failure.
+
+use super::*;
+
+#[test]
+fn an_account_quotes_what_was_said_and_done() {
+    let asked = FixQuery::read("Error: pathspec 'dist' did not match any file [3ms]");
+    let read = |script: Script, lines: &[u64]| {
+        let mut reader = AccountReader::new(&asked, lines.iter().copied());
+        script.0.iter().for_each(|item| reader.push(item));
+        reader.finish()
+    };
+    let pasted = || Script::default().prompt("it says:\nError: pathspec 'dist' did not match any file [812ms]\nhelp");
+    let mended = |script: Script| {
+        let looked = script.reply("Let me look.").ok("git status").read("a.ts");
+        looked.reply("The pathspec is gone.").edit("a.ts").ok("make").reply("Done.").prompt("thanks").edit("b.ts")
+    };
+    let (share, account) = read(mended(pasted()), &[]).unwrap();
+    assert_eq!((share, account.role.as_str(), account.line), (1.0, "prompt", 1));
+    assert_eq!(account.said.map(|said| said.text), Some("The pathspec is gone.".to_owned()));
+    assert_eq!((&account.files[..], &account.commands[..]), (&["a.ts".to_owned()][..], &[][..]));
+    // The line came again: what was changed before did not help.
+    let again = pasted().edit("c.ts").say(pasted().0.remove(0).body);
+    let (_, account) = read(mended(again), &[]).unwrap();
+    assert_eq!((account.times, &account.tried[..], account.files.len()), (2, &["c.ts".to_owned()][..], 1));
+    // Its words in a file that is read are no failure; those in an output of which one line is kept are known by line.
+    let script = || Script::default().read("pathspec 'dist' did not match any file").ok("make");
+    assert_eq!(read(script(), &[2]), None);
+    assert_eq!(read(script(), &[4]).map(|(_, account)| (account.role, account.line)), Some(("output".to_owned(), 4)));
+}
