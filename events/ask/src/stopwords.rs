@@ -12,6 +12,7 @@ const WORDS: &[&str] = &[
     "ain",
     "all",
     "also",
+    "although",
     "am",
     "an",
     "and",

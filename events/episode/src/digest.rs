@@ -198,6 +198,8 @@ pub struct WorkState {
 
 /// Resolution of a failure that went away without a known reason: it claims nothing.
 pub const PASSED_LATER: &str = "passed later";
+/// Ends the resolution of a failure whose check then failed for another reason.
+pub const FAILED_OTHERWISE: &str = "then it failed otherwise";
 
 /// Follows a text that only a model says.
 pub const MODEL_MARK: &str = " · model";

@@ -17,8 +17,8 @@ use super::issue::Issue;
 use super::package::Package;
 use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
-use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, ToolResult};
-use baton_episode::digest::{Episode, ErrorLine, Mend};
+use baton_conversation::item::{Act, Body, Call, GitOutput, Item, Meta, Outcome, ToolResult};
+use baton_episode::digest::{Episode, ErrorLine, FAILED_OTHERWISE, FileModified, Mend};
 use baton_redaction::redact;
 
 /// Maximum number of files named as the resolution of one error: the last ones edited.
@@ -96,6 +96,11 @@ fn text<'a>(call: &'a Call, key: &str) -> Option<&'a str> {
     call.input.get(key).and_then(Value::as_str)
 }
 
+/// Returns true for a file that an agent keeps for itself: a plan, a spilled output.
+fn is_agents_own(path: &str) -> bool {
+    ["/.claude/plans/", "/.claude/projects/", "/.codex/sessions/"].iter().any(|folder| path.contains(folder))
+}
+
 /// Returns ` (3 times)`, or an empty string for one.
 fn times(count: u32) -> String {
     if count > 1 { format!(" ({count} times)") } else { String::new() }
@@ -166,26 +171,26 @@ impl<'a> Extractor<'a> {
     fn modified(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_modified.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(u64::from(file.added) + u64::from(file.removed)), file.line));
-        for file in files {
+        // A file that was only deleted has no changed lines.
+        let is_work = |file: &&FileModified| !is_agents_own(&file.path) && (file.added > 0 || file.removed > 0);
+        for file in files.into_iter().filter(is_work) {
             let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
             let uuid = self.builder.mention(Label::File, &name, "", of, 1);
-            let purpose = self.purpose(episode, &file.path);
+            let purpose = self.purpose(&file.path);
             let what = if purpose.is_empty() { String::new() } else { format!(": {purpose}") };
             let fact = format!("{} modified {name} (+{} -{}){what}", self.name, file.added, file.removed);
             self.add_file_fact(Relation::Modified, uuid, &name, &fact, of);
         }
     }
 
-    /// Returns what a file was changed for: the subject of the commit after its last change; without one, the title.
-    fn purpose(&self, episode: &Episode, path: &str) -> String {
-        let path = episode.relative_path(path);
-        let last = episode.exchanges.iter().rposition(|exchange| exchange.files.iter().any(|file| file == path));
-        let after = last.and_then(|last| episode.exchanges.get(last..)).unwrap_or_default();
-        let commit = after.iter().flat_map(|exchange| &exchange.commits).next();
-        // `hash subject`, or the subject alone.
-        let subject = commit.map(|commit| match commit.split_once(' ') {
-            Some((hash, subject)) if hash.bytes().all(|b| b.is_ascii_hexdigit()) => subject,
-            _ => commit,
+    /// Returns what a file was changed for: the subject of the first commit after its last change; without one, the title.
+    fn purpose(&self, path: &str) -> String {
+        let edits = self.calls.values().filter(|(call, _)| call.edit.as_ref().is_some_and(|edit| edit.path == path));
+        let last = edits.map(|(_, of)| of.line).max().unwrap_or(u64::MAX);
+        let mut made = self.results.range(last..).flat_map(|(_, results)| results).flat_map(|result| result.made());
+        let subject = made.find_map(|made| match made {
+            GitOutput::Commit { subject, .. } => Some(subject.as_str()),
+            GitOutput::PullRequest(_) => None,
         });
         super::one_line::one_line(subject.unwrap_or(&self.title), TITLE_CHARS)
     }
@@ -218,6 +223,8 @@ impl<'a> Extractor<'a> {
         let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
         let (source, who) = self.failed_subject(call);
         let mut fixes = self.fixes(failure, mends);
+        // Where it then failed otherwise, it is not sure that this mended it.
+        fixes.retain(|_| !failure.resolution.as_ref().is_some_and(|told| told.text.ends_with(FAILED_OTHERWISE)));
         // That the same command passed says nothing of what mended it.
         fixes.retain(|fix| !matches!(fix, Mend::Command(name) if who == format!("`{name}`")));
         let fix = match fixes.split_last() {
@@ -417,7 +424,7 @@ impl<'a> Extractor<'a> {
     fn files_read(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_read.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(file.count), file.line));
-        for file in files {
+        for file in files.into_iter().filter(|file| !is_agents_own(&file.path)) {
             let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
             let uuid = self.builder.mention(Label::File, &name, "", of, file.count);
             let fact = format!("{} read {name}{}", self.name, times(file.count));

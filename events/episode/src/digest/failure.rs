@@ -23,7 +23,7 @@ use super::command::{Command, Family, Step};
 use super::evidence::{self, Evidence, complaint, without_numbers};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::{ERROR_CHARS, ErrorLine, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
+use super::{ERROR_CHARS, ErrorLine, FAILED_OTHERWISE, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::is_echo;
 use baton_conversation::item::{Act, GitOutput, Outcome};
@@ -190,6 +190,7 @@ impl<'a> Walk<'a, '_> {
             is_usage,
             is_past: false,
             fails_otherwise: false,
+            gone: None,
             passed: None,
         });
     }
@@ -232,7 +233,7 @@ impl<'a> Walk<'a, '_> {
                 if is_changed {
                     open.ended = deed.ended;
                 }
-                open.passed = None;
+                (open.passed, open.gone) = (None, None);
                 again = true;
                 // The reason is told now that only its echo was known.
                 if is_echo(&open.complaint) && !is_echo(complaint) {
@@ -246,6 +247,9 @@ impl<'a> Walk<'a, '_> {
                 // A line of another part of the output replaces nothing.
                 let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
                 let gives_way = is_whole && gives_way(&open.complaint, complaint);
+                if gives_way && is_changed {
+                    open.gone.get_or_insert(deed.began);
+                }
                 if !is_usage && covers && (is_changed && gives_way || open.is_usage) {
                     over.push(at);
                 }
@@ -259,7 +263,7 @@ impl<'a> Walk<'a, '_> {
             if resolution.text == PASSED_LATER {
                 continue;
             }
-            let then = format!("{}; then it failed otherwise", resolution.text);
+            let then = format!("{}; {FAILED_OTHERWISE}", resolution.text);
             resolution.text = one_line(&then, ERROR_CHARS);
             self.resolve(&open, resolution, mending);
         }

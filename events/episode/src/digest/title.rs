@@ -185,8 +185,11 @@ fn plan_title(plan: &Plan<'_>, weight: &Weight) -> Option<String> {
     Some(names().chain([file.as_str()]).collect::<Vec<_>>().join(": "))
 }
 
-/// Strips `Plan:` from a heading.
+/// Strips `Plan:` and `Plan to` from a heading.
 pub(super) fn without_plan_label(heading: &str) -> &str {
+    if let Some(rest) = ["Plan to ", "Plan for "].iter().find_map(|label| heading.strip_prefix(label)) {
+        return rest;
+    }
     let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", heading));
     let is_label = count(label) <= 2 && label.trim_end().to_lowercase().ends_with("plan");
     if is_label { rest.trim_start() } else { heading }

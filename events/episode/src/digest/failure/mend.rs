@@ -97,7 +97,7 @@ impl<'a> Walk<'a, '_> {
         by: Option<&Step<'a>>,
         is_success: bool,
     ) -> (Pointed, Vec<Mend>) {
-        let end = deed.map_or(usize::MAX, |deed| deed.began);
+        let end = open.gone.or(deed.map(|deed| deed.began)).unwrap_or(usize::MAX);
         let since: Vec<&Change<'a>> = between(&self.changes, open.ended, end).iter().collect();
         let last = self.timeline.deeds.iter().rfind(|deed| deed.result.is_some());
         let (line, at) = deed.or(last).map_or((0, None), |deed| (deed.line, deed.at));

@@ -19,6 +19,8 @@ pub(super) struct Open<'a> {
     pub(super) is_past: bool,
     /// True if it did fail.
     pub(super) fails_otherwise: bool,
+    /// Position of the first run since that failed otherwise: what was changed after it was for something else.
+    pub(super) gone: Option<usize>,
     /// Line and time of the last run of its family, if that passed.
     pub(super) passed: Option<(u64, Option<Timestamp>)>,
 }
