@@ -2,16 +2,23 @@
 
 use crate::item::Edit;
 use baton_redaction::raw_json::Value;
-use baton_redaction::redact_owned;
+use baton_redaction::{redact, redact_owned};
 
 /// Longest text of the added lines, in characters.
 const MAX_NEW_CHARS: usize = 400;
+/// The added lines of a longer text are not kept, in bytes.
+const MAX_TEXT_BYTES: usize = 64 * 1024;
+/// A run of letters and digits of this length with [`RANDOM_DIGITS`] digits may be a secret whose name stands elsewhere.
+const RANDOM_CHARS: usize = 16;
+/// See [`RANDOM_CHARS`].
+const RANDOM_DIGITS: usize = 3;
 
-/// The lines that an edit adds, and the number of those that it removes.
+/// The number of lines that an edit adds and removes, and the text of those that it adds.
 #[derive(Default)]
 struct Changed {
-    added: Vec<String>,
+    added: usize,
     removed: usize,
+    new_text: String,
 }
 
 /// The effect of a call of a tool that changes a file; `None` for other tools, or if it names no file.
@@ -23,8 +30,11 @@ pub(crate) fn effect_of(tool: &str, input: Value<'_>) -> Option<Edit> {
         "MultiEdit" => {
             let edits = input.get(b"edits").unwrap_or(Value::Null);
             edits.elements().map(replacement).fold(Changed::default(), |mut all, one| {
-                all.added.extend(one.added);
+                all.added += one.added;
                 all.removed += one.removed;
+                if all.new_text.len() < MAX_TEXT_BYTES {
+                    all.new_text = all.new_text + &one.new_text + "\n";
+                }
                 all
             })
         }
@@ -35,18 +45,46 @@ pub(crate) fn effect_of(tool: &str, input: Value<'_>) -> Option<Edit> {
     let path = [&b"file_path"[..], b"notebook_path", b"path"].into_iter().find_map(|name| input.get(name)?.text())?;
     let path = redact_owned(path.decode().into_owned());
     let bounded = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
-    let (added, removed) = (bounded(changed.added.len()), bounded(changed.removed));
-    Some(Edit { path, added, removed, new_text: new_text(&changed.added) })
+    let (added, removed) = (bounded(changed.added), bounded(changed.removed));
+    let new_text = super::kept_head(&changed.new_text, MAX_NEW_CHARS).unwrap_or_default();
+    Some(Edit { path, added, removed, new_text })
 }
 
-/// The added lines as they are stored: redacted, then cut.
-pub(crate) fn new_text<L: AsRef<str>>(lines: &[L]) -> String {
-    let mut text = String::new();
-    for line in lines {
-        text.push_str(line.as_ref());
-        text.push('\n');
+/// The lines that a patch adds, as they are stored.
+pub(crate) fn added_by_patch(patch: &str) -> String {
+    if patch.len() > MAX_TEXT_BYTES {
+        return String::new();
     }
-    super::kept_head(&text, MAX_NEW_CHARS).unwrap_or_default()
+    // Whole, because what makes a line secret may stand in another.
+    let patch = redact(patch);
+    let added = without_random(patch.lines().filter_map(|line| line.strip_prefix('+')));
+    super::kept_head(&added, MAX_NEW_CHARS).unwrap_or_default()
+}
+
+/// The lines that replace others, redacted as part of the whole text.
+fn new_text(old: &str, new: &str) -> String {
+    if old.len().max(new.len()) > MAX_TEXT_BYTES {
+        return String::new();
+    }
+    let (old, new) = (redact(old), redact(new));
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let (first, last) = common_ends(&old, &new);
+    without_random(new[first..new.len() - last].iter().copied())
+}
+
+/// Joins lines, without those that may be a secret.
+fn without_random<'l>(lines: impl Iterator<Item = &'l str>) -> String {
+    let is_random =
+        |run: &str| run.len() >= RANDOM_CHARS && run.bytes().filter(u8::is_ascii_digit).count() >= RANDOM_DIGITS;
+    let runs = |line: &str| line.split(|c: char| !c.is_ascii_alphanumeric()).any(is_random);
+    lines.filter(|line| !runs(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// The number of lines with which both begin, and of those with which the rests end.
+fn common_ends(old: &[&str], new: &[&str]) -> (usize, usize) {
+    let first = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let last = old[first..].iter().rev().zip(new[first..].iter().rev()).take_while(|(old, new)| old == new).count();
+    (first, last)
 }
 
 fn text(input: Value<'_>, name: &[u8]) -> String {
@@ -54,17 +92,16 @@ fn text(input: Value<'_>, name: &[u8]) -> String {
 }
 
 fn written(input: Value<'_>, name: &[u8]) -> Changed {
-    Changed { added: text(input, name).lines().map(str::to_owned).collect(), removed: 0 }
+    let text = text(input, name);
+    Changed { added: text.lines().count(), removed: 0, new_text: new_text("", &text) }
 }
 
 fn replacement(edit: Value<'_>) -> Changed {
     let (old, new) = (text(edit, b"old_string"), text(edit, b"new_string"));
-    let old: Vec<&str> = old.lines().collect();
-    let new: Vec<&str> = new.lines().collect();
-    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let last = old[first..].iter().rev().zip(new[first..].iter().rev()).take_while(|(old, new)| old == new).count();
-    let added = new[first..new.len() - last].iter().map(|line| (*line).to_owned()).collect();
-    Changed { added, removed: old.len() - first - last }
+    let new_text = new_text(&old, &new);
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let (first, last) = common_ends(&old, &new);
+    Changed { added: new.len() - first - last, removed: old.len() - first - last, new_text }
 }
 
 #[cfg(test)]
@@ -99,6 +136,12 @@ mod tests {
         };
         assert_eq!(new("a\\nb\\nc", "a\\nB\\nc").as_deref(), Some("B"), "only what differs");
         assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_NEW_CHARS));
+        // What makes a line secret may stand in another, or nowhere in the edit.
+        let key = |body: &str| format!("-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----");
+        assert_eq!(new(&key("abc"), &key("bnVtYmF0bnVtYmF0bnVtYmF0")).as_deref(), Some(""));
+        assert_eq!(new("key:\\n  a", "key:\\n  q8Zr2LmX7vKp4TnW9sYb\\n  b").as_deref(), Some("b"));
+        let patch = "@@\n+api_key:\n+  q8Zr2LmX7vKp4TnW9sYb\n+b\n-c";
+        assert!(!added_by_patch(patch).contains("q8Zr2") && added_by_patch(patch).ends_with('b'));
         check("Edit", r#"{"old_string":"a"}"#, None);
         check("Read", r#"{"file_path":"a"}"#, None);
     }

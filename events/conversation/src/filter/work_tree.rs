@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use super::git_output::{commit_place, is_hash};
 use crate::item::{ListedFiles, WorkTree};
+use baton_redaction::redact_owned;
 
 /// Most files kept of one status.
 const MAX_LISTED: usize = 100;
@@ -254,7 +255,8 @@ impl Reader {
             Section::Untracked => &mut files.untracked,
             _ => &mut files.unstaged,
         };
-        list.push(path.into_owned());
+        // Written in octal, it was not recognised as a secret before.
+        list.push(redact_owned(path.into_owned()));
     }
 }
 

@@ -233,7 +233,8 @@ fn files(episode: &Episode) -> Option<String> {
 
 /// Returns what was in progress at the end of the transcript.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
-    let last = timeline.deeds.last().filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
+    let last = timeline.deeds.iter().rfind(|deed| !deed.is_persons())?;
+    let last = Some(last).filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
     let said = timeline.rounds.last().and_then(|round| round.replies.last());
     if said.is_some_and(|said| said.place > last.began) {
         return None;

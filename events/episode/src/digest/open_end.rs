@@ -108,7 +108,8 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let replied = last.replies.last().map_or(0, |reply| reply.place);
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
-        !deed.aside && deed.began > replied && matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn)
+        let is_work = matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn);
+        is_work && !deed.aside && !deed.is_persons() && deed.began > replied
     });
     let told = cut.filter_map(|deed| {
         let how = match deed.outcome() {
@@ -215,7 +216,7 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     if last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place) {
         return None;
     }
-    let mut deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside);
+    let mut deeds = timeline.deeds[last.deeds.clone()].iter().filter(|deed| !deed.aside && !deed.is_persons());
     let said = last.replies.last().map_or(0, |reply| reply.place);
     let announces = last.replies.last().is_some_and(|reply| announces_work(reply.text));
     let told = if last.replies.is_empty() && !deeds.clone().any(Deed::succeeded) {

@@ -113,7 +113,9 @@ impl<'a> Timeline<'a> {
             let said = |text: &'a str| Message { text, line: item.line, at: item.at, place, comments: false };
             let aside = main && item.sidechain;
             match &item.body {
-                Body::Call(call) if !aside && std::mem::take(&mut speaks) => timeline.go_on(call.act),
+                Body::Call(call) if !aside && !call.is_persons() && std::mem::take(&mut speaks) => {
+                    timeline.go_on(call.act);
+                }
                 Body::Prompt { .. } | Body::Notice { .. } | Body::Reply { .. } if !aside => {
                     speaks = matches!(item.body, Body::Reply { .. }) && show.keep_agent_responses;
                 }
@@ -348,6 +350,11 @@ impl<'a> Deed<'a> {
     /// Returns the file that the tool reads.
     pub(super) fn reading(&self) -> Option<&'a str> {
         self.path().filter(|_| self.act() == Act::Read)
+    }
+
+    /// Returns true if a person ran it, which is neither work of the agent nor waited for.
+    pub(super) fn is_persons(&self) -> bool {
+        self.call.is_some_and(Call::is_persons)
     }
 
     /// Returns true if it runs a command that commits.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::filter::edit::new_text;
+use crate::filter::edit::added_by_patch;
 use crate::filter::open_calls::PART;
 use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
@@ -134,8 +134,7 @@ fn emit_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>
         parameters["patch"] = json!(change.text);
     }
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
-    let new: Vec<&str> = change.text.lines().filter_map(|line| line.strip_prefix('+')).collect();
-    let new_text = if S::TEXT { new_text(&new) } else { String::new() };
+    let new_text = if S::TEXT { added_by_patch(&change.text) } else { String::new() };
     let edit = Edit { path, added: change.added, removed: change.removed, new_text };
     let id = id.map(|id| Text::new(id.as_bytes()));
     writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));

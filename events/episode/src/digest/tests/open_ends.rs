@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Session;
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Outcome, PERSONS_SHELL, Report};
 
 #[track_caller]
 fn check(session: Session, unresolved: &[(u64, &str)], next_steps: &[(u64, &str)]) {
@@ -43,6 +43,17 @@ fn what_has_no_end_and_no_answer_is_open() {
     check(start().reply("It is green. Shall I push it?").prompt("thanks"), &[], &[]);
     check(start().reply("It is green. Anything else?"), &[], &[]);
     check(start().reply("It is green.").prompt("and the docs?"), &[(3, "No answer to: and the docs?")], &[]);
+}
+
+#[test]
+fn what_a_person_runs_is_no_work_of_the_agent() {
+    let done = || start().edit("jib.rs", 1, 1).reply("Fixed: the jib turns to its mark again.");
+    let looked = done().ran_by_person("git status", Report::default());
+    check(looked, &[], &[]);
+    let pushed = done().call(PERSONS_SHELL, json!({ "command": "git push" }), None);
+    check(pushed, &[], &[]);
+    let episode = done().ran_by_person("git push", Report::default()).digest();
+    assert!(episode.exchanges[0].conclusion.is_some() && episode.in_progress.is_none());
 }
 
 #[test]
