@@ -81,9 +81,13 @@ fn each_kind_of_question_gets_what_it_asks_for_first() {
 fn an_overruled_decision_comes_last_and_is_marked() {
     let world = World::new();
     let mut one = world.transcript("-work-one", &id(1)).in_directory("/srv/shop").minutes_ago(60 * 72);
-    one.prompt("Where does the log go?").reply("We use SQLite for the log, because it needs no server.");
+    one.prompt("Where does the log go?");
+    one.call("c1", "Edit", json!({"file_path": "/srv/shop/log.rs"})).result("c1", "", false);
+    one.reply("We chose SQLite for the log, because it needs no server.");
     let mut two = world.transcript("-work-one", &id(2)).in_directory("/srv/shop").minutes_ago(60);
-    two.prompt("The log is slow").reply("We switched from SQLite to sled for the log, because SQLite was slow.");
+    two.prompt("The log is slow");
+    two.call("c1", "Edit", json!({"file_path": "/srv/shop/log.rs"})).result("c1", "", false);
+    two.reply("We switched from SQLite to sled for the log, because SQLite was slow.");
     world.ok(&["sync"]);
     let entries = entries(&world, &["what was decided about the log?"]);
     let place = |kind: &str, says: &str| {

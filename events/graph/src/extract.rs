@@ -432,27 +432,30 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Adds the tools of the person's own choice that worked at least once. Every session uses the agent's own.
+    /// Adds the tools that worked at least once, as the filter `tool:` finds them. That a session used one is a fact only of
+    /// tools of the person's own choice: every session uses the agent's own.
     fn tools(&mut self, items: &'a [Item]) {
         let results = self.results.values().flatten();
         let failed: BTreeSet<&str> =
             results.filter(|result| result.outcome == Outcome::Failed).map(|result| &*result.id).collect();
-        let mut used: BTreeMap<&str, (u32, Moment)> = BTreeMap::new();
+        let mut used: BTreeMap<&str, (u32, Moment, bool)> = BTreeMap::new();
         for item in items {
             if let Body::Call(call) = &item.body
-                && matches!(call.act, Act::Mcp | Act::Other)
                 && !failed.contains(&*call.id)
             {
-                used.entry(&call.name).or_insert((0, moment(item))).0 += 1;
+                let is_chosen = matches!(call.act, Act::Mcp | Act::Other);
+                used.entry(&call.name).or_insert((0, moment(item), is_chosen)).0 += 1;
             }
         }
         let mut used: Vec<_> = used.into_iter().collect();
-        used.sort_by_key(|(name, (count, _))| (std::cmp::Reverse(*count), *name));
-        for (name, (count, of)) in used {
+        used.sort_by_key(|(name, (count, _, is_chosen))| (!is_chosen, std::cmp::Reverse(*count), *name));
+        for (name, (count, of, is_chosen)) in used {
             let server = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).map(|(server, _)| server);
             let detail = server.map(|server| format!("MCP tool of {server}")).unwrap_or_default();
             let uuid = self.builder.mention(Label::Tool, name, &detail, of, count);
-            self.add_session_fact(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
+            if is_chosen {
+                self.add_session_fact(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
+            }
         }
     }
 }

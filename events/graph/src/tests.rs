@@ -140,6 +140,10 @@ fn a_session_names_what_it_touched() {
             "Branch fix/login x1 @2",
             "Command cargo add x1 @12",
             "Tool mcp__tickets__close x1 @16",
+            "Tool Bash x2 @10",
+            "Tool Edit x1 @8",
+            "Tool Read x1 @4",
+            "Tool WebFetch x1 @14",
         ]
     );
 }

@@ -70,8 +70,10 @@ impl FixQuery {
         for text in texts {
             let mut part = 0..0;
             for window in windows.iter().filter(|window| text.as_ref().contains(&self.line[(*window).clone()])) {
-                let begin = if window.start <= part.end && !part.is_empty() { part.start } else { window.start };
-                part = begin..window.end;
+                let joined = part.start..window.end;
+                let goes_on = window.start <= part.end && !part.is_empty();
+                let is_one = goes_on && text.as_ref().contains(&self.line[joined.clone()]);
+                part = if is_one { joined } else { window.clone() };
                 if part.len() > longest.len() {
                     longest = part.clone();
                 }

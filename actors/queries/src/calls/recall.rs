@@ -45,6 +45,9 @@ const PASSAGE_CHARS: usize = 420;
 const LEAST_SHARE: f32 = 0.32;
 /// So many of the best sessions tell what was said around the tool calls found in them.
 const EXPLAINED: usize = 2;
+/// Most names of a question that are looked up, and the number of first letters by which one is found.
+const MOST_NAMES: usize = 8;
+const NAME_STEM: usize = 5;
 /// Most sessions named instead.
 const NEAREST: usize = 3;
 /// Worth of a passage in an answer without other entries, and beside others.
@@ -206,8 +209,11 @@ impl Recall {
         let is_shouted = !self.question.words.contains(char::is_lowercase);
         let words = self.question.words.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|_| !is_shouted);
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
-        for name in words.filter(|word| is_coined(word) && !is_project(word)) {
-            let question = Question { words: name.to_owned(), ..self.question.clone() };
+        for name in words.filter(|word| is_coined(word) && !is_project(word)).take(MOST_NAMES) {
+            // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
+            let stem: String = name.chars().take(NAME_STEM).collect();
+            let question =
+                Question { prefixes: vec![stem.to_lowercase()], words: name.to_owned(), ..self.question.clone() };
             let most = MOST_SESSIONS as usize;
             let with_it = find(&self.wanted(question, most), &self.table, &self.settings, &self.searcher)?.hits;
             let is_found =
@@ -385,8 +391,14 @@ fn is_spoken(hit: &answer::Hit) -> bool {
     matches!(hit.role.as_deref(), Some("user" | "assistant"))
 }
 
-/// Returns true for a word that is a name by its capitals: an acronym of three letters or more, or one like `OAuth`.
+/// Returns true for a word that is a name by its capitals: an acronym of three letters or more, or one like `OAuth`. Of
+/// acronyms, these say how work is planned and not what it is about.
 fn is_coined(word: &str) -> bool {
+    const PLANNING: [&str; 8] = ["ASAP", "ETA", "FAQ", "FYI", "MVP", "POC", "TODO", "WIP"];
+    let word = word.strip_suffix('s').filter(|stem| !stem.contains(char::is_lowercase)).unwrap_or(word);
+    if PLANNING.contains(&word) {
+        return false;
+    }
     let capitals = word.chars().filter(|c| c.is_uppercase()).count();
     capitals >= 3
         || capitals >= 1 && word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase)

@@ -22,7 +22,9 @@ const AGAINST: [&str; 8] = [
     " against using ",
 ];
 /// Phrases before what is taken.
-const TAKING: [&str; 14] = [
+const TAKING: [&str; 16] = [
+    " chose ",
+    " choose ",
     " use ",
     " uses ",
     " using ",

@@ -38,7 +38,9 @@ pub(super) fn takes(sentence: &str) -> bool {
     }
     let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
     let announces = signs.begins(Sign::Announce);
-    if chooses && signs.has(Sign::Reason) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]) {
+    // What is chosen by its own word may have a trouble as its reason.
+    let is_mend = signs.has(Sign::Trouble) && !signs.has(Sign::Choose);
+    if chooses && signs.has(Sign::Reason) && !is_mend && !signs.has(Sign::Hedge) {
         return !announces || commits(&own) != Some(false);
     }
     let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
