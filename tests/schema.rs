@@ -367,8 +367,7 @@ fn a_stored_record_is_read_and_written_to_the_byte() {
 fn stored_items_are_read_and_written_to_the_byte() {
     let stored = |version: u32| read(&fixtures().join(format!("schema/item.v{version}.jsonl")));
     let items = |text: &str| item::decode_all(text.as_bytes()).map(|read| read.expect("an item")).collect::<Vec<_>>();
-    let current = stored(item::ITEM_VERSION);
-    let mut written = Vec::new();
+    let (current, mut written) = (stored(item::ITEM_VERSION), Vec::new());
     items(&current).iter().for_each(|item| item::encode(item, &mut written).expect("a line"));
     assert_eq!(String::from_utf8_lossy(&written), current);
     // Older ones lack some facts. Version 1 has no acts, which follow from the tool's name, and no reports.
@@ -380,8 +379,10 @@ fn stored_items_are_read_and_written_to_the_byte() {
 
 fn as_of_version(version: u32, mut item: Item) -> Item {
     match &mut item.body {
-        Body::Call(call) if version == 3 => call.git_line = None,
-        Body::Call(call) => (call.git_line, call.commit) = (None, None),
+        Body::Call(call) => {
+            (call.git_line, call.commit) = (None, call.commit.take().filter(|_| version == 3));
+            call.edit.iter_mut().for_each(|edit| edit.new_text.clear());
+        }
         Body::Result(result) if version == 1 => result.report = None,
         Body::Result(ToolResult { report: Some(report), .. }) => {
             report.work_tree = None;
