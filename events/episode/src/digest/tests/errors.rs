@@ -311,6 +311,40 @@ fn an_error_that_a_person_pastes_is_listed_with_what_mended_it() {
 }
 
 #[test]
+fn an_edit_mends_what_was_reported_only_if_somebody_says_so() {
+    let error = "reported: error: pathspec 'winch' did not match any files";
+    let edited = || {
+        Session::default()
+            .prompt("`make lift` fails, please look:\n\nerror: pathspec 'winch' did not match any files\n")
+            .edit("winch.sh", 1, 0)
+    };
+    let by_edits = "by edits to winch.sh";
+    for said in [
+        "I could not reproduce it. I wrote down what I tried in `winch.sh`.",
+        "I added a line of log to `winch.sh`; I can't tell yet why it fails. Please run it again.",
+        "I changed `winch.sh`, but it is still broken; I need the logs.",
+        "It is not fixed.",
+    ] {
+        check_errors(edited().ok("cargo test").reply(said), &[(error, None)]);
+    }
+    check_errors(edited(), &[(error, None)]);
+    let look = || edited().reply("I wrote it down for you.");
+    check_errors(look(), &[(error, None)]);
+    check_errors(look().prompt("Thanks, it works now"), &[(error, Some(by_edits))]);
+    let moved = "by edits to winch.sh: \"I moved the path in front.\"";
+    check_errors(edited().reply("I moved the path in front."), &[(error, Some(moved))]);
+    let checked = edited().ok("make lift").reply("I wrote it down for you.");
+    check_errors(checked, &[(error, Some("by edits to winch.sh; `make lift` passed"))]);
+    check_errors(
+        Session::default()
+            .prompt("The winch is broken.")
+            .edit("winch.rs", 1, 1)
+            .reply("I changed `winch.rs`, but it is still broken; I need the logs."),
+        &[("reported: The winch is broken.", None)],
+    );
+}
+
+#[test]
 fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() {
     let said = |prompt: &str, conclusion: &str| {
         Session::default()
