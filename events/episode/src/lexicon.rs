@@ -75,6 +75,8 @@ pub(crate) enum Sign {
     Defect,
     /// The agent names what is behind a trouble: `the issue is`.
     Cause,
+    /// A cause that was named is taken back: `was not the problem`.
+    Denial,
     /// Something lacks or is not as it should be: `missing`, `should`.
     Lack,
     /// Something was changed: `fixed`, `replaced`.
@@ -129,7 +131,7 @@ pub(crate) enum Sign {
     Verdict,
 }
 
-const SECTIONS: [(&str, Sign); 49] = [
+const SECTIONS: [(&str, Sign); 50] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -151,6 +153,7 @@ const SECTIONS: [(&str, Sign); 49] = [
     ("assent", Sign::Assent),
     ("defect", Sign::Defect),
     ("cause", Sign::Cause),
+    ("denial", Sign::Denial),
     ("lack", Sign::Lack),
     ("change", Sign::Change),
     ("result", Sign::Result),
