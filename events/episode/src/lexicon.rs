@@ -129,9 +129,11 @@ pub(crate) enum Sign {
     Propose,
     /// A label before a choice: `decision`.
     Verdict,
+    /// About how the work goes on, not about what is made: `worry`, `until it is`.
+    Idle,
 }
 
-const SECTIONS: [(&str, Sign); 50] = [
+const SECTIONS: [(&str, Sign); 51] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -181,6 +183,7 @@ const SECTIONS: [(&str, Sign); 50] = [
     ("repair", Sign::Repair),
     ("aside head", Sign::AsideHead),
     ("verdict", Sign::Verdict),
+    ("idle", Sign::Idle),
     ("propose", Sign::Propose),
 ];
 

@@ -10,6 +10,8 @@ pub(super) const MIN_WORDS: usize = 4;
 const CHOICE: [Sign; 3] = [Sign::Contrast, Sign::Keep, Sign::Choose];
 /// How an agent says what it is about to do.
 const LET_ME: &str = "let me ";
+/// Words before the verb of what was chosen.
+const CHOOSING: [&str; 2] = ["decided to ", "chose to "];
 /// Words before the subject of a clause.
 const JOINING: [&str; 7] = ["so", "and", "but", "then", "therefore", "thus", "here"];
 /// Words between the subject of a clause and its verb.
@@ -38,11 +40,26 @@ pub(super) fn takes(sentence: &str) -> bool {
     }
     let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
     let announces = signs.begins(Sign::Announce);
+    let only_looks = CHOOSING.iter().any(|chosen| own.contains(chosen)) && commits(&own) == Some(false);
+    if only_looks {
+        return false;
+    }
     if chooses && signs.has(Sign::Reason) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]) {
         return !announces || commits(&own) != Some(false);
     }
     let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
     signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(&own) == Some(true)
+}
+
+/// Returns true if a sentence only states how something is, or takes one way to look over another: what it says may be no
+/// choice, unless it is about what is being changed.
+pub(super) fn may_only_tell(sentence: &str) -> bool {
+    let own = own_words(sentence);
+    let signs = Signs::read(&own);
+    let lower = own.to_lowercase();
+    let looks = || contrasted(&lower).is_some_and(|(_, after)| Signs::read(after.trim()).begins(Sign::Look));
+    let states = !signs.begins(Sign::Verdict) && !signs.has(Sign::Choose) && commits(&own).is_none();
+    states || signs.begins(Sign::Announce) && looks()
 }
 
 /// Returns true if a sentence proposes something in the speaker's own name.
@@ -98,7 +115,8 @@ fn telling(sentence: &str) -> Option<(String, Signs)> {
     let is_idle = signs.asks()
         || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
         || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
-        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep);
+        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep)
+        || signs.has(Sign::Idle);
     let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
     (says_enough && !is_idle && !introduces).then_some((own, signs))
 }
@@ -111,7 +129,8 @@ fn commits(text: &str) -> Option<bool> {
         let words = clause.split_whitespace().skip_while(|word| is_of(word, &JOINING));
         let words: Vec<&str> = words.collect();
         let verb = words.iter().skip(1).skip_while(|word| is_of(word, &BETWEEN)).copied().collect::<Vec<_>>().join(" ");
-        let verb = Signs::read(&verb);
+        let verb = CHOOSING.iter().find_map(|chosen| verb.strip_prefix(chosen)).unwrap_or(&verb);
+        let verb = Signs::read(verb);
         let speaks = Signs::read(&words.join(" ")).begins(Sign::Speaker);
         speaks.then_some(!verb.begins(Sign::Look) && !verb.begins(Sign::Order))
     });
