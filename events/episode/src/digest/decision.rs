@@ -17,10 +17,7 @@ use super::question;
 use super::repetition::{significant_words, without_repetitions};
 use super::sentence::{Sentence, asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{
-    MIN_WORDS, concludes_choice, draws_consequence, is_left_to_the_reader, limits_or_explains, may_only_tell, proposes,
-    takes,
-};
+use super::stated::{MIN_WORDS, Told, is_left_to_the_reader, proposes};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -302,14 +299,14 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
             if sentence.quoted || is_aside(sentence) {
                 continue;
             }
+            let Some(told) = Told::read(sentence.text) else { continue };
             let stands = worked || is_followed || conclusion == Some(reply.place) && !is_overruled;
-            let taken = stands && takes(sentence.text) || is_followed && proposes(sentence.text);
-            let explained =
-                leads_to_act && limits_or_explains(sentence.text) || leads_to_edit && draws_consequence(sentence.text);
-            let worth = if concludes { concludes_choice(sentence.text) } else { 0 };
+            let taken = stands && told.takes() || is_followed && told.proposes();
+            let explained = leads_to_act && told.limits_or_explains() || leads_to_edit && told.draws_consequence();
+            let worth = if concludes { told.concludes_choice() } else { 0 };
             let concluded = conclusion == Some(reply.place);
             let tells = (taken || explained) && worth == 0 && !concluded;
-            if tells && may_only_tell(sentence.text) && !is_of_the_work(sentence.text) {
+            if tells && told.may_only_tell() && !is_of_the_work(sentence.text) {
                 continue;
             }
             if taken || explained || worth > 0 {
