@@ -10,20 +10,31 @@ const QUOTED_WORDS: usize = 4;
 /// Longest passage in quotation marks, in bytes; beyond it a mark must be missing.
 const MAX_BYTES: usize = 2_000;
 
-/// Byte ranges of passages in quotation marks, marks included, in order. Linear, except for [`MAX_BYTES`] after each
-/// mark.
+/// Byte ranges of passages in quotation marks, marks included, in order. Linear.
 pub fn passages(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
+    let mut blank = 0;
+    // Up to where no mark closes, by closing mark: nothing is searched twice.
+    let mut searched: Vec<(char, usize)> = Vec::new();
     while let Some((begin, close)) = opening(text, from) {
         let inside = begin + mark_len(text, begin);
-        let window = floor(text, inside + MAX_BYTES);
         // A blank line ends every quotation.
-        let window = text[inside..window].find("\n\n").map_or(window, |end| inside + end);
-        let end = text[inside..window]
+        if blank < inside {
+            blank = text[inside..].find("\n\n").map_or(text.len(), |end| inside + end);
+        }
+        let window = floor(text, inside + MAX_BYTES).min(blank);
+        let known = searched.iter().position(|(mark, _)| *mark == close);
+        let first = known.map_or(inside, |known| searched[known].1.max(inside)).min(window);
+        let end = text[first..window]
             .char_indices()
-            .map(|(at, c)| (inside + at, c))
+            .map(|(at, c)| (first + at, c))
             .find(|(at, c)| closes(text, *at, *c, close));
+        let until = end.map_or(window, |(at, _)| at);
+        match known {
+            Some(known) => searched[known].1 = until.max(searched[known].1),
+            None => searched.push((close, until)),
+        }
         from = match end {
             Some((at, c)) if words(&text[inside..at]) >= QUOTED_WORDS => {
                 found.push(begin..at + c.len_utf8());
@@ -189,6 +200,14 @@ mod tests {
         assert_eq!(found, ["\"one two three four\""]);
         let long = format!("\"{}\" and more words to read", "word ".repeat(1_000));
         assert!(passages(&long).is_empty());
+    }
+
+    #[test]
+    fn marks_that_never_close_are_searched_once() {
+        let text = "\"a ` ".repeat(200_000);
+        let began = std::time::Instant::now();
+        assert!(passages(&text).is_empty());
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
     }
 
     #[test]

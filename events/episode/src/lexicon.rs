@@ -75,6 +75,8 @@ pub(crate) enum Sign {
     Defect,
     /// The agent names what is behind a trouble: `the issue is`.
     Cause,
+    /// A cause that was named is taken back: `was not the problem`.
+    Denial,
     /// Something lacks or is not as it should be: `missing`, `should`.
     Lack,
     /// Something was changed: `fixed`, `replaced`.
@@ -127,9 +129,11 @@ pub(crate) enum Sign {
     Propose,
     /// A label before a choice: `decision`.
     Verdict,
+    /// About how the work goes on, not about what is made: `worry`, `until it is`.
+    Idle,
 }
 
-const SECTIONS: [(&str, Sign); 49] = [
+const SECTIONS: [(&str, Sign); 51] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -151,6 +155,7 @@ const SECTIONS: [(&str, Sign); 49] = [
     ("assent", Sign::Assent),
     ("defect", Sign::Defect),
     ("cause", Sign::Cause),
+    ("denial", Sign::Denial),
     ("lack", Sign::Lack),
     ("change", Sign::Change),
     ("result", Sign::Result),
@@ -178,6 +183,7 @@ const SECTIONS: [(&str, Sign); 49] = [
     ("repair", Sign::Repair),
     ("aside head", Sign::AsideHead),
     ("verdict", Sign::Verdict),
+    ("idle", Sign::Idle),
     ("propose", Sign::Propose),
 ];
 

@@ -205,7 +205,8 @@ fn a_failure_that_a_person_reports_goes_away_as_the_episode_says() {
     let session = Script::default()
         .prompt("The deploy fails now:\n\nerror: pathspec 'winch' did not match any files\n")
         .edit("/srv/shop/deploy.sh")
-        .ok("cargo test");
+        .ok("cargo test")
+        .say(Body::Reply { text: "I fixed the pathspec in the script.".to_owned() });
     let told = fix_of("error: pathspec 'winch' did not match any files", &[session.witness("one", "/srv/shop")]);
     assert_eq!(told.message, "seen once in 1 session, went away once");
     assert_eq!(told.matches[0].fixes[0].files, ["deploy.sh"]);

@@ -6,6 +6,7 @@
 //! objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
 //! questions, quotations and what is said of tests decide nothing.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +17,7 @@ use super::question;
 use super::repetition::{significant_words, without_repetitions};
 use super::sentence::{Sentence, asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{
-    MIN_WORDS, concludes_choice, draws_consequence, is_left_to_the_reader, limits_or_explains, proposes, takes,
-};
+use super::stated::{MIN_WORDS, Told, is_left_to_the_reader, proposes};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -41,6 +40,9 @@ const MAX_OF_REPLY: usize = 2;
 const NAMING_BYTES: usize = 6;
 /// Two texts of fewer words are not compared.
 const TELLING_WORDS: usize = 4;
+
+/// Words before the verb of what a person tells.
+const GOVERNING: [&str; 5] = ["don't ", "do not ", "never ", "always ", "use "];
 
 /// What was decided.
 #[derive(Default)]
@@ -171,6 +173,14 @@ fn of_prompt(
     steering.into_iter().map(|clause| found(format!("User: {}", plain(clause)))).collect()
 }
 
+/// Returns true if a clause is about how the work goes on: `don't worry`, or which tool to look with.
+fn is_idle(clause: &str) -> bool {
+    let lower = clause.to_lowercase();
+    let verb = GOVERNING.iter().find_map(|word| lower.strip_prefix(word)).unwrap_or(&lower);
+    let looks = |(_, purpose): (&str, &str)| Signs::read(purpose).begins(Sign::Look);
+    Signs::read(verb).has(Sign::Idle) || lower.starts_with("use ") && lower.split_once(" to ").is_some_and(looks)
+}
+
 /// How a person's words were received.
 #[derive(Clone, Copy)]
 struct Reception {
@@ -187,6 +197,9 @@ fn steers(clause: &str, received: Reception) -> bool {
     let signs = Signs::read(&own);
     let rest = without_assent(&own);
     let rest_signs = Signs::read(rest);
+    if is_idle(rest) {
+        return false;
+    }
     let says_little = rest.split_whitespace().count() < MIN_WORDS && rest.is_ascii();
     let begins = rest_signs.begins(Sign::Steer) || signs.begins(Sign::Steer);
     if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
@@ -269,6 +282,11 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
     let is_followed = next.is_some_and(|next| has_changed(timeline, next)) && !is_overruled;
     let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
     let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
+    let changed = OnceCell::new();
+    let is_of_the_work = |sentence: &str| {
+        let names = changed.get_or_init(|| of_the_work(timeline, round, next));
+        !names.is_disjoint(&significant_words(sentence))
+    };
     let mut found = Vec::new();
     for reply in &round.replies {
         let concludes = worked && conclusion == Some(reply.place);
@@ -281,11 +299,16 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
             if sentence.quoted || is_aside(sentence) {
                 continue;
             }
+            let Some(told) = Told::read(sentence.text) else { continue };
             let stands = worked || is_followed || conclusion == Some(reply.place) && !is_overruled;
-            let taken = stands && takes(sentence.text) || is_followed && proposes(sentence.text);
-            let explained =
-                leads_to_act && limits_or_explains(sentence.text) || leads_to_edit && draws_consequence(sentence.text);
-            let worth = if concludes { concludes_choice(sentence.text) } else { 0 };
+            let taken = stands && told.takes() || is_followed && told.proposes();
+            let explained = leads_to_act && told.limits_or_explains() || leads_to_edit && told.draws_consequence();
+            let worth = if concludes { told.concludes_choice() } else { 0 };
+            let concluded = conclusion == Some(reply.place);
+            let tells = (taken || explained) && worth == 0 && !concluded;
+            if tells && told.may_only_tell() && !is_of_the_work(sentence.text) {
+                continue;
+            }
             if taken || explained || worth > 0 {
                 choices.push((worth + usize::from(taken) + usize::from(explained), at));
             }
@@ -306,6 +329,17 @@ fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>
         }
     }
     found
+}
+
+/// Returns the words of what is changed in a round and the next one: files, what was written, commits.
+fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> BTreeSet<String> {
+    let rounds = [Some(round), next].into_iter().flatten();
+    let deeds = rounds.flat_map(|round| &timeline.deeds[round.deeds.clone()]).filter(|deed| is_change(deed));
+    let texts = deeds.flat_map(|deed| {
+        let subject = deed.call.and_then(|call| call.commit.as_deref());
+        [deed.edit().map(|(path, ..)| path), Some(deed.new_text()), subject]
+    });
+    texts.flatten().flat_map(significant_words).collect()
 }
 
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::timeline::Deed;
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
 
 /// Text of the harness around the answers.
@@ -17,6 +18,8 @@ const NOTES: &str = "\" user notes:";
 
 /// Word before the label of an option.
 const OPTION: &str = "option";
+/// Words before the number of an option.
+const LABELLING: [&str; 2] = [OPTION, "number"];
 /// More words say more than which option is meant.
 const MAX_NAMING_WORDS: usize = 5;
 
@@ -56,7 +59,12 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str) -> Option<&'a str> 
     let is_label = |(at, word): &(usize, &String)| {
         let is_letter = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_lowercase());
         let is_number = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
-        is_number || is_letter && (words.len() == 1 || at.checked_sub(1).is_some_and(|at| words[at] == OPTION))
+        let before = at.checked_sub(1).map(|at| words[at].as_str());
+        // A number after an agreement may count something: `yes, 2 of them`.
+        let agreed = || words[..*at].iter().all(|word| is_agreement(word));
+        let ends = || words[at + 1..].iter().all(|word| is_agreement(word));
+        is_number && (before.is_some_and(|word| LABELLING.contains(&word)) || agreed() && ends())
+            || is_letter && (words.len() == 1 || before == Some(OPTION))
     };
     let mut labels = words.iter().enumerate().filter(is_label);
     let (_, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
@@ -70,6 +78,11 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str) -> Option<&'a str> 
         let text = line[begin.len()..].strip_prefix(['.', ')', ':'])?.trim();
         (!text.is_empty()).then_some(text)
     })
+}
+
+/// Returns true for a word that only agrees or is polite.
+fn is_agreement(word: &str) -> bool {
+    matches!(word, "please" | "then" | "thanks" | "") || Signs::read(word).begins(Sign::Assent)
 }
 
 /// Returns the questions of a call, as far as its parameters are kept.
@@ -102,6 +115,11 @@ mod tests {
         check("b it is then", None);
         check("1 or 2", None);
         check("3", None);
+        check("ok, 1 please", Some("**A table** for all"));
+        check("number 2 then", Some("A list"));
+        check("give me 2 minutes", None);
+        check("wait 1 sec", None);
+        check("yes, 2 of them", None);
         check("take 1 of the tables and put it there", None);
         check("", None);
     }

@@ -21,6 +21,8 @@ const MAX_TAGS: usize = 64;
 const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
 const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
+/// Beginnings of a clause that says what is not to be done.
+const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
 /// Words that lead to a request wherever they stand.
 const REQUESTS: [&str; 29] = [
     "can we",
@@ -243,6 +245,21 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         });
         from = next;
     }
+    // What is not to be done is no matter where the rest is.
+    for at in 1..found.len() {
+        let lower = found[at - 1].text.to_lowercase();
+        let before = sentence[..sentence.len() - found[at].rest.len()].trim_end();
+        let own = found[at].text.strip_prefix("but ");
+        let is_joined = own.is_some() || before.ends_with(", but");
+        let own = own.unwrap_or(found[at].text);
+        let signs = Signs::read(own);
+        let asks = [Sign::Direct, Sign::Order, Sign::Request].iter().any(|sign| signs.begins(*sign));
+        if is_joined && asks && found[at].content > 0 && NEGATIONS.iter().any(|word| lower.starts_with(word)) {
+            found[at].rest = &found[at].rest[found[at].text.len() - own.len()..];
+            (found[at].text, found[at].asks) = (own, true);
+            (found[at - 1].asks, found[at - 1].content) = (false, 0);
+        }
+    }
     // A lead with few words of its own stands for what follows it.
     for at in 1..found.len() {
         let is_lead = sentence[..sentence.len() - found[at].rest.len()].trim_end().ends_with(':');
@@ -417,6 +434,8 @@ mod tests {
         );
         check("Someone asks why the mast is bent. Can you give me the reasons?", "Someone asks why the mast is bent");
         check("Align the words - use \"Lift all\" only in that view", "Use \"Lift all\" only in that view");
+        check("Don't remove the old winch, but add a new winch next to it", "Add a new winch next to it");
+        check("Don't remove the old winch, it is still in use", "Don't remove the old winch");
         // What only points, and output, is no title.
         check("please fix these", "");
         check("Could you replace them with a jack?", "");

@@ -10,67 +10,103 @@ pub(super) const MIN_WORDS: usize = 4;
 const CHOICE: [Sign; 3] = [Sign::Contrast, Sign::Keep, Sign::Choose];
 /// How an agent says what it is about to do.
 const LET_ME: &str = "let me ";
+/// Words before the verb of what was chosen.
+const CHOOSING: [&str; 2] = ["decided to ", "chose to "];
 /// Words before the subject of a clause.
 const JOINING: [&str; 7] = ["so", "and", "but", "then", "therefore", "thus", "here"];
 /// Words between the subject of a clause and its verb.
 const BETWEEN: [&str; 12] =
     ["also", "am", "are", "first", "going", "just", "me", "now", "quickly", "then", "to", "will"];
 
-/// Returns how much a sentence of a conclusion or a plan says about a choice; 0 if it states none.
-pub(super) fn concludes_choice(sentence: &str) -> usize {
-    let Some((own, signs)) = telling(sentence) else { return 0 };
-    let replaces = || signs.has(Sign::Replace) && commits(&own) == Some(true);
-    if signs.begins(Sign::Announce)
-        || signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
-        || is_measurement(&own)
-        || !(signs.has_any(&CHOICE) || replaces())
-    {
-        return 0;
-    }
-    1 + [Sign::Contrast, Sign::Keep, Sign::Reason].into_iter().filter(|sign| signs.has(*sign)).count()
+/// The speaker's own words of a sentence with their signs, read once.
+pub(super) struct Told {
+    own: String,
+    signs: Signs,
 }
 
-/// Returns true if a sentence says what the speaker takes, with what it is taken against or why.
-pub(super) fn takes(sentence: &str) -> bool {
-    let Some((own, signs)) = telling(sentence) else { return false };
-    if signs.has(Sign::Cause) || [Sign::Quote, Sign::Hedge, Sign::Propose].iter().any(|sign| signs.begins(*sign)) {
-        return false;
+impl Told {
+    /// Reads a sentence, unless it only introduces, asks, offers, puts off, claims that all is done, or reports a repair.
+    pub(super) fn read(sentence: &str) -> Option<Self> {
+        let (own, signs) = telling(sentence)?;
+        Some(Self { own, signs })
     }
-    let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
-    let announces = signs.begins(Sign::Announce);
-    // What is chosen by its own word may have a trouble as its reason.
-    let is_mend = signs.has(Sign::Trouble) && !signs.has(Sign::Choose);
-    if chooses && signs.has(Sign::Reason) && !is_mend && !signs.has(Sign::Hedge) {
-        return !announces || commits(&own) != Some(false);
+
+    /// Returns how much a sentence of a conclusion or a plan says about a choice; 0 if it states none.
+    pub(super) fn concludes_choice(&self) -> usize {
+        let (own, signs) = (&self.own, self.signs);
+        let replaces = || signs.has(Sign::Replace) && commits(own) == Some(true);
+        if signs.begins(Sign::Announce)
+            || signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
+            || is_measurement(own)
+            || !(signs.has_any(&CHOICE) || replaces())
+        {
+            return 0;
+        }
+        1 + [Sign::Contrast, Sign::Keep, Sign::Reason].into_iter().filter(|sign| signs.has(*sign)).count()
     }
-    let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
-    signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(&own) == Some(true)
+
+    /// Returns true if it says what the speaker takes, with what it is taken against or why.
+    pub(super) fn takes(&self) -> bool {
+        let (own, signs) = (&self.own, self.signs);
+        let is_of_others = [Sign::Quote, Sign::Hedge, Sign::Propose].iter().any(|sign| signs.begins(*sign));
+        let only_looks = || CHOOSING.iter().any(|chosen| own.contains(chosen)) && commits(own) == Some(false);
+        if signs.has(Sign::Cause) || is_of_others || only_looks() {
+            return false;
+        }
+        let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
+        let announces = signs.begins(Sign::Announce);
+        // What is chosen by its own word may have a trouble as its reason.
+        let is_mend = signs.has(Sign::Trouble) && !signs.has(Sign::Choose);
+        if chooses && signs.has(Sign::Reason) && !is_mend && !signs.has(Sign::Hedge) {
+            return !announces || commits(own) != Some(false);
+        }
+        let kept = signs.has_any(&[Sign::Keep, Sign::Setback]);
+        signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(own) == Some(true)
+    }
+
+    /// Returns true if it only states how something is, or takes one way to look over another: what it says may be no
+    /// choice, unless it is about what is being changed.
+    pub(super) fn may_only_tell(&self) -> bool {
+        let lower = self.own.to_lowercase();
+        let looks = || contrasted(&lower).is_some_and(|(_, after)| Signs::read(after.trim()).begins(Sign::Look));
+        let states = !self.signs.begins(Sign::Verdict) && !self.signs.has(Sign::Choose) && commits(&self.own).is_none();
+        states || self.signs.begins(Sign::Announce) && looks()
+    }
+
+    /// Returns true if it proposes something in the speaker's own name.
+    pub(super) fn proposes(&self) -> bool {
+        self.signs.begins(Sign::Propose) && !self.signs.has(Sign::Hedge)
+    }
+
+    /// Returns true if it says before an act why it is done so, or how far it goes.
+    pub(super) fn limits_or_explains(&self) -> bool {
+        let narrates = self.own.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
+        let limits = self.signs.has(Sign::Restrict) && self.own.contains('`');
+        let tells = limits || self.signs.has(Sign::Reason) || !narrates && self.signs.has_any(&CHOICE);
+        tells && self.acts()
+    }
+
+    /// Returns true if it says before an edit from what that follows: `it is read elsewhere, so I leave it`.
+    pub(super) fn draws_consequence(&self) -> bool {
+        self.signs.has(Sign::Consequence) && self.acts()
+    }
+
+    /// Returns true if the speaker says what they do.
+    fn acts(&self) -> bool {
+        !self.signs.has_any(&[Sign::Trouble, Sign::Cause])
+            && !self.signs.begins(Sign::Hedge)
+            && commits(&self.own) == Some(true)
+    }
+}
+
+/// Returns how much a sentence says about a choice; see [`Told::concludes_choice`].
+pub(super) fn concludes_choice(sentence: &str) -> usize {
+    Told::read(sentence).map_or(0, |told| told.concludes_choice())
 }
 
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
-    telling(sentence).is_some_and(|(_, signs)| signs.begins(Sign::Propose) && !signs.has(Sign::Hedge))
-}
-
-/// Returns true if a sentence before an act says why it is done so, or how far it goes.
-pub(super) fn limits_or_explains(sentence: &str) -> bool {
-    acts(sentence).is_some_and(|(own, signs)| {
-        let narrates = own.get(..LET_ME.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LET_ME));
-        let limits = signs.has(Sign::Restrict) && own.contains('`');
-        limits || signs.has(Sign::Reason) || !narrates && signs.has_any(&CHOICE)
-    })
-}
-
-/// Returns true if a sentence before an edit says from what it follows: `it is read elsewhere, so I leave it`.
-pub(super) fn draws_consequence(sentence: &str) -> bool {
-    acts(sentence).is_some_and(|(_, signs)| signs.has(Sign::Consequence))
-}
-
-/// Returns the words and signs of a sentence in which the speaker says what they do.
-fn acts(sentence: &str) -> Option<(String, Signs)> {
-    telling(sentence).filter(|(own, signs)| {
-        !signs.has_any(&[Sign::Trouble, Sign::Cause]) && !signs.begins(Sign::Hedge) && commits(own) == Some(true)
-    })
+    Told::read(sentence).is_some_and(|told| told.proposes())
 }
 
 /// Returns true if a sentence limits what is done: `only on request`.
@@ -82,7 +118,8 @@ pub(super) fn limits(sentence: &str) -> bool {
 
 /// Returns true if a sentence by an unknown author states a choice.
 pub fn is_choice(sentence: &str) -> bool {
-    takes(sentence) || concludes_choice(sentence) > 0 || Signs::read(sentence).begins(Sign::Steer)
+    Told::read(sentence).is_some_and(|told| told.takes() || told.concludes_choice() > 0)
+        || Signs::read(sentence).begins(Sign::Steer)
 }
 
 /// Returns true if a sentence leaves a choice to the reader.
@@ -100,7 +137,8 @@ fn telling(sentence: &str) -> Option<(String, Signs)> {
     let is_idle = signs.asks()
         || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
         || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
-        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep);
+        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep)
+        || signs.has(Sign::Idle);
     let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
     (says_enough && !is_idle && !introduces).then_some((own, signs))
 }
@@ -113,7 +151,8 @@ fn commits(text: &str) -> Option<bool> {
         let words = clause.split_whitespace().skip_while(|word| is_of(word, &JOINING));
         let words: Vec<&str> = words.collect();
         let verb = words.iter().skip(1).skip_while(|word| is_of(word, &BETWEEN)).copied().collect::<Vec<_>>().join(" ");
-        let verb = Signs::read(&verb);
+        let verb = CHOOSING.iter().find_map(|chosen| verb.strip_prefix(chosen)).unwrap_or(&verb);
+        let verb = Signs::read(verb);
         let speaks = Signs::read(&words.join(" ")).begins(Sign::Speaker);
         speaks.then_some(!verb.begins(Sign::Look) && !verb.begins(Sign::Order))
     });
@@ -141,6 +180,14 @@ fn is_measurement(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn takes(sentence: &str) -> bool {
+        Told::read(sentence).is_some_and(|told| told.takes())
+    }
+
+    fn limits_or_explains(sentence: &str) -> bool {
+        Told::read(sentence).is_some_and(|told| told.limits_or_explains())
+    }
 
     #[track_caller]
     fn check(choice: impl Fn(&str) -> bool, expected: bool, sentences: &[&str]) {

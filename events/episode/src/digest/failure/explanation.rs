@@ -122,7 +122,17 @@ impl<'t, 'a> Speech<'t, 'a> {
             (shared > 0 && about > 0 && shared + about > STRONG).then_some((shared + 2 * about, said))
         });
         let mend = best(mends.into_iter()).or_else(|| best(concluded));
-        let cause = best(causes.into_iter().rev()).filter(|cause| mend.as_ref() != Some(cause));
+        // What led to the last edit comes last, unless it is taken back.
+        let last = edits.last().map_or(to, |(place, _)| *place);
+        let taken_back: Vec<(usize, Words)> = self.between(from, to).iter().flat_map(|reply| denials(reply)).collect();
+        let holds = |(_, said): &(usize, Said<'_>)| {
+            let is_of = |(place, words): &(usize, Words)| *place > said.place && words.shared(&said.words) > 0;
+            said.place < last && !taken_back.iter().any(is_of)
+        };
+        let is_mend = |said: &Said<'_>| mend.as_ref().is_some_and(|mend| *mend == said.clone().pointed());
+        causes.retain(holds);
+        let most = causes.iter().map(|(score, _)| *score).max();
+        let cause = best(causes.into_iter().filter(|(score, said)| Some(*score) == most && !is_mend(said)));
         Explanation { cause, mend }
     }
 
@@ -221,6 +231,8 @@ struct Said<'a> {
     sentence: Sentence<'a>,
     line: u64,
     at: Option<baton_conversation::record::Timestamp>,
+    /// Position of the message.
+    place: usize,
     words: Words,
     /// It begins the message.
     is_first: bool,
@@ -259,7 +271,7 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
     let (line, at) = (reply.line, reply.at);
     sentences(reply.text).into_iter().enumerate().filter_map(move |(index, sentence)| {
         let signs = Signs::read(sentence.text);
-        let is_aside = signs.has(Sign::Result) || signs.asks() || sentence.quoted;
+        let is_aside = signs.has_any(&[Sign::Result, Sign::Denial]) || signs.asks() || sentence.quoted;
         if is_aside || sentence.text.chars().count() > MAX_QUOTED_CHARS {
             return None;
         }
@@ -267,6 +279,7 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
         Some(Said {
             line,
             at,
+            place: reply.place,
             words: Words::of(sentence.text),
             announces: signs.begins(Sign::Announce) || sentence.text.ends_with([':', '：']),
             is_first: index == 0,
@@ -278,6 +291,17 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
             sentence,
         })
     })
+}
+
+/// Returns the words of the sentences of a message that take a cause back, with its position: without what follows
+/// a comma, which may be the right cause.
+fn denials(reply: &Message<'_>) -> Vec<(usize, Words)> {
+    let denies = |sentence: &Sentence<'_>| !sentence.quoted && Signs::read(sentence.text).has(Sign::Denial);
+    let parts = |text: &str| {
+        text.split([',', ';']).filter(|part| Signs::read(part).has(Sign::Denial)).map(Words::of).collect::<Vec<_>>()
+    };
+    let denied = sentences(reply.text).into_iter().filter(denies).flat_map(|sentence| parts(sentence.text));
+    denied.map(|words| (reply.place, words)).collect()
 }
 
 /// Returns the last sentence with the highest score.

@@ -1,6 +1,6 @@
 //! Errors that a person reports: pasted output, and defects in words that the agent then mends.
 
-use super::super::command::Command;
+use super::super::command::{Command, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::request::{before_log, without_politeness};
@@ -31,7 +31,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
     let mut found: Vec<Failure> = Vec::new();
     for (at, round) in timeline.rounds.iter().enumerate() {
         let Some(prompt) = round.prompt else { continue };
-        let mended = Mended::of(timeline, round);
+        let mended = Mended::of(timeline, round, prompt.text);
         let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
         let said = shown_line(prompt.text).or_else(|| {
             let change = mends?.edits.last()?.0;
@@ -49,8 +49,13 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let is_back = next.is_some_and(|next| {
             speech.shows_again(&said, next.text) || shown_line(next.text).is_none() && complains_again(next.text)
         });
-        let resolution =
-            mended.filter(|_| !is_back).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
+        let is_mended = |mended: &Mended<'_>| {
+            !is_back
+                && (mended.passed.as_ref().is_some_and(|passed| prompt.text.contains(&passed.name))
+                    || conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
+                    || next.is_some_and(|next| confirms(next.text)))
+        };
+        let resolution = mended.filter(is_mended).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, mending, of_the_work: false, is_open: false });
@@ -133,23 +138,73 @@ fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     said.iter().any(|sentence| !sentence.quoted && Signs::read(sentence.text).has_any(&[Sign::Change, Sign::Works]))
 }
 
+/// Returns true if a conclusion says that something was changed, and nothing after it that trouble or work is left; what a
+/// label such as `Fix:` tells may explain the trouble.
+fn claims_mend(said: &str) -> bool {
+    let (mut claims, mut is_labelled) = (false, false);
+    for sentence in sentences(said).into_iter().filter(|sentence| !sentence.quoted) {
+        let labels = |text: &str| {
+            let text = plain(text).to_lowercase();
+            let rest = MENDED.iter().find_map(|label| text.trim_start_matches("the ").strip_prefix(label));
+            rest.is_some_and(|rest| rest.trim_start().starts_with([':', '(']))
+        };
+        let signs = Signs::read(sentence.text);
+        let repairs = signs.begins(Sign::Repair) && !signs.has(Sign::Trouble);
+        is_labelled |= repairs || with_label(sentence.text).is_some() || labels(sentence.head);
+        let tells_cause = signs.has(Sign::Cause);
+        for part in sentence.text.split([',', ';', '—', '–', ':', '(', ')']).flat_map(|part| part.split(" but ")) {
+            let signs = Signs::read(part);
+            if signs.has(Sign::Remaining) {
+                (claims, is_labelled) = (false, false);
+            } else if signs.has(Sign::Trouble) && !signs.has(Sign::Repair) && !tells_cause {
+                claims = false;
+            } else if signs.has_any(&[Sign::Change, Sign::Works]) && !signs.has(Sign::Hedge) && !is_negated(part) {
+                claims = true;
+            }
+        }
+    }
+    claims || is_labelled
+}
+
+fn is_negated(part: &str) -> bool {
+    let lower = part.to_lowercase();
+    lower.split_whitespace().any(|word| word == "not" || word.ends_with("n't") || word.ends_with("n’t"))
+}
+
+/// Returns true if a person says that it works now.
+fn confirms(text: &str) -> bool {
+    let signs = Signs::read(text);
+    text.len() <= MAX_PROMPT_BYTES && signs.has(Sign::Works) && !signs.has(Sign::Trouble) && !signs.asks()
+}
+
 fn complains_again(text: &str) -> bool {
     text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object])
 }
 
-/// Returns what stands behind a label such as `Fix:` or `Fixed by`, in all items that have one.
+/// Returns a sentence that has a label such as `Fix:` or `Fixed by`.
+fn with_label(sentence: &str) -> Option<String> {
+    let text = plain(sentence);
+    let lower = text.to_lowercase();
+    let label = lower.split_once(':').map(|(label, _)| label.trim_start_matches("the ").trim());
+    let is_labelled = label.is_some_and(|label| MENDED.contains(&label));
+    let by = lower.find("fixed by ").or_else(|| lower.starts_with("changed to ").then_some(0));
+    let whole = is_labelled || by.is_some_and(|at| at == 0 || lower[..at].ends_with([' ', '(']));
+    whole.then(|| text.trim_end_matches('.').to_owned())
+}
+
+/// Returns what stands behind a label, in all items that have one.
 fn labelled(reply: &Message<'_>) -> Option<Pointed> {
-    let told = sentences(reply.text).into_iter().filter(|sentence| !sentence.quoted).filter_map(|sentence| {
-        let text = plain(sentence.text);
-        let lower = text.to_lowercase();
-        let label = lower.split_once(':').map(|(label, _)| label.trim_start_matches("the ").trim());
-        let is_labelled = label.is_some_and(|label| MENDED.contains(&label));
-        let by = lower.find("fixed by ").or_else(|| lower.starts_with("changed to ").then_some(0));
-        let whole = is_labelled || by.is_some_and(|at| at == 0 || lower[..at].ends_with([' ', '(']));
-        whole.then(|| text.trim_end_matches('.').to_owned())
-    });
-    let told: Vec<String> = told.take(MAX_LABELLED).collect();
+    let said = sentences(reply.text).into_iter().filter(|sentence| !sentence.quoted);
+    let told: Vec<String> = said.filter_map(|sentence| with_label(sentence.text)).take(MAX_LABELLED).collect();
     (!told.is_empty()).then(|| Pointed { text: told.join("; "), line: reply.line, at: reply.at })
+}
+
+/// A check that passed, with the line and time of its result.
+struct Passed {
+    name: String,
+    shown: String,
+    line: u64,
+    at: Option<Timestamp>,
 }
 
 /// What was changed in answer to a prompt.
@@ -160,12 +215,12 @@ struct Mended<'a> {
     /// Line and time of the first change.
     line: u64,
     at: Option<Timestamp>,
-    /// The first check that passed after the last change, with the line and time of its result.
-    passed: Option<(String, u64, Option<Timestamp>)>,
+    /// The first check, or command that the prompt names, that passed after the last change.
+    passed: Option<Passed>,
 }
 
 impl<'a> Mended<'a> {
-    fn of(timeline: &Timeline<'a>, round: &Round<'_>) -> Option<Self> {
+    fn of(timeline: &Timeline<'a>, round: &Round<'_>, prompt: &str) -> Option<Self> {
         let mut mended: Option<Self> = None;
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
             let command = deed.parsed_command();
@@ -176,9 +231,13 @@ impl<'a> Mended<'a> {
             }
             if deed.edit().is_none() && changing.is_none() {
                 let proven = command.as_ref().map(Command::proven).unwrap_or_default();
-                if let (Some(all), Some(check)) = (&mut mended, proven.iter().find(|step| step.family().is_check())) {
-                    let check = one_line(&without_filter_mark(check.text()), SHORT_CHARS);
-                    all.passed.get_or_insert((check, deed.result_line, deed.result_at));
+                let is_named = |step: &&&Step<'_>| step.name().contains(' ') && prompt.contains(&step.name());
+                let checks = |step: &&&Step<'_>| step.family().is_check();
+                let check = proven.iter().find(is_named).or_else(|| proven.iter().find(checks));
+                if let (Some(all), Some(check)) = (&mut mended, check) {
+                    let shown = one_line(&without_filter_mark(check.text()), SHORT_CHARS);
+                    let (line, at) = (deed.result_line, deed.result_at);
+                    all.passed.get_or_insert(Passed { name: check.name(), shown, line, at });
                 }
                 continue;
             }
@@ -229,11 +288,11 @@ impl<'a> Mended<'a> {
             .and_then(|said| labelled(said).or_else(|| speech.best_change(said, (prompt.place, &about), &self.edits)));
         told.mend = concluded.or(told.mend);
         let (line, at) = told.mend.as_ref().map_or((self.line, self.at), |said| (said.line, said.at));
-        let passed = self.passed.as_ref().map(|(check, ..)| check.as_str());
+        let passed = self.passed.as_ref().map(|check| check.shown.as_str());
         let text = with_words(what, &told, &self.edits, passed);
         let by = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned()));
         let by = by.chain(self.commands.last().filter(|_| self.files.is_empty()).cloned().map(Mend::Command)).collect();
-        let end = self.passed.as_ref().map_or((line, at), |(_, line, at)| (*line, *at));
+        let end = self.passed.as_ref().map_or((line, at), |check| (check.line, check.at));
         (Pointed { text, line, at }, Mending { by, line: end.0, at: end.1 })
     }
 }

@@ -200,3 +200,31 @@ fn a_choice_is_one_in_every_language() {
         check(session, &[(5, &*format!("User: {said}"))]);
     }
 }
+
+#[test]
+fn how_the_work_goes_on_decides_nothing() {
+    let told = |session: Session| session.digest().decisions.into_iter().map(|said| said.text).collect::<Vec<_>>();
+    for said in [
+        "Use ctrl-c if it hangs again",
+        "always happens on Mondays when the cron runs",
+        "use the Chrome tool to look at the page",
+        "don't stop until it is all green",
+        "Don't worry about the tests, they are slow",
+    ] {
+        let start = Session::default().prompt("Grease the winch").edit("winch.rs", 5, 1).reply("It is greased.");
+        let session = start.prompt(said).edit("winch.rs", 2, 1).reply("Done.");
+        assert_eq!(told(session), [""; 0], "{said}");
+    }
+    for said in [
+        "I'll use grep instead of reading the whole file, because it is large.",
+        "I'm restarting the server because the port is taken.",
+        "I decided to read the config first.",
+        "I kept the terminal open so you can look at it.",
+        "The server returns a string instead of a number, because the mock is old.",
+    ] {
+        let session = Session::default().prompt("Grease the winch").reply(said).edit("winch.rs", 5, 1);
+        assert_eq!(told(session.ok("make").reply("I greased `winch.rs`.")), [""; 0], "{said}");
+    }
+    let asked = Session::default().prompt("Look at it").edit("a.rs", 1, 1).reply("Do you want a table or a list?");
+    assert_eq!(told(asked.prompt("wait 1 sec").edit("a.rs", 1, 1)), [""; 0]);
+}

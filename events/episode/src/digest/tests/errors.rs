@@ -311,6 +311,72 @@ fn an_error_that_a_person_pastes_is_listed_with_what_mended_it() {
 }
 
 #[test]
+fn a_cause_that_is_taken_back_is_none() {
+    let session = |second: &str| {
+        Session::default()
+            .prompt("Make the test pass")
+            .failed("cargo test", 101, "assertion failed: winch.is_still()")
+            .reply("The problem is that the winch brake is released by the rope drum after a stop.")
+            .wrote("brake.rs", "brake.hold();")
+            .reply(second)
+            .wrote("drum.rs", "drum.wait();")
+            .ok("cargo test")
+    };
+    let told = |second: &str| {
+        let mend = session(second).digest().errors[0].resolution.clone();
+        mend.map(|mend| mend.text.split("cause: ").nth(1).unwrap_or_default().to_owned()).unwrap_or_default()
+    };
+    let first =
+        "\"The problem is that the winch brake is released by the rope drum after a stop.\"; `cargo test` passed";
+    assert_eq!(told("Next one."), first);
+    assert_eq!(told("Actually the brake was not the problem at all, the drum counts in seconds."), "");
+    // Of two that say as much the later one led to the edit.
+    let looked = Session::default()
+        .failed("cargo test", 101, "assertion failed: winch.is_still()")
+        .reply("The problem is that the winch brake is released by the rope.")
+        .read("drum.rs")
+        .reply("The problem is that the winch timer counts seconds, which are too long.")
+        .wrote("drum.rs", "drum.wait();")
+        .ok("cargo test");
+    let later = "by edits to drum.rs: `drum.wait();`; cause: \"The problem is that the winch timer counts seconds, which are too long.\"; `cargo test` passed";
+    check_errors(looked, &[("cargo test: exit 101, assertion failed: winch.is_still()", Some(later))]);
+}
+
+#[test]
+fn an_edit_mends_what_was_reported_only_if_somebody_says_so() {
+    let error = "reported: error: pathspec 'winch' did not match any files";
+    let edited = || {
+        Session::default()
+            .prompt("`make lift` fails, please look:\n\nerror: pathspec 'winch' did not match any files\n")
+            .edit("winch.sh", 1, 0)
+    };
+    let by_edits = "by edits to winch.sh";
+    for said in [
+        "I could not reproduce it. I wrote down what I tried in `winch.sh`.",
+        "I added a line of log to `winch.sh`; I can't tell yet why it fails. Please run it again.",
+        "I changed `winch.sh`, but it is still broken; I need the logs.",
+        "It is not fixed.",
+    ] {
+        check_errors(edited().ok("cargo test").reply(said), &[(error, None)]);
+    }
+    check_errors(edited(), &[(error, None)]);
+    let look = || edited().reply("I wrote it down for you.");
+    check_errors(look(), &[(error, None)]);
+    check_errors(look().prompt("Thanks, it works now"), &[(error, Some(by_edits))]);
+    let moved = "by edits to winch.sh: \"I moved the path in front.\"";
+    check_errors(edited().reply("I moved the path in front."), &[(error, Some(moved))]);
+    let checked = edited().ok("make lift").reply("I wrote it down for you.");
+    check_errors(checked, &[(error, Some("by edits to winch.sh; `make lift` passed"))]);
+    check_errors(
+        Session::default()
+            .prompt("The winch is broken.")
+            .edit("winch.rs", 1, 1)
+            .reply("I changed `winch.rs`, but it is still broken; I need the logs."),
+        &[("reported: The winch is broken.", None)],
+    );
+}
+
+#[test]
 fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() {
     let said = |prompt: &str, conclusion: &str| {
         Session::default()
