@@ -18,9 +18,15 @@ const CODES: &str = " MADRCUT?!";
 const SWITCHED: [&str; 4] =
     ["Switched to a new branch '", "Switched to branch '", "Switched to and reset branch '", "Already on '"];
 
+/// Subcommands of git that print the commit that they make.
+const COMMITTING: [&str; 4] = ["commit", "merge", "revert", "cherry-pick"];
+/// Commands that print nothing, so that what follows them is the status alone.
+const SILENT: [&str; 6] = ["cd", "git add", "git fetch", "rm", "set", "export"];
+
 /// Part of a status that the next lines belong to.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Section {
+    #[default]
     None,
     Staged,
     Unstaged,
@@ -32,7 +38,13 @@ enum Section {
 pub(super) fn find(output: &str, line: &str) -> Option<WorkTree> {
     let is_short =
         line.contains(" status") && [" -s", " --short", " --porcelain"].iter().any(|flag| line.contains(flag));
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        commits: line.ends_with('…') || COMMITTING.iter().any(|word| line.contains(word)),
+        pushes: line.ends_with('…') || line.contains(" push"),
+        pushes_branches: !line.contains(" --tags") && !line.contains(" --delete"),
+        follows: is_short && !comes_first(line),
+        ..Reader::default()
+    };
     if is_short && (output.is_empty() || !output.contains("## ")) {
         reader.tree.files = Some(ListedFiles::default());
         reader.section = Section::Short;
@@ -56,6 +68,15 @@ pub(super) fn find(output: &str, line: &str) -> Option<WorkTree> {
     reader.found()
 }
 
+/// Returns true if what stands before a status prints nothing.
+fn comes_first(line: &str) -> bool {
+    let before = line.split_once(" status").map_or(line, |(before, _)| before);
+    let own = before.rfind(['&', ';', '|', '\n']).map_or(0, |at| at + 1);
+    let is_silent = |part: &str| part.is_empty() || SILENT.iter().any(|silent| part.starts_with(silent));
+    before[..own].split(['&', ';', '|', '\n']).all(|part| is_silent(part.trim()))
+}
+
+#[derive(Default)]
 struct Reader {
     tree: WorkTree,
     section: Section,
@@ -63,16 +84,21 @@ struct Reader {
     sends: Option<bool>,
     /// True if the remote branch of the last line has the name of the branch.
     is_own_remote: bool,
-}
-
-impl Default for Reader {
-    fn default() -> Self {
-        Self { tree: WorkTree::default(), section: Section::None, sends: None, is_own_remote: false }
-    }
+    /// True if the command line may make commits.
+    commits: bool,
+    /// True if it may push, and if what it pushes may be branches.
+    pushes: bool,
+    pushes_branches: bool,
+    /// True if something else may be printed before the first entry of a short status.
+    follows: bool,
+    /// True if the remote took a branch, and if it refused one.
+    sent: bool,
+    refused: bool,
 }
 
 impl Reader {
-    fn found(self) -> Option<WorkTree> {
+    fn found(mut self) -> Option<WorkTree> {
+        self.tree.pushed = self.sent && !self.refused;
         Some(self.tree).filter(|tree| *tree != WorkTree::default())
     }
 
@@ -97,7 +123,7 @@ impl Reader {
             self.tree.ahead = None;
             return self.on(name.0);
         }
-        if let Some(place) = commit_place(line) {
+        if let Some(place) = commit_place(line).filter(|_| self.commits) {
             return self.on(place.trim_end_matches(" (root-commit)"));
         }
         if line.starts_with("Your branch ") || line.starts_with("and have ") {
@@ -154,16 +180,19 @@ impl Reader {
         if line.starts_with("To ") || line.starts_with("From ") {
             self.sends = Some(line.starts_with("To "));
         }
-        if line == "Everything up-to-date" {
-            (self.tree.pushed, self.tree.ahead) = (true, None);
+        if line == "Everything up-to-date" && self.pushes && self.pushes_branches {
+            (self.sent, self.tree.ahead) = (true, None);
         }
+        self.refused |= line.trim_start().starts_with("! [") || line.starts_with("error: failed to push");
         let Some((from, to)) = line.trim_start_matches([' ', '+', '*']).split_once(" -> ") else { return };
         let mut hashes = from.split(' ').next().unwrap_or_default().split("..");
         let is_range = hashes.next().is_some_and(is_hash)
             && hashes.next().is_some_and(|hash| is_hash(hash.trim_start_matches('.')));
         let is_sent = self.sends.unwrap_or(!to.contains('/') && to != "FETCH_HEAD");
         if (is_range || from.starts_with("[new branch]")) && is_sent {
-            (self.tree.pushed, self.tree.ahead) = (true, None);
+            let source = from.rsplit(' ').next().unwrap_or_default();
+            let is_own = self.tree.branch.as_deref().map_or(self.pushes, |branch| [branch, "HEAD"].contains(&source));
+            (self.sent, self.tree.ahead) = (self.sent || is_own, None);
         }
     }
 
@@ -218,9 +247,13 @@ impl Reader {
         let is_name = path.starts_with('"') || path.contains(" -> ") || !path.contains(' ');
         if !CODES.contains(index) || !CODES.contains(tree) || (index, tree) == (' ', ' ') || path.is_empty() || !is_name
         {
+            if self.follows {
+                return self.cut(Section::Short);
+            }
             self.section = Section::None;
             return;
         }
+        self.follows = false;
         if matches!(index, '?' | '!') {
             if index == '?' {
                 self.add(Section::Untracked, path);
@@ -326,11 +359,25 @@ mod tests {
     }
 
     #[test]
+    fn a_status_after_something_else_may_miss_entries() {
+        check("git log --oneline -3 && git status --short", "1a2b3c4 Oil\n2a2b3c4 Paint\n M a.rs", " |a.rs| …");
+        check("git diff --stat; git status --porcelain", " a.rs | 2 +-\n 1 file changed", " || …");
+        check("git diff --stat; git status --porcelain", " M a.rs\n?? b.rs", " |a.rs|b.rs");
+        check("cd x && git status --short; git log --oneline", "1a2b3c4 Oil", " ||");
+    }
+
+    #[test]
     fn a_push_a_commit_and_a_switch_are_read() {
         check("git push", "To github.com:o/r.git\n   1a2b3c4..2a2b3c4  dev -> dev", " pushed");
         check("git push -u origin HEAD", "To x\n * [new branch]      HEAD -> feat/x", " pushed");
         check("git push | tail -1", " + 1a2b3c4...2a2b3c4 dev -> dev (forced update)", " pushed");
         check("git push", "To x\n ! [rejected]        dev -> dev (fetch first)", "");
+        check("git push origin a b", "To x\n ! [rejected]   a -> a (fetch first)\n   1a2b3c4..2a2b3c4  b -> b", "");
+        check("git commit -m x; git push origin main", "[feat 1a2b3c4] Oil\n   1a2b3c4..2a2b3c4  main -> main", "feat");
+        check("git push", "Everything up-to-date", " pushed");
+        check("git push --tags", "Everything up-to-date", "");
+        check("make release", "Everything up-to-date", "");
+        check("git log --format='[%an %h] %s'", "[Bob 1a2b3c4] Oil", "");
         check("git fetch", "From x\n   1a2b3c4..2a2b3c4  main       -> origin/main", "");
         check("git commit -m x", "[feat/y 1a2b3c4] Pay\n 1 file changed", "feat/y");
         check("git commit -m x", "[detached HEAD 1a2b3c4] Pay\n[WARN 1a2b3c4 x] y", "");
