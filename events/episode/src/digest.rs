@@ -319,7 +319,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let failures = failure::failures(&timeline, show);
     let mut tree = work_tree::tree_state(&timeline);
     let open = open_end::open_ends(&timeline, &failures, std::mem::take(&mut tree.open));
-    let (title, is_titled) = title::title(&timeline, &tasks);
+    let (title, is_titled) = title::title(&timeline, &tasks, &tree.gone);
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);

@@ -204,7 +204,8 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
         Some(subject) => known.find(|commit| commit.ends_with(&subject)).cloned().or(Some(subject)),
         None => known.next().cloned(),
     };
-    let TreeState { branch, uncommitted, pushed, unpushed, also_modified, told, .. } = tree;
+    let TreeState { branch, uncommitted, pushed, is_last_gone, unpushed, also_modified, told, .. } = tree;
+    let commit = commit.filter(|_| !is_last_gone);
     let check = check::last_check(timeline);
     WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }

@@ -7,7 +7,7 @@
 
 mod asked;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::TITLE_CHARS;
 use super::command::{GitAct, Paths, git_steps};
@@ -61,14 +61,14 @@ impl Made {
 }
 
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
-pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task]) -> (String, bool) {
+pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task], gone: &BTreeSet<usize>) -> (String, bool) {
     let named = |source| timeline.title.as_deref().filter(|_| timeline.title_source == Some(source));
     if let Some(name) = named(TitleSource::Person) {
         return (one_line(name, TITLE_CHARS), true);
     }
     let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary)).map(label);
     let recorded = recorded.filter(|text| !text.is_empty());
-    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref()) {
+    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref(), gone) {
         return title;
     }
     if let Some(recorded) = recorded {
@@ -79,9 +79,14 @@ pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task]) -> (String, bool) {
 }
 
 /// Returns the title of the purpose that most lines were changed for, or of the first two, and true if somebody gave it.
-fn of_changes(timeline: &Timeline<'_>, tasks: &[Task], recorded: Option<&str>) -> Option<(String, bool)> {
+fn of_changes(
+    timeline: &Timeline<'_>,
+    tasks: &[Task],
+    recorded: Option<&str>,
+    gone: &BTreeSet<usize>,
+) -> Option<(String, bool)> {
     let plans = plan::approved(timeline);
-    let made = made(timeline);
+    let made = made(timeline, gone);
     let weights = weigh(timeline, tasks, &plans, &made);
     let total: u64 = weights.values().map(|weight| weight.lines).sum();
     let mut order: Vec<(Purpose, Weight)> = weights.into_iter().collect();
@@ -195,8 +200,9 @@ pub(super) fn without_plan_label(heading: &str) -> &str {
     if is_label { rest.trim_start() } else { heading }
 }
 
-/// Returns the titles of the session's pull requests and the subjects of its commits, in order.
-fn made(timeline: &Timeline<'_>) -> Vec<Made> {
+/// Returns the titles of the session's pull requests and the subjects of its commits, in order, without those whose
+/// results are `gone`: they were taken back.
+fn made(timeline: &Timeline<'_>, gone: &BTreeSet<usize>) -> Vec<Made> {
     let own = timeline.deeds.iter().enumerate().filter(|(_, deed)| !deed.aside);
     let mut staged: Vec<Paths> = Vec::new();
     let named = own.filter_map(|(index, deed)| {
@@ -205,6 +211,7 @@ fn made(timeline: &Timeline<'_>) -> Vec<Made> {
         let is_pull = deed.result?.made().iter().any(|made| matches!(made, GitOutput::PullRequest(_)));
         let title = match is_pull {
             true => flag_value(deed.command()?, "--title")?,
+            false if gone.contains(&deed.ended) => return None,
             false => commit_subject(deed).filter(|_| deed.commits() && deed.succeeded())?,
         };
         Some(Made { deed: index, title: without_prefix(&title), is_pull, staged })

@@ -8,25 +8,26 @@
 //! - What is not certain is not told: a commit whose files are unknown takes all, and commits are not pushed only if
 //!   git said how many, or the session pushed before.
 
+mod changes;
+mod place;
 mod tree;
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::tree::{Commit, MAX_TREES, Tree, Unpushed};
-use super::command::{Family, GitAct, Paths, Step, Touch, git_steps, joined};
+use self::changes::Changes;
+use self::place::{absolute, rest_below};
+use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
+use super::command::{Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
 use super::excerpt::one_line;
 use super::file;
 use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, Pointed, SHORT_CHARS};
-use baton_conversation::item::{GitOutput, ListedFiles, Outcome, ToolResult, WorkTree};
+use baton_conversation::item::{GitOutput, Outcome, ToolResult, WorkTree};
 use baton_conversation::record::Timestamp;
 
 /// Number of files that are named in one entry.
 const MAX_FILES: usize = 4;
-/// Number of changed files that are followed.
-const MAX_CHANGED: usize = 400;
 
 /// State of the work tree at the end.
 #[derive(Default)]
@@ -36,6 +37,9 @@ pub(super) struct TreeState {
     pub(super) uncommitted: Vec<String>,
     /// True if the last commit was pushed.
     pub(super) pushed: bool,
+    /// Places of the results of commits that were taken back, and whether the last one was.
+    pub(super) gone: BTreeSet<usize>,
+    pub(super) is_last_gone: bool,
     /// Number of commits of the current branch that were not pushed; 0 if it is unknown.
     pub(super) unpushed: u32,
     /// Files that the session neither edited nor committed, if it commits.
@@ -68,31 +72,13 @@ struct Fold<'t, 'a> {
     trees: BTreeMap<String, Tree>,
     /// Root of the tree that the session last worked in.
     current: String,
-    /// Files that differ from the last commit, by absolute path.
-    changed: BTreeMap<String, Changed>,
-    staged: BTreeSet<String>,
-    /// Changes that were put away, with the root of their tree.
-    stashed: Vec<(String, BTreeMap<String, Changed>)>,
-    /// Root of the tree of the last commit, and whether that was pushed.
-    committed_in: Option<String>,
+    changes: Changes,
+    /// The commits of the session that stand, and places of the results of those that were taken back.
+    made: Vec<Made>,
+    gone: BTreeSet<usize>,
+    /// True if the last commit was pushed, and if it was taken back.
     pushed: bool,
-}
-
-/// A file that differs from the last commit.
-#[derive(Clone, Copy, Default)]
-struct Changed {
-    /// Place, line and time of the last edit in the session.
-    edited: Option<(usize, u64, Option<Timestamp>)>,
-    /// Line and time of the last status that lists it.
-    listed: Option<(u64, Option<Timestamp>)>,
-    is_untracked: bool,
-}
-
-impl Changed {
-    /// Returns true if git is known to know the file.
-    fn is_tracked(&self) -> bool {
-        self.listed.is_some() && !self.is_untracked
-    }
+    is_last_gone: bool,
 }
 
 impl<'t, 'a> Fold<'t, 'a> {
@@ -103,11 +89,11 @@ impl<'t, 'a> Fold<'t, 'a> {
             home,
             trees: BTreeMap::new(),
             current: home.to_owned(),
-            changed: BTreeMap::new(),
-            staged: BTreeSet::new(),
-            stashed: Vec::new(),
-            committed_in: None,
+            changes: Changes::default(),
+            made: Vec::new(),
+            gone: BTreeSet::new(),
             pushed: false,
+            is_last_gone: false,
         }
     }
 
@@ -129,7 +115,7 @@ impl<'t, 'a> Fold<'t, 'a> {
                 Touch::Written(path) => self.edit(deed, absolute(&base, &path)),
                 Touch::Removed(path) => {
                     let removed = absolute(self.home, &path);
-                    self.changed.retain(|path, _| rest_below(&removed, path).is_none());
+                    self.changes.remove_below(&removed);
                 }
                 Touch::Read(_) => {}
             }
@@ -141,12 +127,9 @@ impl<'t, 'a> Fold<'t, 'a> {
 
     fn edit(&mut self, deed: &Deed<'a>, path: String) {
         let root = self.root(&path);
+        self.changes.edit(path, &root, (deed.ended, deed.line, deed.at));
         if !deed.aside && self.trees.contains_key(&root) {
             self.current = root;
-        }
-        self.staged.remove(&path);
-        if self.changed.len() < MAX_CHANGED || self.changed.contains_key(&path) {
-            self.changed.entry(path).or_default().edited = Some((deed.ended, deed.line, deed.at));
         }
     }
 
@@ -164,6 +147,16 @@ impl<'t, 'a> Fold<'t, 'a> {
         let commit = is(|act| matches!(act, GitAct::Commit { .. })).filter(|_| commits);
         let prints = is(|act| matches!(act, GitAct::Status { .. } | GitAct::Switch(_) | GitAct::Stash { back: true }));
         let prints = prints.or(steps.len().checked_sub(1));
+        let went_well = deed.succeeded() && !deed.in_background();
+        // The branch that is printed last is that of the last step that prints one.
+        let names = is(|act| {
+            matches!(
+                act,
+                GitAct::Status { .. } | GitAct::Switch(_) | GitAct::Stash { back: true } | GitAct::Commit { .. }
+            )
+        });
+        let place = |step: &GitStep| step.directory.as_deref().map(|directory| absolute(base, directory));
+        let named = names.or(prints).and_then(|at| place(&steps[at])).map(|directory| self.root(&directory));
         let mut root = self.root(base);
         for (at, step) in steps.iter().enumerate() {
             // In an unknown directory, a commit takes all and nothing else counts.
@@ -172,7 +165,9 @@ impl<'t, 'a> Fold<'t, 'a> {
             }
             let directory = absolute(base, step.directory.as_deref().unwrap_or_default());
             root = self.root(&directory);
-            if !switches && let Some(branch) = &printed.branch {
+            let branch =
+                printed.branch.as_deref().filter(|_| step.directory.is_some() && named.as_ref() == Some(&root));
+            if !switches && let Some(branch) = branch {
                 self.switch(&root, branch);
             }
             if !deed.aside && !matches!(step.act, GitAct::Status { .. } | GitAct::Other) {
@@ -183,27 +178,48 @@ impl<'t, 'a> Fold<'t, 'a> {
                     self.commit(deed, result, &root, *amends);
                     let is_cut = line.contains("…[+") || line.ends_with('…') || step.directory.is_none();
                     let also = if is_cut { Some(&Paths::All) } else { also.as_ref() };
-                    self.take(&root, &directory, also);
+                    self.changes.take(&root, &directory, also);
                 }
                 GitAct::Switch(new) => {
-                    new.iter().chain(&printed.branch).take(1).for_each(|name| self.switch(&root, name));
+                    let new = new.as_deref().filter(|_| went_well);
+                    new.or(branch).into_iter().for_each(|name| self.switch(&root, name));
                 }
-                GitAct::Stage(paths) => self.stage(&root, &directory, paths),
-                // It is unknown whether the line got that far.
-                GitAct::Push if !deed.succeeded() && !ends_with_push(deed) => self.forget(&root),
-                act if deed.succeeded() => self.act(&root, &directory, act),
+                GitAct::Stage(paths) => {
+                    let is_sure = went_well || commit.is_some_and(|commit| at < commit);
+                    self.changes.stage(&root, &directory, paths, is_sure);
+                }
+                GitAct::Push(names) => {
+                    let is_only = steps.iter().filter(|step| matches!(step.act, GitAct::Push(_))).count() == 1;
+                    let is_proven = went_well && step.is_proven && !deed.hides_exit();
+                    let is_sent = is_proven || printed.pushed && is_only;
+                    // It is unknown whether the line got that far.
+                    if is_sent || went_well || deed.in_background() || !ends_with_push(deed) {
+                        self.push_named(&root, names.as_deref(), is_sent);
+                    }
+                }
+                act if went_well => self.act(&root, &directory, act),
                 _ => {}
             }
             if prints == Some(at) {
-                let is_whole = !matches!(step.act, GitAct::Status { is_whole: false });
-                self.printed(deed, &root, &directory, &printed, is_whole);
+                let is_whole = !matches!(step.act, GitAct::Status { is_whole: false, .. });
+                let from_root = matches!(step.act, GitAct::Status { from_root: true, .. });
+                self.printed(deed, &root, if from_root { &root } else { &directory }, &printed, is_whole);
             }
         }
         if commit.is_none() && result.made().iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
             self.commit(deed, result, &root, false);
-            self.take(&root, &root, Some(&Paths::All));
+            self.changes.take(&root, &root, Some(&Paths::All));
         }
-        if printed.pushed || line.contains("pr create") && !result.made().is_empty() {
+        if went_well
+            && let Some(at) = is(|act| matches!(act, GitAct::Revert(_)))
+            && commit.is_none_or(|commit| commit < at)
+        {
+            // The last commit is the one that takes back another.
+            (self.is_last_gone, self.pushed) = (true, false);
+        }
+        let opens = || result.made().iter().any(|made| matches!(made, GitOutput::PullRequest(_)));
+        let has_step = is(|act| matches!(act, GitAct::Push(_))).is_some();
+        if printed.pushed && !has_step || line.contains("pr create") && opens() {
             self.push(&root);
         }
         for (hash, subject) in result.logged() {
@@ -214,27 +230,18 @@ impl<'t, 'a> Fold<'t, 'a> {
     fn act(&mut self, root: &str, directory: &str, act: &GitAct) {
         match act {
             GitAct::Unstage(paths) => {
-                for path in self.below(root, directory, paths) {
-                    self.staged.remove(&path);
-                }
+                self.changes.unstage(root, directory, paths);
             }
             GitAct::Restore(paths) => {
-                for path in self.below(root, directory, paths) {
-                    self.changed.remove(&path);
-                }
+                self.changes.restore(root, directory, paths);
             }
-            GitAct::Push => self.push(root),
-            GitAct::Stash { back: false } => {
-                let paths = self.below(root, directory, &Paths::All);
-                let away = paths.into_iter().filter_map(|path| self.changed.remove_entry(&path)).collect();
-                self.stashed.push((root.to_owned(), away));
+            GitAct::Stash { back: false } => self.changes.put_away(root),
+            GitAct::Stash { back: true } => self.changes.bring_back(root),
+            GitAct::Reset(back) => {
+                self.reset(root, *back);
+                self.forget(root);
             }
-            GitAct::Stash { back: true } => {
-                if let Some(at) = self.stashed.iter().rposition(|(of, _)| of == root) {
-                    self.changed.extend(self.stashed.remove(at).1);
-                }
-            }
-            GitAct::Reset => self.forget(root),
+            GitAct::Revert(commit) => self.revert(root, commit),
             GitAct::Rewrite => {
                 if let Some(tree) = self.tree(root) {
                     let unpushed = tree.unpushed();
@@ -249,25 +256,6 @@ impl<'t, 'a> Fold<'t, 'a> {
             }
             _ => {}
         }
-    }
-
-    fn stage(&mut self, root: &str, directory: &str, paths: &Paths) {
-        let staged = self.below(root, directory, paths);
-        self.staged.extend(staged);
-        if let Paths::Named(named) = paths {
-            // The file may not be known as changed.
-            let named = named.iter().map(|path| absolute(directory, path));
-            self.staged.extend(named.take(MAX_CHANGED.saturating_sub(self.staged.len())));
-        }
-    }
-
-    /// Removes what a commit takes: what is staged, and these files. Without a trace of either it may be anything.
-    fn take(&mut self, root: &str, directory: &str, also: Option<&Paths>) {
-        let mut taken: BTreeSet<String> = self.staged.iter().filter(|path| self.root(path) == root).cloned().collect();
-        self.staged.retain(|path| !taken.contains(path));
-        let also = also.or_else(|| taken.is_empty().then_some(&Paths::All));
-        taken.extend(also.iter().flat_map(|also| self.below(root, directory, also)));
-        self.changed.retain(|path, _| !taken.contains(path));
     }
 
     /// Notes the commits that a call made; `amends` if it replaced the last one.
@@ -287,8 +275,74 @@ impl<'t, 'a> Fold<'t, 'a> {
         let unpushed = tree.unpushed();
         let replaces = amends && (unpushed.more > 0 || unpushed.known.is_some_and(|known| known > 0));
         unpushed.more = unpushed.more.saturating_add(if replaces { 0 } else { count });
-        unpushed.last = Some(Commit { hash, subject, line: deed.line, at: deed.at });
-        (self.committed_in, self.pushed) = (Some(root.to_owned()), false);
+        unpushed.last = Some(Commit { hash: hash.clone(), subject, line: deed.line, at: deed.at });
+        let branch = tree.branch.clone();
+        if amends && let Some(at) = self.made.iter().rposition(|made| made.is_on(root, branch.as_deref())) {
+            self.made.remove(at);
+        }
+        if self.made.len() >= MAX_COMMITS {
+            self.made.remove(0);
+        }
+        let made = Made { place: deed.ended, root: root.to_owned(), branch, hash, is_pushed: false };
+        self.made.extend((1..count).map(|_| made.clone()));
+        self.made.push(made);
+        (self.pushed, self.is_last_gone) = (false, false);
+    }
+
+    /// Takes back the last commits of a branch: all that were not pushed, if their number is unknown.
+    fn reset(&mut self, root: &str, back: Option<usize>) {
+        let branch = self.trees.get(root).and_then(|tree| tree.branch.clone());
+        let mut at = self.made.len();
+        let mut left = back.unwrap_or(usize::MAX);
+        while at > 0 && left > 0 {
+            at -= 1;
+            if !self.made[at].is_on(root, branch.as_deref()) || back.is_none() && self.made[at].is_pushed {
+                continue;
+            }
+            if at + 1 == self.made.len() {
+                (self.is_last_gone, self.pushed) = (true, false);
+            }
+            self.gone.insert(self.made.remove(at).place);
+            left -= 1;
+        }
+    }
+
+    /// Notes that a commit was taken back by another one.
+    fn revert(&mut self, root: &str, commit: &str) {
+        let branch = self.trees.get(root).and_then(|tree| tree.branch.as_deref());
+        let back = if matches!(commit, "HEAD" | "@") { Some(0) } else { steps_back(commit) };
+        let is_named =
+            |made: &&Made| made.hash.as_ref().is_some_and(|hash| hash.starts_with(commit) || commit.starts_with(hash));
+        let mut own = self.made.iter().rev().filter(|made| made.is_on(root, branch));
+        let made = match back {
+            Some(back) => own.nth(back),
+            None => own.find(is_named),
+        };
+        self.gone.extend(made.map(|made| made.place));
+    }
+
+    /// Notes a push of these branches, or of the current one; `None` if it is unknown of which.
+    fn push_named(&mut self, root: &str, names: Option<&[String]>, is_sent: bool) {
+        let current = self.trees.get(root).and_then(|tree| tree.branch.clone());
+        let is_own = |name: &String| matches!(name.as_str(), "HEAD" | "@") || current.as_ref() == Some(name);
+        let Some(names) = names.filter(|names| current.is_some() || names.iter().all(is_own)) else {
+            return self.forget(root);
+        };
+        if names.is_empty() || names.iter().any(is_own) {
+            if is_sent { self.push(root) } else { self.forget(root) }
+        }
+        for name in names.iter().filter(|name| !is_own(name)) {
+            let Some(unpushed) = self.tree(root).and_then(|tree| tree.branches.get_mut(name)) else { continue };
+            *unpushed = Unpushed { known: is_sent.then_some(0), is_inexact: !is_sent, ..Unpushed::default() };
+            if is_sent {
+                self.note_pushed(root, Some(name));
+            }
+        }
+    }
+
+    fn note_pushed(&mut self, root: &str, branch: Option<&str>) {
+        self.made.iter_mut().filter(|made| made.is_on(root, branch)).for_each(|made| made.is_pushed = true);
+        self.pushed |= self.made.last().is_some_and(|made| made.is_pushed);
     }
 
     /// Notes that everything was pushed.
@@ -296,7 +350,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         if let Some(tree) = self.tree(root) {
             *tree.unpushed() = Unpushed { known: Some(0), ..Unpushed::default() };
             tree.pushes = true;
-            self.pushed |= self.committed_in.as_deref() == Some(root);
+            let branch = tree.branch.clone();
+            self.note_pushed(root, branch.as_deref());
         }
     }
 
@@ -320,46 +375,15 @@ impl<'t, 'a> Fold<'t, 'a> {
             let unpushed = tree.unpushed();
             let last = unpushed.last.take().filter(|_| ahead > 0);
             *unpushed = Unpushed { known: Some(ahead), more: 0, is_inexact: false, last };
-            self.pushed |= ahead == 0 && self.committed_in.as_deref() == Some(root);
+            let branch = tree.branch.clone();
+            if ahead == 0 {
+                self.note_pushed(root, branch.as_deref());
+            }
         }
         if let Some(files) = &printed.files {
-            self.list(deed, root, directory, files, is_whole && !files.is_cut);
+            let listed = (deed.result_line, deed.result_at);
+            self.changes.list(listed, root, directory, files, is_whole && !files.is_cut);
         }
-    }
-
-    /// Notes the files that a status lists. Others are as committed, if it lists all.
-    fn list(&mut self, deed: &Deed<'a>, root: &str, directory: &str, files: &ListedFiles, is_whole: bool) {
-        let lists = |paths: &[String]| paths.iter().map(|path| absolute(directory, path)).collect::<BTreeSet<_>>();
-        let (staged, unstaged, untracked) = (lists(&files.staged), lists(&files.unstaged), lists(&files.untracked));
-        let is_new = |path: &str| path.match_indices('/').any(|(end, _)| untracked.contains(&path[..end]));
-        if is_whole {
-            let known = self.below(root, root, &Paths::All);
-            let is_listed = |path: &String| [&staged, &unstaged, &untracked].iter().any(|list| list.contains(path));
-            let may_differ = |path: &String| {
-                let may_be_new = self.changed.get(path).is_none_or(|changed| !changed.is_tracked());
-                files.untracked_is_cut && may_be_new || is_listed(path) || is_new(path)
-            };
-            let gone: Vec<String> = known.into_iter().filter(|path| !may_differ(path)).collect();
-            for path in gone {
-                self.changed.remove(&path);
-                self.staged.remove(&path);
-            }
-        }
-        let listed = Some((deed.result_line, deed.result_at));
-        for path in staged.iter().chain(&unstaged) {
-            if self.changed.len() < MAX_CHANGED || self.changed.contains_key(path) {
-                let changed = self.changed.entry(path.clone()).or_default();
-                (changed.listed, changed.is_untracked) = (listed, false);
-            }
-        }
-        for (path, changed) in &mut self.changed {
-            if untracked.contains(path) || is_new(path) {
-                (changed.listed, changed.is_untracked) = (listed, true);
-            }
-        }
-        self.staged.retain(|path| !unstaged.contains(path));
-        let room = MAX_CHANGED.saturating_sub(self.staged.len());
-        self.staged.extend(staged.difference(&unstaged).take(room).cloned());
     }
 
     /// Adds the hash that a log gives a commit.
@@ -371,22 +395,17 @@ impl<'t, 'a> Fold<'t, 'a> {
         }
     }
 
-    /// Returns the changed files of a tree among these paths.
-    fn below(&self, root: &str, directory: &str, paths: &Paths) -> Vec<String> {
-        let named: Option<Vec<String>> = match paths {
-            Paths::All => None,
-            Paths::Named(named) => Some(named.iter().map(|path| absolute(directory, path)).collect()),
-        };
-        let is_meant =
-            |path: &str| named.as_ref().is_none_or(|named| named.iter().any(|place| rest_below(place, path).is_some()));
-        self.changed.keys().filter(|path| self.root(path) == root && is_meant(path)).cloned().collect()
-    }
-
     fn tree(&mut self, root: &str) -> Option<&mut Tree> {
         if self.trees.len() >= MAX_TREES && !self.trees.contains_key(root) {
             return None;
         }
-        Some(self.trees.entry(root.to_owned()).or_default())
+        if !self.trees.contains_key(root) {
+            self.trees.insert(root.to_owned(), Tree::default());
+            let mut changes = std::mem::take(&mut self.changes);
+            changes.settle(|path| self.root(path));
+            self.changes = changes;
+        }
+        self.trees.get_mut(root)
     }
 
     /// Returns the root of the tree that a path lies in, as far as the session shows it: a directory in which git ran,
@@ -406,8 +425,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         let branch = self.trees.get(&self.current).and_then(|tree| tree.branch.clone());
         let branch = branch.or_else(|| home?.branch.clone()).map(|branch| one_line(&branch, SHORT_CHARS));
         let (mut edited, mut listed) = (Vec::new(), Vec::new());
-        for (path, changed) in &self.changed {
-            let Some(tree) = self.trees.get(&self.root(path)) else { continue };
+        for (path, changed) in self.changes.files() {
+            let Some(tree) = self.trees.get(&changed.root) else { continue };
             let shown = self.timeline.relative_path(path);
             match (changed.edited, changed.listed) {
                 (Some((place, line, at)), seen)
@@ -441,7 +460,9 @@ impl<'t, 'a> Fold<'t, 'a> {
         open.extend(draft(self.timeline));
         let uncommitted = edited.iter().rev().map(|(.., path)| (*path).to_owned()).collect();
         let branch = branch.filter(|branch| !branch.is_empty());
-        TreeState { branch, uncommitted, pushed: self.pushed, unpushed, also_modified, open, told }
+        let (gone, is_last_gone) = (self.gone, self.is_last_gone);
+        let pushed = self.pushed && !is_last_gone;
+        TreeState { branch, uncommitted, pushed, gone, is_last_gone, unpushed, also_modified, open, told }
     }
 }
 
@@ -463,29 +484,4 @@ fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
 fn ends_with_push(deed: &Deed<'_>) -> bool {
     let last = deed.parsed_command().and_then(|line| line.steps().last().map(Step::family));
     last == Some(Family::Push)
-}
-
-/// Returns a path without `.` and `..`, without a trailing slash.
-fn absolute(directory: &str, path: &str) -> String {
-    let path: Cow<'_, str> =
-        if path.starts_with(['/', '~']) { Cow::Borrowed(path) } else { Cow::Owned(joined(directory, path)) };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "." => {}
-            "" if !parts.is_empty() => {}
-            ".." if parts.last().is_some_and(|last| !last.is_empty() && *last != "..") => drop(parts.pop()),
-            _ => parts.push(part),
-        }
-    }
-    parts.join("/")
-}
-
-/// Returns what follows a directory in a path below it; empty for the directory itself.
-fn rest_below<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
-    if directory.is_empty() {
-        return (!path.starts_with(['/', '~'])).then_some(path);
-    }
-    let rest = path.strip_prefix(directory)?;
-    if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }

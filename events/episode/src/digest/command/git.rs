@@ -10,6 +10,8 @@ pub(in crate::digest) struct GitStep {
     /// Where it runs, from where the line runs; `None` if the line does not say so literally.
     pub(in crate::digest) directory: Option<String>,
     pub(in crate::digest) act: GitAct,
+    /// True if it succeeded, given that the line did.
+    pub(in crate::digest) is_proven: bool,
 }
 
 /// What git is told to do.
@@ -20,28 +22,28 @@ pub(in crate::digest) enum GitAct {
     /// The next commit does not take these files.
     Unstage(Paths),
     /// Commits what is staged, and these files; `amends` replaces the last commit.
-    Commit {
-        also: Option<Paths>,
-        amends: bool,
-    },
-    Push,
+    Commit { also: Option<Paths>, amends: bool },
+    /// Pushes these branches, or the current one if there are none; `None` if the line does not name them literally.
+    Push(Option<Vec<String>>),
     /// Takes back changes of these files.
     Restore(Paths),
     /// Puts changes away, or brings them back.
-    Stash {
-        back: bool,
-    },
+    Stash { back: bool },
     /// Switches to this branch, if the line names a new one.
     Switch(Option<String>),
     /// Brings the commits of this branch into the current one.
     Merge(String),
-    /// Moves the branch to another commit.
-    Reset,
+    /// Moves the branch to another commit: by so many back, if the line says that.
+    Reset(Option<usize>),
+    /// Takes back this commit by another one.
+    Revert(String),
     /// Replaces or adds commits, so that it is unknown how many are not pushed.
     Rewrite,
     /// Lists changed files: all of them if `is_whole`.
     Status {
         is_whole: bool,
+        /// True if its paths start at the root of the tree.
+        from_root: bool,
     },
     /// Anything else.
     Other,
@@ -58,8 +60,13 @@ pub(in crate::digest) enum Paths {
 /// Returns the uses of git on a command line, in order.
 pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
     let mut directory = Some(String::new());
-    let mut steps = Vec::new();
+    let mut steps: Vec<GitStep> = Vec::new();
+    let passes_on = line.contains("pipefail");
+    let mut before = Joint::Sequence;
     for part in words::parts(line) {
+        let joint = part.joint;
+        let hides = |joint| joint == Joint::Or || joint == Joint::Pipe && !passes_on;
+        let is_proven = !hides(joint) && before != Joint::Or;
         let is_shown = part.joint != Joint::Pipe;
         let (words, _) = unwrapped(part.words);
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -72,10 +79,22 @@ pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
                     Some(to) => directory.clone().filter(|_| is_literal(to)).map(|at| joined(&at, to)),
                     None => directory.clone(),
                 };
-                steps.extend(acts(rest, is_shown).into_iter().map(|act| GitStep { directory: at.clone(), act }));
+                steps.extend(acts(rest, is_shown).into_iter().map(|act| GitStep {
+                    directory: at.clone(),
+                    act,
+                    is_proven,
+                }));
             }
             _ => {}
         }
+        if matches!(joint, Joint::Sequence | Joint::Or) {
+            // The line may end like what follows.
+            steps.iter_mut().for_each(|step| step.is_proven = false);
+        }
+        before = joint;
+    }
+    if line.trim_end().ends_with('&') {
+        steps.iter_mut().for_each(|step| step.is_proven = false);
     }
     steps
 }
@@ -106,7 +125,7 @@ fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
         "push" if has(&["-n", "-d", "--delete", "--tags"]) || plain().any(|word| word.starts_with(':')) => {
             GitAct::Other
         }
-        "push" => GitAct::Push,
+        "push" => GitAct::Push(pushed(rest)),
         "stash" => match rest.first() {
             None | Some(&("push" | "save")) => GitAct::Stash { back: false },
             Some(&("pop" | "apply")) => GitAct::Stash { back: true },
@@ -128,15 +147,52 @@ fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
         }
         "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => GitAct::Unstage(paths(plain())),
         "restore" => GitAct::Restore(paths(plain())),
-        "reset" if has(&["--hard"]) => return vec![GitAct::Restore(Paths::All), GitAct::Reset],
-        "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => GitAct::Reset,
+        "reset" if has(&["--hard"]) => {
+            let moves = plain().next().filter(|to| *to != "HEAD").map(|to| GitAct::Reset(steps_back(to)));
+            return [GitAct::Restore(Paths::All)].into_iter().chain(moves).collect();
+        }
+        "reset" if has(&["--soft", "--mixed", "--keep"]) || plain().any(is_revision) => {
+            GitAct::Reset(plain().next().and_then(steps_back))
+        }
+        "revert" => plain().next_back().map_or(GitAct::Other, |commit| GitAct::Revert(commit.to_owned())),
         "reset" => GitAct::Unstage(paths(plain().filter(|word| *word != "HEAD"))),
         "merge" => plain().next_back().map_or(GitAct::Other, |branch| GitAct::Merge(branch.to_owned())),
         "rebase" | "pull" | "am" | "filter-branch" => GitAct::Rewrite,
-        "status" => GitAct::Status { is_whole: is_shown && plain().next().is_none() },
+        "status" => GitAct::Status {
+            is_whole: is_shown && plain().next().is_none(),
+            from_root: rest.iter().any(|word| word.starts_with("--porcelain")),
+        },
         _ => GitAct::Other,
     };
     vec![act]
+}
+
+/// Returns the branches that a push names after the remote.
+fn pushed(words: &[&str]) -> Option<Vec<String>> {
+    let mut named = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "-o" | "--push-option" | "--receive-pack" | "--repo" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            word => named.push(word),
+        }
+    }
+    let branches = named.into_iter().skip(1).map(|branch| branch.trim_start_matches('+'));
+    let source = |branch: &str| {
+        let source = branch.split(':').next().unwrap_or_default();
+        is_literal(source).then(|| source.trim_start_matches("refs/heads/").to_owned())
+    };
+    branches.map(source).collect()
+}
+
+/// Returns how far a revision lies before the last commit: 2 for `HEAD~2`.
+pub(in crate::digest) fn steps_back(revision: &str) -> Option<usize> {
+    match revision.strip_prefix("HEAD").or_else(|| revision.strip_prefix('@'))?.strip_prefix(['~', '^'])? {
+        "" => Some(1),
+        rest if rest.bytes().all(|mark| matches!(mark, b'~' | b'^')) => Some(1 + rest.len()),
+        count => count.parse().ok().filter(|_| revision.contains('~')),
+    }
 }
 
 fn commit(words: &[&str]) -> GitAct {
@@ -207,16 +263,19 @@ mod tests {
     fn what_git_is_told_is_read_of_the_words() {
         check(
             "git add a.rs src/ && git commit -m \"add b.rs\" && git push",
-            &[": stage a.rs,src/", ": commit", ": push"],
+            &[": stage a.rs,src/", ": commit", ": push(some([]))"],
         );
         check("git add -A; git commit -qam x c.rs", &[": stage all", ": commit all"]);
         check("git commit --amend --no-edit -- a.rs", &[": commit again a.rs"]);
         check("run git add *.rs", &[": stage all"]);
         check("cd api && git -C web -c x=y rm old.rs", &["api/web: stage old.rs"]);
-        check("for d in a b; do git -C \"$d\" status --short; done", &["?: status { is_whole: true }"]);
+        check(
+            "for d in a b; do git -C \"$d\" status --short; done",
+            &["?: status { is_whole: true, from_root: false }"],
+        );
         check(
             "git status --short | head; git status src",
-            &[": status { is_whole: false }", ": status { is_whole: false }"],
+            &[": status { is_whole: false, from_root: false }", ": status { is_whole: false, from_root: false }"],
         );
         check("git push --dry-run; git push origin :old; git push --tags", &[": other", ": other", ": other"]);
         check(
@@ -225,12 +284,29 @@ mod tests {
         );
         check(
             "git reset HEAD a.rs; git reset --hard origin/main; git reset HEAD~2",
-            &[": unstage a.rs", ": restore all", ": reset", ": reset"],
+            &[": unstage a.rs", ": restore all", ": reset(none)", ": reset(some(2))"],
         );
         check(
             "git stash -u; git stash pop; git restore --staged .; git merge --no-ff x",
             &[": stash { back: false }", ": stash { back: true }", ": unstage .", ": merge(\"x\")"],
         );
+        check("git reset --hard HEAD; git revert HEAD", &[": restore all", ": revert(\"head\")"]);
+        check(
+            "git reset --soft HEAD^^; git reset --hard @~",
+            &[": reset(some(2))", ": restore all", ": reset(some(1))"],
+        );
+        check("git push -u origin +a:b HEAD; git push origin $B", &[": push(some([\"a\", \"head\"]))", ": push(none)"]);
         check("grep git add; echo git push", &[]);
+    }
+
+    #[test]
+    fn the_exit_code_of_a_line_proves_what_nothing_hides() {
+        let proven = |line: &str| git_steps(line).iter().map(|step| step.is_proven).collect::<Vec<_>>();
+        for line in ["git push", "git push && ls", "ls; git push", "set -o pipefail && git push | tail"] {
+            assert_eq!(proven(line), [true], "{line}");
+        }
+        for line in ["git push | tail", "git push && ls || true", "ls || git push", "git push; ls", "git push &"] {
+            assert_eq!(proven(line), [false], "{line}");
+        }
     }
 }

@@ -135,3 +135,94 @@ fn the_check_is_the_strongest_that_passed_after_the_last_change() {
     }
     assert_eq!(told(hook), "bun test src/");
 }
+
+fn greased(branch: &str) -> Session {
+    let mut session =
+        commit(start().edit("/srv/crane/jib.rs", 1, 1), "git commit -am Grease", "1a2b3c4", "Grease the jib");
+    if let Some(Item { body: Body::Result(result), .. }) = session.items.last_mut()
+        && let Some(tree) = result.report.as_mut().and_then(|report| report.work_tree.as_mut())
+    {
+        tree.branch = Some(branch.to_owned());
+    }
+    session
+}
+
+#[test]
+fn a_push_counts_only_if_it_is_known_to_have_sent_the_branch() {
+    let sent = WorkTree { pushed: true, ..WorkTree::default() };
+    let is_pushed = |line: &str| greased("feat").ok(line).digest().state.pushed;
+    for line in ["git push", "git push -u origin feat && ls", "git push origin HEAD", "ls; git push origin main feat"] {
+        assert!(is_pushed(line), "{line}");
+    }
+    let unknown = ["git push 2>&1 | tail -5", "git push -q || true", "git push; ls", "git push &"];
+    for line in unknown.into_iter().chain(["git push origin main", "git push origin \"$B\"", "git push --tags"]) {
+        assert!(!is_pushed(line), "{line}");
+    }
+    assert!(git(greased("feat"), "git push 2>&1 | tail -5", sent.clone()).digest().state.pushed);
+    assert!(!git(greased("feat"), "git push origin main | tail", sent.clone()).digest().state.pushed);
+    assert!(git(greased("feat"), "git push origin feat; ls", sent).digest().state.pushed);
+    assert!(greased("feat").ok("git switch -c oil").ok("git push origin feat").digest().state.pushed);
+    let input = json!({ "command": "git push", "run_in_background": true });
+    let started = greased("feat").call("Bash", input, None).result(Outcome::Ok, None, None);
+    assert!(!started.digest().state.pushed);
+    assert!(!greased("feat").ran_by_person("git push", Report::default()).digest().state.pushed);
+    let before = git(start().ok("git push"), "git push && git commit -am Oil", WorkTree { pushed: true, ..on("main") });
+    assert!(!before.digest().state.pushed);
+}
+
+#[test]
+fn a_line_that_failed_switches_and_stages_nothing_for_certain() {
+    let branch = |session: Session| session.digest().state.branch.unwrap_or_default();
+    assert_eq!(branch(greased("feat").failed("make test && git checkout -b fix", 1, "1 failed")), "feat");
+    let mut switched = greased("feat").failed("git checkout -b fix && make test", 1, "1 failed");
+    if let Some(Item { body: Body::Result(result), .. }) = switched.items.last_mut() {
+        result.report = Some(Box::new(Report { work_tree: Some(on("fix")), ..Report::default() }));
+    }
+    assert_eq!(branch(switched), "fix");
+    let two = || git(greased("main"), "git status", lists(&["a.rs", "b.rs"], &[]));
+    let failed = || two().failed("make test && git add a.rs", 1, "1 failed");
+    check(commit(failed(), "git commit -m Oil", "2a2b3c4", "Oil"), &[]);
+    check(
+        commit(two().ok("git add a.rs"), "git commit -m Oil", "2a2b3c4", "Oil"),
+        &["Also modified and not committed: b.rs"],
+    );
+}
+
+#[test]
+fn a_branch_that_is_printed_is_that_of_the_last_tree() {
+    let branch = |line: &str| git(greased("feat"), line, on("dev")).digest().state.branch.unwrap_or_default();
+    assert_eq!(branch("git branch --show-current; git -C ../hoist branch --show-current"), "feat");
+    assert_eq!(branch("git -C ../hoist log; git branch --show-current"), "dev");
+    assert_eq!(branch("cd \"$D\" && git commit -am x"), "feat");
+}
+
+#[test]
+fn the_paths_of_a_porcelain_start_at_the_root() {
+    let session = || greased("main").edit("/srv/crane/api/a.rs", 1, 1);
+    let status = |line: &str, path: &str| git(session(), line, lists(&[path], &[]));
+    check(status("cd api && git status --porcelain", "api/a.rs"), &["Edited and not committed: api/a.rs"]);
+    check(status("cd api && git status --short", "a.rs"), &["Edited and not committed: api/a.rs"]);
+}
+
+#[test]
+fn a_commit_that_was_taken_back_is_not_the_last_one() {
+    let told = |session: Session| {
+        let episode = session.digest();
+        (episode.state.commit, episode.title.contains("Grease the jib"))
+    };
+    let stands = (Some("1a2b3c4 Grease the jib".to_owned()), true);
+    for line in
+        ["git reset --hard", "git reset HEAD jib.rs", "git reset --hard HEAD", "git -C ../hoist reset --hard @~"]
+    {
+        assert_eq!(told(greased("main").ok(line)), stands, "{line}");
+    }
+    let gone = (None, false);
+    for line in ["git reset --hard HEAD~1", "git reset --soft HEAD^", "git reset --hard origin/main", "git revert HEAD"]
+    {
+        assert_eq!(told(greased("main").ok(line)), gone, "{line}");
+    }
+    assert_eq!(told(greased("main").ok("git push").ok("git reset --hard origin/main")), stands);
+    assert_eq!(told(greased("main").ok("git revert 9a2b3c4")), (None, true));
+    let again = commit(greased("main").ok("git reset --soft HEAD~1"), "git commit -m Oil", "2a2b3c4", "Oil the jib");
+    assert_eq!(told(again), (Some("2a2b3c4 Oil the jib".to_owned()), false));
+}

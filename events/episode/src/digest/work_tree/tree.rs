@@ -9,6 +9,9 @@ use baton_conversation::record::Timestamp;
 /// Number of trees, and of branches of one, that are followed.
 pub(super) const MAX_TREES: usize = 32;
 
+/// Number of commits that are followed.
+pub(super) const MAX_COMMITS: usize = 64;
+
 /// A work tree, or a repository.
 #[derive(Default)]
 pub(super) struct Tree {
@@ -39,6 +42,25 @@ pub(super) struct Commit {
     pub(super) subject: String,
     pub(super) line: u64,
     pub(super) at: Option<Timestamp>,
+}
+
+/// A commit of the session.
+#[derive(Clone)]
+pub(super) struct Made {
+    /// Place of its result.
+    pub(super) place: usize,
+    /// Root of its tree, and its branch.
+    pub(super) root: String,
+    pub(super) branch: Option<String>,
+    pub(super) hash: Option<String>,
+    pub(super) is_pushed: bool,
+}
+
+impl Made {
+    /// Returns true if it is on a branch, as far as both are known.
+    pub(super) fn is_on(&self, root: &str, branch: Option<&str>) -> bool {
+        self.root == root && self.branch.as_deref().is_none_or(|own| branch.is_none_or(|branch| own == branch))
+    }
 }
 
 impl Tree {
