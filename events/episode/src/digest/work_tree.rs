@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::changes::Changes;
 use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
-use super::command::{Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
+use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
 use super::excerpt::one_line;
 use super::file;
 use super::timeline::{Deed, Timeline};
@@ -185,7 +185,7 @@ impl<'t, 'a> Fold<'t, 'a> {
                     new.or(branch).into_iter().for_each(|name| self.switch(&root, name));
                 }
                 GitAct::Stage(paths) => {
-                    let is_sure = went_well || commit.is_some_and(|commit| at < commit);
+                    let is_sure = went_well || commit.is_some_and(|commit| at < commit) || stages_before_failing(deed);
                     self.changes.stage(&root, &directory, paths, is_sure);
                 }
                 GitAct::Push(names) => {
@@ -479,6 +479,12 @@ fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
         timeline.deeds.iter().any(|other| later(other) && (runs(&other, "pr ready") || runs(&other, "pr merge")));
     let text = format!("Pull request is a draft: {}", one_line(made, SHORT_CHARS));
     (!is_over).then_some(Pointed { text, line: deed.result_line, at: deed.result_at })
+}
+
+/// Returns true if a line that failed is known to have got past its `git add`.
+fn stages_before_failing(deed: &Deed<'_>) -> bool {
+    let stages = |line: Command<'_>| line.passed_before_failing().iter().any(|step| step.name() == "git add");
+    deed.outcome() == Some(Outcome::Failed) && deed.parsed_command().is_some_and(stages)
 }
 
 fn ends_with_push(deed: &Deed<'_>) -> bool {

@@ -182,6 +182,9 @@ fn a_line_that_failed_switches_and_stages_nothing_for_certain() {
     let two = || git(greased("main"), "git status", lists(&["a.rs", "b.rs"], &[]));
     let failed = || two().failed("make test && git add a.rs", 1, "1 failed");
     check(commit(failed(), "git commit -m Oil", "2a2b3c4", "Oil"), &[]);
+    let left = ["Also modified and not committed: b.rs"];
+    let hook = two().failed("git add a.rs && git commit -m Oil", 1, "lint failed");
+    check(commit(hook, "git commit -m Oil", "2a2b3c4", "Oil"), &left);
     check(
         commit(two().ok("git add a.rs"), "git commit -m Oil", "2a2b3c4", "Oil"),
         &["Also modified and not committed: b.rs"],
