@@ -455,7 +455,13 @@ fn what_is_moved_lies_elsewhere() {
         .bash("git mv src/auth.rs src/login.rs && git rm src/old.rs", OK)
         .bash("mv src/a.rs src/b.rs", (Outcome::Failed, "no such file"))
         .call("mcp__files__move_file", &[("source", "/srv/shop/a.md"), ("destination", "/srv/shop/b.md")], None, OK)
-        .bash("git commit -m \"Log in again\n\nThe token was lost.\"", OK);
+        .bash("git commit -m \"Log in again\n\nThe token was lost.\"", OK)
+        .bash("git commit -m \"$(cat <<'EOF'…[+80 chars #0a1b2c3d]", OK);
+    // Of a line that was cut the subject is known.
+    let mut script = script;
+    let calls =
+        script.0.iter_mut().filter_map(|item| if let Body::Call(call) = &mut item.body { Some(call) } else { None });
+    calls.last().unwrap().commit = Some("Keep the token".to_owned());
     let graph = of_with(&script.say(Body::Meta(Meta::Cwd("/srv/shop".to_owned()))), None, None);
     let said = facts(&graph);
     for fact in [
@@ -463,6 +469,7 @@ fn what_is_moved_lies_elsewhere() {
         "RENAMED a.md was renamed to b.md in shop",
         "DELETED session 5acd37a8 deleted src/old.rs",
         "COMMITTED session 5acd37a8 committed \"Log in again\". The token was lost.",
+        "COMMITTED session 5acd37a8 committed \"Keep the token\"",
     ] {
         assert!(said.iter().any(|found| found == fact), "{fact}\nis not among\n{}", said.join("\n"));
     }

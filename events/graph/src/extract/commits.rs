@@ -15,11 +15,15 @@ impl Extractor<'_> {
         for item in items {
             let Body::Result(result) = &item.body else { continue };
             let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
-            let Some(line) = text(call, "command").filter(|line| line.contains("git ") || line.contains("gh ")) else {
-                continue;
-            };
+            // The parameters have only the beginning of a long line.
+            let line = call.git_line.as_deref().or_else(|| text(call, "command"));
+            let Some(line) = line.filter(|line| line.contains("git ") || line.contains("gh ")) else { continue };
             let failed = result.outcome != Outcome::Ok || matches!(result.verdict(), Some(Verdict::Failed(_)));
-            let told = if failed { Vec::new() } else { repository_changes(line) };
+            let mut told = if failed { Vec::new() } else { repository_changes(line) };
+            let is_known = told.iter().any(|made| matches!(made, RepositoryChange::Commit { .. }));
+            if let Some(subject) = call.commit.as_ref().filter(|_| !failed && !is_known) {
+                told.push(RepositoryChange::Commit { subject: subject.clone(), body: String::new() });
+            }
             for made in with_output(told, line, result.made()) {
                 self.repository_change(made, of);
             }
