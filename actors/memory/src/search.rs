@@ -154,7 +154,7 @@ impl Searcher {
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
         let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
-        raise_amending(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
+        raise_later(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
@@ -328,7 +328,7 @@ fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Ca
 }
 
 /// Moves a later session above the one whose choice it replaces. The asking session stays last.
-fn raise_amending(
+fn raise_later(
     snapshot: &Snapshot,
     (query, plan): (&Query<'_>, &Plan),
     analyzer: &mut Analyzer,

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_never_close_are_searched_once() {
+    fn marks_that_never_close_hold_no_passage() {
         let text = "\"a ` ".repeat(200_000);
         assert!(passages(&text).is_empty());
     }

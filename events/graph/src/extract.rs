@@ -47,8 +47,10 @@ struct Extractor<'a> {
     calls: BTreeMap<&'a str, (&'a Call, Moment)>,
     /// Results by line.
     results: BTreeMap<u64, Vec<&'a ToolResult>>,
-    /// Files that were edited, in order.
-    edits: Vec<&'a str>,
+    /// Files that were edited, with the line of the last edit.
+    edits: BTreeMap<&'a str, u64>,
+    /// Subjects of the commits that were printed, by line.
+    commits: BTreeMap<u64, &'a str>,
     builder: GraphBuilder<'a>,
     session: Uuid,
 }
@@ -67,7 +69,8 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
         moments: BTreeMap::new(),
         calls: BTreeMap::new(),
         results: BTreeMap::new(),
-        edits: Vec::new(),
+        edits: BTreeMap::new(),
+        commits: BTreeMap::new(),
         builder,
         session,
     };
@@ -115,10 +118,15 @@ impl<'a> Extractor<'a> {
                 Body::Call(call) if !call.id.is_empty() => drop(self.calls.insert(&call.id, (call, moment(item)))),
                 Body::Result(result) => {
                     self.results.entry(item.line).or_default().push(result);
-                    if let (Outcome::Ok, Some((call, _))) = (result.outcome, self.calls.get(&*result.id))
+                    if let (Outcome::Ok, Some((call, of))) = (result.outcome, self.calls.get(&*result.id))
                         && let Some(edit) = &call.edit
                     {
-                        self.edits.push(&edit.path);
+                        self.edits.insert(&edit.path, of.line);
+                    }
+                    for made in result.made() {
+                        if let GitOutput::Commit { subject, .. } = made {
+                            self.commits.entry(item.line).or_insert(subject);
+                        }
                     }
                 }
                 _ => {}
@@ -185,14 +193,9 @@ impl<'a> Extractor<'a> {
 
     /// Returns what a file was changed for: the subject of the first commit after its last change; without one, the title.
     fn purpose(&self, path: &str) -> String {
-        let edits = self.calls.values().filter(|(call, _)| call.edit.as_ref().is_some_and(|edit| edit.path == path));
-        let last = edits.map(|(_, of)| of.line).max().unwrap_or(u64::MAX);
-        let mut made = self.results.range(last..).flat_map(|(_, results)| results).flat_map(|result| result.made());
-        let subject = made.find_map(|made| match made {
-            GitOutput::Commit { subject, .. } => Some(subject.as_str()),
-            GitOutput::PullRequest(_) => None,
-        });
-        super::one_line::one_line(subject.unwrap_or(&self.title), TITLE_CHARS)
+        let last = self.edits.get(path);
+        let commit = last.and_then(|last| self.commits.range(last..).next()).map(|(_, subject)| *subject);
+        super::one_line::one_line(commit.unwrap_or(&self.title), TITLE_CHARS)
     }
 
     fn failures(&mut self, episode: &Episode) {
@@ -222,9 +225,9 @@ impl<'a> Extractor<'a> {
         let Some(uuid) = self.builder.mention(Label::Error, &name, &failure.text, of, 1) else { return };
         let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
         let (source, who) = self.failed_subject(call);
-        let mut fixes = self.fixes(failure, mends);
         // Where it then failed otherwise, it is not sure that this mended it.
-        fixes.retain(|_| !failure.resolution.as_ref().is_some_and(|told| told.text.ends_with(FAILED_OTHERWISE)));
+        let is_unsure = failure.resolution.as_ref().is_some_and(|told| told.text.ends_with(FAILED_OTHERWISE));
+        let mut fixes = if is_unsure { Vec::new() } else { self.fixes(failure, mends) };
         // That the same command passed says nothing of what mended it.
         fixes.retain(|fix| !matches!(fix, Mend::Command(name) if who == format!("`{name}`")));
         let fix = match fixes.split_last() {
@@ -294,7 +297,7 @@ impl<'a> Extractor<'a> {
             let of = self.moment_at(command.line);
             changed.extend(package::changed(&command.text).into_iter().map(|package| (package, of)));
         }
-        let done = |call: &Call| self.edits.iter().any(|path| call.edit.as_ref().is_some_and(|e| e.path == *path));
+        let done = |call: &Call| call.edit.as_ref().is_some_and(|edit| self.edits.contains_key(edit.path.as_str()));
         for item in items {
             if let Body::Call(call) = &item.body
                 && call.edit.is_some()

@@ -62,24 +62,37 @@ impl FixQuery {
         self.telling.is_general() && self.lines.is_empty()
     }
 
-    /// Returns the longest stretch of the failure's line that stands literally in one of the texts, in any encoding of
-    /// strings: enough words in a row, one of which is an identifier. What is asked may say more than the program did.
-    pub fn longest_part<T: AsRef<str>>(&self, texts: impl IntoIterator<Item = T>) -> Option<Self> {
+    /// Returns the longest stretch of the failure's line that stands literally in one of the numbered texts, in any
+    /// encoding of strings, and the numbers of the first `most` that have it: enough words in a row, one of which is an
+    /// identifier. What is asked may say more than the program did.
+    pub fn longest_part<T: AsRef<str>>(
+        &self,
+        texts: impl IntoIterator<Item = (u64, T)>,
+        most: usize,
+    ) -> Option<(Self, Vec<u64>)> {
+        if !self.line.split_whitespace().any(is_identifier) {
+            return None;
+        }
         let windows = self.windows();
-        let mut longest = 0..0;
-        for text in texts {
+        let (mut longest, mut numbers) = (0..0, Vec::new());
+        for (number, text) in texts {
             let mut part = 0..0;
             for window in windows.iter().filter(|window| text.as_ref().contains(&self.line[(*window).clone()])) {
                 let joined = part.start..window.end;
                 let goes_on = window.start <= part.end && !part.is_empty();
                 let is_one = goes_on && text.as_ref().contains(&self.line[joined.clone()]);
                 part = if is_one { joined } else { window.clone() };
+                if !self.line[part.clone()].split_whitespace().any(is_identifier) {
+                    continue;
+                }
                 if part.len() > longest.len() {
-                    longest = part.clone();
+                    (longest, numbers) = (part.clone(), vec![number]);
+                } else if part == longest && numbers.len() < most && numbers.last() != Some(&number) {
+                    numbers.push(number);
                 }
             }
         }
-        Some(&self.line[longest]).filter(|part| part.split_whitespace().any(is_identifier)).map(Self::read)
+        (!longest.is_empty()).then(|| (Self::read(&self.line[longest]), numbers))
     }
 
     /// Returns the shortest stretches of the line that have [`PART_WORDS`] distinguishing words, in order.
@@ -398,7 +411,7 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
     }
     let message = match by_words {
         _ if !fix.matches.is_empty() => fix.message,
-        true => format!("most of its words stand in {sessions}, not recorded as a failure"),
+        true => format!("most of its words, or a part of it, stand in {sessions}, not recorded as a failure"),
         false => format!("{}; the nearest passages, which may be about something else", fix.message),
     };
     // Beside similar failures, places that only have some words say nothing.
@@ -422,12 +435,16 @@ mod tests {
 
     #[test]
     fn a_part_of_what_is_asked_is_found_if_it_has_an_identifier() {
-        let part = |asked: &str, line: &str| FixQuery::read(asked).longest_part([line]).map(|part| part.line);
+        let part = |asked: &str, line: &str| {
+            let found = FixQuery::read(asked).longest_part([(7, line), (8, ""), (9, line), (10, line)], 2);
+            found.map(|(part, lines)| (part.line, lines))
+        };
         let asked = "CraneError: no such hook: left_hook in the morning shift of the yard";
-        assert_eq!(
-            part(asked, r#"{"out":"CraneError: no such hook: left_hook\n"}"#).as_deref(),
-            Some("CraneError: no such hook: left_hook")
-        );
+        let told = part(asked, r#"{"out":"CraneError: no such hook: left_hook\n"}"#);
+        assert_eq!(told, Some(("CraneError: no such hook: left_hook".to_owned(), vec![7, 9])));
+        // Two stretches of it that stand apart are no part.
+        let apart = part(asked, "no such hook: left_hook\nthe morning shift of the yard");
+        assert_eq!(apart.map(|(part, _)| part), Some("no such hook: left_hook".to_owned()));
         assert_eq!(part(asked, "the morning shift of the yard"), None);
         assert_eq!(part(asked, "no such hook"), None);
         assert_eq!(part("", "no such hook"), None);

@@ -121,7 +121,7 @@ pub struct WorkState {
     /// Files that were edited and not committed, in a session that commits or looks after it. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
-    /// The strongest test, build or lint that passed after the last change.
+    /// The strongest test, build or lint that passed after the last change; if none did, the last one that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
 }

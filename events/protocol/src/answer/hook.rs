@@ -102,7 +102,7 @@ pub struct Handoff {
     /// Branch, pull requests and last commit, on one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The strongest test, build or lint that passed after the last change.
+    /// The strongest test, build or lint that passed after the last change; if none did, the last one that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
     /// Files that were edited and not committed, in a session that commits or looks after it. Absent if there is none.

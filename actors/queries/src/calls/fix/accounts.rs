@@ -81,8 +81,8 @@ impl Accounts<'_> {
 
     /// The account of a session whose transcript has a part of the failure's line.
     fn by_part(&self, error: &FixQuery, hit: &Hit) -> Option<FixAccount> {
-        let part = error.longest_part(self.transcript(&hit.session_id).map(|(_, line)| line))?;
-        let (_, account) = self.read(&part, &hit.session_id, self.lines_with(&hit.session_id, &part))?;
+        let (part, lines) = error.longest_part(self.transcript(&hit.session_id), LINES)?;
+        let (_, account) = self.read(&part, &hit.session_id, lines)?;
         Some(FixAccount { project: hit.project.clone(), same: false, ..account })
     }
 
