@@ -172,6 +172,15 @@ pub(super) fn contrasted(text: &str) -> Option<(&str, &str)> {
     marks.iter().find_map(|mark| text.split_once(mark))
 }
 
+/// Returns what a text says to be replaced and by what, each to the end of its clause: `Replaced X with Y`, `Y instead of X`.
+pub(super) fn replacement(text: &str) -> Option<(String, String)> {
+    let text = &*format!(" {} ", text.trim());
+    let swapped = REPLACING.iter().find_map(|(from, to)| last_of(text, &[from])?.1.split_once(to));
+    let (old, new) = swapped.or_else(|| contrasted(text).map(|(new, old)| (old, new)))?;
+    let end = |text: &str| text.find([',', ';', '—', '。', '，']).unwrap_or(text.len());
+    Some((old[..end(old)].to_owned(), new[..if swapped.is_some() { end(new) } else { new.len() }].to_owned()))
+}
+
 /// Returns what stands before and after `over`, which contrasts only after a verb of choice.
 fn over(text: &str) -> Option<(&str, &str)> {
     let (before, after) = text.split_once(" over ")?;

@@ -99,6 +99,22 @@ pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
     steps
 }
 
+/// Returns the flag by which git is told to go on where it would refuse, and what it is told with it: `git add -f`.
+pub(in crate::digest) fn overridden(line: &str) -> Option<&'static str> {
+    words::parts(line).into_iter().find_map(|part| {
+        let (words, _) = unwrapped(part.words);
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let (program, rest) = words.split_first()?;
+        let (subcommand, rest) = without_options(rest).1.split_first().filter(|_| *program == "git")?;
+        match *subcommand {
+            "add" if rest.iter().any(|word| matches!(*word, "-f" | "--force")) => Some("git add -f"),
+            "commit" if rest.contains(&"--no-verify") => Some("git commit --no-verify"),
+            "push" if rest.contains(&"--no-verify") => Some("git push --no-verify"),
+            _ => None,
+        }
+    })
+}
+
 /// Skips the options of git itself, and returns the directory among them.
 fn without_options<'w>(mut words: &'w [&'w str]) -> (Option<&'w str>, &'w [&'w str]) {
     let mut directory = None;

@@ -93,21 +93,24 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     };
     let carried_out = |plan: &str| planned(plan, Outcome::Ok).edit("a.rs", 1, 1);
     let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
-    check(carried_out(listed), &[(3, "Plan: Store: one file"), (3, "Plan: No index")]);
+    check(carried_out(listed), &[(3, "Store: one file"), (3, "No index")]);
     check(planned(listed, Outcome::Ok), &[]);
     let reverted = carried_out(listed).prompt("no, I've reverted all that");
     check(reverted, &[]);
     check(planned(listed, Outcome::Denied), &[]);
     let approach = "# Faster\n\n## Approach\nAn index is kept beside the file. It is small.\n\n## Steps\n- Read pages instead of lines there\n- The sorting stays unchanged in it\n";
-    let chosen = [(3, "Plan: An index is kept beside the file."), (3, "Plan: Read pages instead of lines there")];
+    let chosen = [(3, "An index is kept beside the file."), (3, "Read pages instead of lines there")];
     check(carried_out(approach), &chosen);
     check(carried_out("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]"), &[]);
-    let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
-    check(carried_out(kept), &[(3, "Plan: Unchanged files: `a.rs`; `b.rs`"), (3, "Plan: Read only what is new")]);
+    let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new (the rest is sorted)\n- Page only the list\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
+    check(
+        carried_out(kept),
+        &[(3, "Unchanged files: `a.rs`; `b.rs`"), (3, "Read only what is new (the rest is sorted)")],
+    );
     let left = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n\n## Out of scope\n- The archive\n";
-    check(carried_out(left), &[(3, "Plan: Out of scope: The archive")]);
+    check(carried_out(left), &[(3, "Out of scope: The archive")]);
     let introduced = "# Faster\n\n## Approach\nOne index:\n- by name\n- by day\n\n## Steps\n- Index it\n";
-    check(carried_out(introduced), &[(3, "Plan: One index: by name; by day")]);
+    check(carried_out(introduced), &[(3, "One index: by name; by day")]);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn one_choice_is_told_once_at_the_later_place() {
     let session = Session::default().prompt("go").call("ExitPlanMode", listed, None).result(Outcome::Ok, None, None);
     let again = "One index file beside the archive instead of one for each page.";
     let session = session.edit("a.rs", 1, 1).reply(again);
-    check(session, &[(3, "Plan: No cache"), (6, again)]);
+    check(session, &[(3, "No cache"), (6, again)]);
 }
 
 #[test]
