@@ -11,7 +11,7 @@ use super::command::{GitAct, Paths, git_steps, overridden};
 use super::excerpt::{head, one_line};
 use super::exchange;
 use super::repetition::significant_words;
-use super::sentence::{Sentence, clauses, plain, sentences};
+use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
 use super::stated::{MIN_WORDS, Told, is_connected};
 use super::timeline::{Deed, Message, Round, Timeline};
@@ -73,7 +73,8 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let head = introduction(sentence).unwrap_or_default();
             if introduced.0 != head {
                 introduced = (head, concludes && changed().shows(head));
-                choices.extend(introduced.1.then_some(Choice { worth: DETAILED_WORTH, at, text: head }));
+                let text = sentence::sentences(head).last().map_or(head, |last| last.text);
+                choices.extend(introduced.1.then_some(Choice { worth: DETAILED_WORTH, at, text }));
             }
             // The details of a choice.
             if introduced.1 {
@@ -119,6 +120,12 @@ impl Choice<'_> {
     fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
         let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
         let is_point = sentences[self.at].point;
+        // `All is done — the list is a table now instead of a tree`.
+        let is_remark = |lead: &str| !is_point && !lead.contains('`') && lead.split_whitespace().count() <= MIN_WORDS;
+        let text = match text.split_once(" — ") {
+            Some((lead, rest)) if is_remark(lead) && !Signs::read(lead).has(Sign::Setback) => rest.to_owned(),
+            _ => text,
+        };
         let before = self.at.checked_sub(1).and_then(|before| sentences.get(before));
         let before = before.filter(|before| !before.point && !is_point).map(|before| plain(before.text));
         let says_enough = |before: &String| before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii();

@@ -7,7 +7,7 @@ use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
-use super::stated::{MIN_WORDS, concludes_choice, limits};
+use super::stated::{MIN_WORDS, concludes_choice, limits, plans_choice};
 use super::timeline::{Deed, Message, Timeline};
 use super::{LINE_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -124,7 +124,12 @@ impl Plan<'_> {
                     told.extend(items.into_iter().map(plain));
                 }
                 Kind::Limits => told.extend(section.limits(&items)),
-                Kind::Aside => chosen.extend(sentences().filter(announces_choice).map(|found| plain(found.text))),
+                Kind::Aside => chosen.extend(
+                    sentences()
+                        .map(|found| found.text.trim_end_matches([':', '：']))
+                        .filter(|text| Signs::read(text).begins(Sign::Speaker) && plans_choice(text))
+                        .map(plain),
+                ),
                 Kind::Other if is_list_of_choices(&items) => {
                     chosen.extend(items.into_iter().map(plain));
                 }
@@ -132,7 +137,7 @@ impl Plan<'_> {
                     let own: BTreeSet<usize> = items.iter().map(|item| item.as_ptr().addr()).collect();
                     let is_own = |found: &Sentence<'_>| own.contains(&found.text.as_ptr().addr());
                     let chooses =
-                        |found: &Sentence<'_>| states_choice(found) || is_own(found) && limits_step(found.text);
+                        |found: &Sentence<'_>| plans_choice(found.text) || is_own(found) && limits_step(found.text);
                     chosen.extend(sentences().filter(chooses).map(|found| plain(found.text)));
                 }
             }
@@ -207,16 +212,6 @@ fn first_statement<'s>(mut sentences: impl Iterator<Item = Sentence<'s>>) -> Opt
     }
     let points: Vec<String> = sentences.take_while(|next| next.point).map(|next| plain(next.text)).collect();
     (!points.is_empty()).then(|| format!("{first} {}", points.join("; ")))
-}
-
-/// Returns true if a sentence of a plan names a rejected alternative.
-fn states_choice(sentence: &Sentence<'_>) -> bool {
-    concludes_choice(sentence.text) > 0 && Signs::read(&own_words(sentence.text)).has(Sign::Contrast)
-}
-
-/// Returns true if the speaker says what they are going to do instead of something else.
-fn announces_choice(sentence: &Sentence<'_>) -> bool {
-    states_choice(sentence) && Signs::read(sentence.text).begins(Sign::Speaker)
 }
 
 /// Returns true for a short list that begins with an item that has a lead, limits what is done or says what is to stay, and

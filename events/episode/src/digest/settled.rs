@@ -173,12 +173,17 @@ pub(super) fn contrasted(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns what a text says to be replaced and by what, each to the end of its clause: `Replaced X with Y`, `Y instead of X`.
+/// What is only one of several things that it lists is left out.
 pub(super) fn replacement(text: &str) -> Option<(String, String)> {
     let text = &*format!(" {} ", text.trim());
-    let swapped = REPLACING.iter().find_map(|(from, to)| last_of(text, &[from])?.1.split_once(to));
-    let (old, new) = swapped.or_else(|| contrasted(text).map(|(new, old)| (old, new)))?;
-    let end = |text: &str| text.find([',', ';', '—', '。', '，']).unwrap_or(text.len());
-    Some((old[..end(old)].to_owned(), new[..if swapped.is_some() { end(new) } else { new.len() }].to_owned()))
+    let until_mark = |text: &str| text[..text.find([',', ';', '—', '。', '，']).unwrap_or(text.len())].to_owned();
+    for (from, to) in REPLACING {
+        let Some((_, rest)) = last_of(text, &[from]).filter(|(lead, _)| !lead.contains(", ")) else { continue };
+        if let Some((old, new)) = rest.split_once(to) {
+            return Some((until_mark(old), until_mark(new)));
+        }
+    }
+    contrasted(text).map(|(new, old)| (until_mark(old), new.to_owned()))
 }
 
 /// Returns what stands before and after `over`, which contrasts only after a verb of choice.

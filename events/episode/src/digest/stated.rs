@@ -130,6 +130,15 @@ pub(super) fn concludes_choice(sentence: &str) -> usize {
     Told::read(sentence).map_or(0, |told| told.concludes_choice())
 }
 
+/// Returns true if a sentence of a plan says what is taken instead of something else.
+pub(super) fn plans_choice(sentence: &str) -> bool {
+    Told::read(sentence).is_some_and(|told| {
+        told.signs.has(Sign::Contrast)
+            && !told.signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
+            && !is_measurement(&told.own)
+    })
+}
+
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
     Told::read(sentence).is_some_and(|told| told.proposes())
