@@ -86,7 +86,9 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let explained = leads_to_edit && (told.limits_or_explains() || told.draws_consequence() || told.prefers())
                 || leads_to_act && told.explains();
             let worth = match told.concludes_choice() {
-                0 if concludes && told.may_replace() && changed().shows(sentence.text) => REPLACING_WORTH,
+                0 if concludes && told.may_replace() && !is_of_checks(sentence) && changed().shows(sentence.text) => {
+                    REPLACING_WORTH
+                }
                 worth if concludes => worth,
                 _ => 0,
             };
@@ -120,7 +122,7 @@ impl Choice<'_> {
     fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
         let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
         let is_point = sentences[self.at].point;
-        // `All is done — the list is a table now instead of a tree`.
+        // `The work is done — the list is a table now instead of a tree`.
         let is_remark = |lead: &str| !is_point && !lead.contains('`') && lead.split_whitespace().count() <= MIN_WORDS;
         let text = match text.split_once(" — ") {
             Some((lead, rest)) if is_remark(lead) && !Signs::read(lead).has(Sign::Setback) => rest.to_owned(),
@@ -223,20 +225,27 @@ impl Changed {
             let subject = deed.call.and_then(|call| call.commit.as_deref());
             [deed.edit().map(|(path, ..)| path), Some(deed.new_text()), subject]
         });
-        Self(texts.flatten().flat_map(significant_words).collect())
+        Self(texts.flatten().flat_map(names).collect())
     }
 
     fn mentions(&self, text: &str) -> bool {
-        !self.0.is_disjoint(&significant_words(text))
+        significant_words(text).iter().any(|word| self.0.contains(word))
     }
 
     /// Returns true if a sentence names something that was replaced, and by what, and the latter was written.
     fn shows(&self, sentence: &str) -> bool {
         replacement(sentence).is_some_and(|(old, new)| {
-            let (old, new) = (significant_words(&old), significant_words(&new));
+            let (old, new) = (names(&old), names(&new));
             !old.is_subset(&new) && !self.0.is_disjoint(&new)
         })
     }
+}
+
+/// Returns the words that may name something: longer ones, and values.
+fn names(text: &str) -> BTreeSet<String> {
+    let is_value = |word: &&str| word.len() > 1 && word.contains(|c: char| c.is_ascii_digit());
+    let values = text.split(|c: char| !c.is_alphanumeric()).filter(is_value).map(str::to_lowercase);
+    significant_words(text).into_iter().chain(values).collect()
 }
 
 /// Returns what is changed in a round and the next one.
@@ -259,11 +268,13 @@ fn after_lead(sentence: &str) -> Option<&str> {
 
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
-    let is_item = || {
-        let signs = Signs::read(sentence.text);
-        sentence.point && signs.has(Sign::AsideHead) && !signs.has(Sign::Contrast)
-    };
+    let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
     Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
+}
+
+/// Returns true for a sentence about tests, or what is told of the work elsewhere.
+fn is_of_checks(sentence: &Sentence<'_>) -> bool {
+    Signs::read(sentence.text).has(Sign::AsideHead)
 }
 
 /// Returns true for a change or a command that does something.

@@ -120,7 +120,7 @@ impl Plan<'_> {
             match section.kind {
                 Kind::Decisions => listed.extend(items.into_iter().take(MAX_LISTED).map(plain)),
                 Kind::Approach => told.extend(first_statement(sentences())),
-                Kind::Limits if items.iter().any(|item| has_lead(item) || limits_step(item)) => {
+                Kind::Limits if !items.is_empty() && items.iter().all(|item| speaks_alone(item)) => {
                     told.extend(items.into_iter().map(plain));
                 }
                 Kind::Limits => told.extend(section.limits(&items)),
@@ -136,8 +136,11 @@ impl Plan<'_> {
                 Kind::Step | Kind::Other => {
                     let own: BTreeSet<usize> = items.iter().map(|item| item.as_ptr().addr()).collect();
                     let is_own = |found: &Sentence<'_>| own.contains(&found.text.as_ptr().addr());
-                    let chooses =
-                        |found: &Sentence<'_>| plans_choice(found.text) || is_own(found) && limits_step(found.text);
+                    let is_limit =
+                        |found: &Sentence<'_>| !found.point && Signs::read(found.text).begins(Sign::Restrict);
+                    let chooses = |found: &Sentence<'_>| {
+                        plans_choice(found.text) || (is_own(found) || is_limit(found)) && limits_step(found.text)
+                    };
                     chosen.extend(sentences().filter(chooses).map(|found| plain(found.text)));
                 }
             }
@@ -229,9 +232,14 @@ fn is_list_of_choices(items: &[&str]) -> bool {
 fn limits_step(item: &str) -> bool {
     let signs = Signs::read(&own_words(item));
     let is_led = has_lead(item);
-    let is_explained = is_led || [" — ", " – ", " - ", " (", ": "].iter().any(|mark| item.contains(mark));
+    let is_explained = is_led || [" — ", " – ", " - ", " (", ": ", ", "].iter().any(|mark| item.contains(mark));
     let reasoned = is_led && signs.has_any(&[Sign::Reason, Sign::Keep, Sign::Contrast]) && concludes_choice(item) > 0;
     is_explained && (limits(item) || signs.begins(Sign::Keep)) || reasoned
+}
+
+/// Returns true if an item below a heading of limits needs no heading.
+fn speaks_alone(item: &str) -> bool {
+    has_lead(item) || Signs::read(item).begins(Sign::Restrict)
 }
 
 /// Returns true if an item begins with a bold lead that is no code.

@@ -49,7 +49,7 @@ impl Told {
     pub(super) fn may_replace(&self) -> bool {
         !self.signs.begins(Sign::Announce)
             && !self.signs.has_any(&[Sign::Hedge, Sign::Cause])
-            && (self.signs.has(Sign::Replace) || self.signs.has(Sign::Contrast) && self.signs.has(Sign::Change))
+            && self.signs.has_any(&[Sign::Replace, Sign::Change])
     }
 
     /// Returns true if it says what the speaker takes, with what it is taken against or why.

@@ -253,6 +253,17 @@ fn is_revision(word: &str) -> bool {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_safeguard_is_overridden_by_a_flag_of_its_own_command() {
+        let check = |line: &str, expected: Option<&str>| assert_eq!(overridden(line), expected, "{line}");
+        check("cd a && git add -f b.css && git commit -m x", Some("git add -f"));
+        check("git -C a commit --no-verify -m x", Some("git commit --no-verify"));
+        check("git commit -m 'about --no-verify'", None);
+        check("rm -f a && git add a", None);
+        check("git", None);
+        check("", None);
+    }
+
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {
         let paths = |paths: &Paths| match paths {
