@@ -15,7 +15,7 @@ use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
 use super::stated::{MIN_WORDS, Told, is_connected};
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::{DECISION_CHARS, Pointed};
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
 use crate::lexicon::{Sign, Signs};
 
 /// Only this much of a longer reply, a document, is searched, in bytes.
@@ -28,6 +28,8 @@ const MAX_OF_REPLY: usize = 3;
 /// details.
 const REPLACING_WORTH: usize = 2;
 const DETAILED_WORTH: usize = 3;
+/// Maximum number of choices that are taken from the body of a commit's message.
+const MAX_OF_MESSAGE: usize = 2;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 /// Maximum number of files that are named for a commit that takes only some.
@@ -192,22 +194,29 @@ fn deeds_until<'t, 'a>(
     &deeds[from..until.max(from)]
 }
 
-/// Returns the commits that say what was replaced by what, unless something that was found says it.
+/// Returns what the messages of commits say to be replaced, and the other choices that they state, unless something that
+/// was found says it.
 pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> {
     let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut choices = Vec::new();
-    for round in &timeline.rounds {
-        let changed = OnceCell::new();
-        for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| commits(deed)) {
-            let Some(subject) = deed.call.and_then(|call| call.commit.as_deref()) else { continue };
-            if !Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace])
-                || !changed.get_or_init(|| Changed::by(&timeline.deeds[..round.deeds.end])).shows(subject)
-            {
-                continue;
-            }
-            let words = significant_words(subject);
-            if told.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
-                let said = Pointed { text: one_line(subject, DECISION_CHARS), line: deed.line, at: deed.at };
+    let mut changed = Changed::default();
+    for deed in &timeline.deeds {
+        changed.add(deed);
+        let subject = deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed));
+        let Some(subject) = subject else { continue };
+        let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
+        let body = message_body(deed.git_line().unwrap_or_default(), subject);
+        let stated = sentences(body).into_iter().filter(|sentence| {
+            let chooses =
+                |told: Told| told.concludes_choice() > 0 || told.may_replace() && changed.shows(sentence.text);
+            !sentence.quoted && !is_of_checks(sentence) && Told::read(sentence.text).is_some_and(chooses)
+        });
+        let stated = stated.map(|sentence| sentence.text).take(MAX_OF_MESSAGE);
+        for text in replaces.then_some(subject).into_iter().chain(stated) {
+            let words = significant_words(text);
+            let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
+            if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
+                let said = Pointed { text: one_line(&plain(text), DECISION_CHARS), line: deed.line, at: deed.at };
                 choices.push(Found { place: deed.began, said, by_person: false });
             }
             told.push(words);
@@ -216,27 +225,40 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
     choices
 }
 
-/// The words of what is changed: files, what was written, commits.
-struct Changed(BTreeSet<String>);
+/// Returns what follows the subject in the message of a commit.
+fn message_body<'a>(line: &'a str, subject: &str) -> &'a str {
+    let rest = line.split_once(subject).map_or("", |(_, rest)| rest);
+    let end = ["\nEOF", ")\"", "\" ", "' "].into_iter().filter_map(|mark| rest.find(mark)).min();
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// The words of what is changed.
+#[derive(Default)]
+struct Changed {
+    /// Files, and what was written.
+    written: BTreeSet<String>,
+    /// Commits.
+    committed: BTreeSet<String>,
+}
 
 impl Changed {
-    fn by(deeds: &[Deed<'_>]) -> Self {
-        let texts = deeds.iter().filter(|deed| is_change(deed)).flat_map(|deed| {
-            let subject = deed.call.and_then(|call| call.commit.as_deref());
-            [deed.edit().map(|(path, ..)| path), Some(deed.new_text()), subject]
-        });
-        Self(texts.flatten().flat_map(names).collect())
+    fn add(&mut self, deed: &Deed<'_>) {
+        if is_change(deed) {
+            let texts = [deed.edit().map_or("", |(path, ..)| path), deed.new_text()];
+            self.written.extend(texts.into_iter().flat_map(names));
+            self.committed.extend(deed.call.and_then(|call| call.commit.as_deref()).into_iter().flat_map(names));
+        }
     }
 
     fn mentions(&self, text: &str) -> bool {
-        significant_words(text).iter().any(|word| self.0.contains(word))
+        significant_words(text).iter().any(|word| self.written.contains(word) || self.committed.contains(word))
     }
 
     /// Returns true if a sentence names something that was replaced, and by what, and the latter was written.
     fn shows(&self, sentence: &str) -> bool {
         replacement(sentence).is_some_and(|(old, new)| {
             let (old, new) = (names(&old), names(&new));
-            !old.is_subset(&new) && !self.0.is_disjoint(&new)
+            !old.is_subset(&new) && !self.written.is_disjoint(&new)
         })
     }
 }
@@ -251,7 +273,9 @@ fn names(text: &str) -> BTreeSet<String> {
 /// Returns what is changed in a round and the next one.
 fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Changed {
     let end = next.map_or(round.deeds.end, |next| next.deeds.end);
-    Changed::by(&timeline.deeds[round.deeds.start..end])
+    let mut changed = Changed::default();
+    timeline.deeds[round.deeds.start..end].iter().for_each(|deed| changed.add(deed));
+    changed
 }
 
 /// Returns the line that introduces a point.
