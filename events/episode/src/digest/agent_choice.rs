@@ -28,6 +28,8 @@ const MAX_OF_REPLY: usize = 3;
 /// details.
 const REPLACING_WORTH: usize = 2;
 const DETAILED_WORTH: usize = 3;
+/// Worth of a point below a heading of decisions.
+const LISTED_WORTH: usize = 3;
 /// Maximum number of choices that are taken from the body of a commit's message.
 const MAX_OF_MESSAGE: usize = 2;
 /// Directory of an agent's own plans, which are no part of the work.
@@ -87,7 +89,9 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let taken = stands && told.takes() || is_followed && told.proposes();
             let explained = leads_to_edit && (told.limits_or_explains() || told.draws_consequence() || told.prefers())
                 || leads_to_act && told.explains();
+            let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
             let worth = match told.concludes_choice() {
+                0 if concludes && is_listed() => LISTED_WORTH,
                 0 if concludes && told.may_replace() && !is_of_checks(sentence) && changed().shows(sentence.text) => {
                     REPLACING_WORTH
                 }
