@@ -147,8 +147,8 @@ impl Choice<'_> {
 
 /// Returns what the agent says of a commit that takes only some files, with those files.
 fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<String> {
-    let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
     let commit = deeds.iter().find(|deed| commits(deed))?;
+    let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
     let mut files: Vec<String> = Vec::new();
     for step in git_steps(commit.git_line()?) {
         match step.act {
@@ -307,7 +307,15 @@ fn is_of_checks(sentence: &Sentence<'_>) -> bool {
 
 /// Returns true for a change or a command that does something.
 fn acts(deed: &Deed<'_>) -> bool {
-    is_change(deed) || deed.succeeded() && deed.parsed_command().is_some_and(|command| !command.only_looks())
+    is_change(deed)
+        || deed.succeeded()
+            && deed.parsed_command().is_some_and(|command| !command.only_looks())
+            && !deed.git_line().is_some_and(only_prepares)
+}
+
+/// Returns true for a command that brings the work tree to where the work begins.
+fn only_prepares(line: &str) -> bool {
+    git_steps(line).iter().any(|step| matches!(step.act, GitAct::Rewrite | GitAct::Stash { .. }))
 }
 
 pub(super) fn is_change(deed: &Deed<'_>) -> bool {

@@ -286,6 +286,9 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     if plan::is_presented(deed) {
         return "the plan".to_owned();
     }
+    if let Some(subject) = deed.call.and_then(|call| call.commit.as_deref()) {
+        return format!("the commit `{}`", one_line(subject, SHORT_CHARS));
+    }
     let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));
     let what = what.map(|what| one_line(&without_filter_mark(what), SHORT_CHARS));
     match what {

@@ -322,3 +322,29 @@ fn what_follows_from_another_sentence_is_told_with_it() {
     let session = Session::default().prompt("Grease the winch").edit("winch.rs", 1, 1).reply(done);
     check(session, &[(4, "the drum now takes grease instead of tallow.")]);
 }
+
+#[test]
+fn a_refused_commit_is_named_by_its_subject() {
+    let call = Session::default().prompt("go").call("Bash", json!({ "command": "git commit -m 'Grease it'" }), None);
+    let mut session = call.result(Outcome::Denied, None, None).add(Body::Answer { text: "add the drum first".into() });
+    if let Body::Call(call) = &mut session.items[1].body {
+        call.commit = Some("Grease it".to_owned());
+    }
+    session.items[3].line = 3;
+    check(session, &[(3, "User refused the commit `Grease it`: add the drum first")]);
+}
+
+#[test]
+fn what_prepares_the_work_decides_nothing() {
+    let said = "The branch is behind, so I'm catching up first to avoid a conflict with the rope.";
+    let session = |command: &str| Session::default().prompt("Grease it").reply(said).ok(command).edit("a.rs", 1, 1);
+    check(session("git pull --ff-only"), &[]);
+    check(session("git push origin --delete rope"), &[(2, said)]);
+}
+
+#[test]
+fn a_conclusion_that_lists_decisions_tells_them() {
+    let told = "## Key decisions\n- The drum is greased at night only\n\n## Checks\n- The drum turns at night\n";
+    let session = Session::default().prompt("Grease it").edit("winch.rs", 1, 1).reply(told);
+    check(session, &[(4, "The drum is greased at night only")]);
+}
