@@ -35,7 +35,7 @@ const MAX_OF_MESSAGE: usize = 2;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 /// Maximum number of files that are named for a commit that takes only some.
-const MAX_FILES: usize = 5;
+const MAX_FILES: usize = 3;
 
 /// A decision and the place of its text among the items.
 pub(super) struct Found {
@@ -161,7 +161,10 @@ fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<Stri
     }
     let text = plain(said.text);
     let text = text.trim_end_matches([':', '.']);
-    (1..=MAX_FILES).contains(&files.len()).then(|| format!("{text}: {}", files.join(", ")))
+    let more = files.len().saturating_sub(MAX_FILES);
+    files.truncate(MAX_FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!files.is_empty()).then(|| format!("{text}: {}{more}", files.join(", ")))
 }
 
 /// Returns what the agent says before the first command of a kind that overrides a safeguard.
