@@ -152,10 +152,13 @@ fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<Stri
     let mut files: Vec<String> = Vec::new();
     for step in git_steps(commit.git_line()?) {
         match step.act {
+            GitAct::Stage(Paths::All) => return None,
+            GitAct::Stage(Paths::Named(named)) if named.iter().any(|path| matches!(path.as_str(), "." | "./")) => {
+                return None;
+            }
             GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } => {
                 files.extend(named.iter().map(|path| format!("`{}`", path.rsplit('/').next().unwrap_or(path))));
             }
-            GitAct::Stage(Paths::All) => return None,
             _ => {}
         }
     }

@@ -268,6 +268,7 @@ fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
     let add = "git add src/winch.rs drum.rs && git commit -m x";
     check(start().ok(add), &[(2, "I'll only commit the two files of the winch: `winch.rs`, `drum.rs`")]);
     check(start().ok("git add -A && git commit -m x"), &[]);
+    check(start().ok("git add . && git commit -m x"), &[]);
     check(start().ok("git status"), &[]);
     let forced = || Session::default().prompt("Commit it").reply("The hook tests the harbour. This is a text.");
     let told = (2, "The hook tests the harbour. This is a text (`git commit --no-verify`)");
