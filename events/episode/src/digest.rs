@@ -6,7 +6,9 @@
 mod abridged;
 mod attempt;
 mod check;
+mod clause;
 mod command;
+mod conclusion;
 mod content;
 mod continuation;
 mod correction;
@@ -76,8 +78,6 @@ const OBJECTIVE_CHARS: usize = 600;
 const TITLE_CHARS: usize = 120;
 /// Maximum length of a prompt in a list, in characters.
 const PROMPT_CHARS: usize = 240;
-/// Maximum length of an answer, in characters.
-const ANSWER_CHARS: usize = 400;
 /// Maximum length of a decision, in characters.
 const DECISION_CHARS: usize = 400;
 /// Maximum length of a failure with its command, and of a resolution, in characters.
@@ -322,6 +322,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let (title, is_titled) = title::title(&timeline, &tasks, &tree.gone);
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
+    let conclusions = conclusion::conclusions(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);
     let mut episode = Episode {
         title,
@@ -330,7 +331,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         objective,
         prompts: work::prompts(&timeline),
         exchanges,
-        work_completed: work::completed(&timeline),
+        work_completed: work::completed(&timeline, &conclusions),
         decisions: decisions.in_force,
         superseded: decisions.superseded,
         overruled_by: decisions.overruled_by,
@@ -345,7 +346,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
-        concluded: continuation::concluded(&timeline, &tasks),
+        concluded: continuation::concluded(&timeline, &tasks, &conclusions),
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),

@@ -1,10 +1,10 @@
 //! What a session is for, in the person's words.
 
 use super::OBJECTIVE_CHARS;
-use super::excerpt::{sentences_within, without_filter_mark};
+use super::excerpt::{closed, sentences_within, without_filter_mark};
 use super::failure::shown_line;
 use super::is_for_the_harness;
-use super::outcome::{self, closed};
+use super::outcome;
 use super::plan;
 use super::request::{before_log, without_politeness};
 use super::sentence::plain;

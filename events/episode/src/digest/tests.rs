@@ -451,7 +451,7 @@ proptest! {
             .chain(episode.errors.iter().map(|e| &e.text))
             .chain(episode.commands.iter().map(|c| &c.text));
         for text in texts {
-            prop_assert!(text.chars().count() <= ERROR_CHARS + 20 && !text.contains('\n'), "{:?}", text);
+            prop_assert!(text.chars().count() <= outcome::MAX_CHARS + 20 && !text.contains('\n'), "{:?}", text);
         }
         prop_assert!(episode.title.chars().count() <= TITLE_CHARS);
         prop_assert!(episode.objective.chars().count() <= OBJECTIVE_CHARS + TITLE_CHARS + 2);
