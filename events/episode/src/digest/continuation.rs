@@ -18,9 +18,9 @@ use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
-pub(super) const MAX_CHARS: usize = 1_600;
+pub(super) const MAX_CHARS: usize = 2_000;
 /// Maximum length of the goal, in characters.
-const GOAL_CHARS: usize = 300;
+const GOAL_CHARS: usize = 420;
 /// A shorter goal ("fix these") is told after the title, in words.
 const TELLING_WORDS: usize = 5;
 /// Maximum length of the state before the last, in characters.
@@ -43,7 +43,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
-        listed("Decided", &episode.decisions),
+        listed("Decided", &episode.decisions_elsewhere()),
         listed("Open", &episode.unresolved_elsewhere()),
         listed("Next", &episode.next_steps),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
@@ -197,9 +197,8 @@ fn listed(name: &str, list: &[Pointed]) -> Option<String> {
 
 fn files(episode: &Episode) -> Option<String> {
     let (files, state) = match episode.state.uncommitted.as_slice() {
-        [] => {
-            (episode.files_modified.iter().map(|file| episode.relative_path(&file.path)).collect::<Vec<_>>(), "Changed")
-        }
+        [] if episode.is_without_commit() => (episode.changed_files(), "Changed, no commit seen"),
+        [] => (episode.changed_files(), "Changed"),
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
     let named: Vec<_> = files.iter().rev().take(MAX_NAMED).map(|path| one_line(path, SHORT_CHARS)).collect();

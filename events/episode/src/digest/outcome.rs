@@ -396,7 +396,8 @@ mod tests {
         );
         let items = |from: usize| (from..from + 4).map(|n| format!("- part {n} of it\n")).collect::<String>();
         check(&format!("### 1. Mast of `a.rs`\n{}### 2. Jib of `b.rs`\n{}", items(1), items(5)), {
-            "Mast of `a.rs`; Jib of `b.rs`"
+            "Mast of `a.rs`: part 1 of it; part 2 of it; part 3 of it; part 4 of it. Jib of `b.rs`: part 5 of it; part 6 of it; \
+             part 7 of it; part 8 of it"
         });
     }
 
@@ -423,6 +424,13 @@ mod tests {
         let told = outcome(&text, "Does the winch lift by its brake?", false);
         assert!(told.ends_with("Findings: the winch lifts 40 tonnes by its brake; a second one"), "{told}");
         assert!(told.contains("the 1 cranes") && told.contains("more. Findings"), "{told}");
+    }
+
+    #[test]
+    fn what_is_offered_is_not_done() {
+        check("The `jib` is longer.\n\nShall I go on? I can:\n- paint `a.rs`\n- cut `b.rs`", "The `jib` is longer.");
+        check("The `jib` is longer.\n\nWhich one?\n\nIt now has:\n- a `hook`", "The `jib` is longer.");
+        check("Which one?\n\nThe `jib` is longer. It now has:\n- a `hook`", "The `jib` is longer. It now has: a `hook`");
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn title_and_objective_come_from_the_best_source() {
     check_purpose(
         start().prompt("[Image #1] Hey Claude, fix the red button please"),
         "Fix the red button please",
-        "[Image #1] Hey Claude, fix the red button please",
+        "Hey Claude, fix the red button please",
     );
     check_purpose(start().prompt("Hello, world!"), "World!", "Hello, world!");
     check_purpose(start().prompt("修正して").prompt("next"), "修正して", "修正して");

@@ -153,7 +153,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
     let mut add = |purpose, place, file: &str, lines| {
         let weight = weights.entry(purpose).or_insert(Weight { first: place, ..Weight::default() });
         weight.lines = weight.lines.saturating_add(lines);
-        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let name = name(file);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         *weight.files.entry(stem.to_owned()).or_insert(0) += lines;
     };
@@ -168,6 +168,10 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
         // What was changed by other means is worth a line.
         add(Purpose::Made(at), timeline.deeds[made.deed].began, "", 1);
     }
+    let changed: BTreeSet<String> =
+        timeline.deeds.iter().flat_map(|deed| changed_by(timeline, deed)).map(|one| one.0).collect();
+    let of_files: Vec<bool> =
+        plans.iter().map(|plan| changed.iter().any(|path| plan.text.contains(name(path)))).collect();
     let mut current: Vec<Option<usize>> = vec![None; tasks.len()];
     let mut next = 0;
     for (round, owner) in timeline.rounds.iter().zip(&owners) {
@@ -184,9 +188,9 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
                 let taken = || later.iter().take(MAX_LATER).position(|made| made.takes(&path)).map(|at| first + at);
                 let unknown = || after(&commits[*owner]).filter(|at| made[*at].staged.is_empty());
                 let into = after(&pulls).or_else(taken).or_else(unknown).map(Purpose::Made);
-                // What a commit took and the plan does not name is the commit's.
-                let name = path.rsplit('/').next().unwrap_or(&path);
-                let planned = current[*owner].filter(|at| into.is_none() || plans[*at].text.contains(name));
+                // What a commit took and a plan of files does not name is the commit's.
+                let is_planned = |at: &usize| !of_files[*at] || plans[*at].text.contains(name(&path));
+                let planned = current[*owner].filter(|at| into.is_none() || is_planned(at));
                 let purpose = planned.map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
                 // A given name says more than a request.
                 let worth = if matches!(purpose, Purpose::Request(_)) { 1 } else { GIVEN_WORTH };
@@ -196,6 +200,11 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
     }
     (0..next).for_each(|at| add(Purpose::Plan(at), plans[at].place, "", 1));
     weights
+}
+
+/// Returns the name of a file.
+fn name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Returns the heading of a plan; one that names no matter takes the file that was changed most.

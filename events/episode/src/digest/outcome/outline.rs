@@ -17,6 +17,8 @@ const WHOLE_CHARS: usize = 320;
 const LABEL_WORDS: usize = 3;
 /// An item of so few words of prose only leads to what is below it.
 const LEAD_WORDS: usize = 5;
+/// Fewest words of a sentence that tells a change and names nothing.
+const CHANGE_WORDS: usize = 8;
 /// Separators of a label and what is said of it.
 const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
 /// Words of headings that name nothing.
@@ -116,6 +118,8 @@ struct Outline {
     section: usize,
     /// True below a heading of what is left to do.
     is_aside: bool,
+    /// True behind a question or an offer, and a lead behind that: the items of a list are not done.
+    is_offered: bool,
     closes: bool,
     /// Indentation of the items of the list at hand.
     indent: Option<usize>,
@@ -139,7 +143,7 @@ impl Outline {
 
     fn begin_section(&mut self) {
         self.end_item();
-        (self.section, self.is_aside, self.indent) = (self.section + 1, false, None);
+        (self.section, self.is_aside, self.is_offered, self.indent) = (self.section + 1, false, false, None);
     }
 
     /// Ends the item at hand, and drops one that leads to nothing.
@@ -169,7 +173,7 @@ impl Outline {
         if begins && self.indent.is_none_or(|known| indent <= known) {
             self.end_item();
             self.indent = Some(indent);
-            let told = stays && !is_link(text) && self.push(Kind::Item, text);
+            let told = stays && !self.is_offered && !is_link(text) && self.push(Kind::Item, text);
             self.item = told.then_some(if is_lead(text) { Item::List } else { Item::Sentences });
             return;
         }
@@ -199,9 +203,19 @@ impl Outline {
         }
     }
 
+    /// Returns true if a sentence names a thing, sums up at the end, or tells a change in many words at the beginning.
+    fn says(&self, text: &str) -> bool {
+        let changes = || Signs::read(text).has(Sign::Change) && words_of_prose(text) >= CHANGE_WORDS;
+        let begins = || self.parts.iter().all(|part| part.kind == Kind::Heading);
+        says(text) || self.closes && sums_up(text) || begins() && changes()
+    }
+
     fn sentence(&mut self, before: &str, text: &str, stays: bool) {
         self.end_item();
         self.indent = None;
+        let signs = Signs::read(text);
+        let offers = signs.asks() || signs.has_any(&[Sign::Offer, Sign::Next]);
+        self.is_offered = offers || self.is_offered && is_lead(text);
         if begins_line(before) && is_labelled(text) {
             self.begin_section();
             if stays {
@@ -214,7 +228,7 @@ impl Outline {
             if !text.split(", ").any(is_empty) && !text.starts_with("Here") {
                 self.push(Kind::Lead, text);
             }
-        } else if stays && words_of_prose(text) > 0 && (says(text) || self.closes && sums_up(text)) {
+        } else if stays && words_of_prose(text) > 0 && self.says(text) {
             self.push(Kind::Sentence, text);
         }
     }
