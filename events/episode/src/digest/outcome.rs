@@ -430,7 +430,10 @@ mod tests {
     fn what_is_offered_is_not_done() {
         check("The `jib` is longer.\n\nShall I go on? I can:\n- paint `a.rs`\n- cut `b.rs`", "The `jib` is longer.");
         check("The `jib` is longer.\n\nWhich one?\n\nIt now has:\n- a `hook`", "The `jib` is longer.");
-        check("Which one?\n\nThe `jib` is longer. It now has:\n- a `hook`", "The `jib` is longer. It now has: a `hook`");
+        check(
+            "Which one?\n\nThe `jib` is longer. It now has:\n- a `hook`",
+            "The `jib` is longer. It now has: a `hook`",
+        );
     }
 
     #[test]

@@ -17,7 +17,8 @@ const WHOLE_CHARS: usize = 320;
 const LABEL_WORDS: usize = 3;
 /// An item of so few words of prose only leads to what is below it.
 const LEAD_WORDS: usize = 5;
-/// Fewest words of a sentence that tells a change and names nothing.
+/// Fewest words of a first sentence that names nothing, and of one that tells a change.
+const FIRST_WORDS: usize = 10;
 const CHANGE_WORDS: usize = 8;
 /// Separators of a label and what is said of it.
 const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
@@ -203,11 +204,12 @@ impl Outline {
         }
     }
 
-    /// Returns true if a sentence names a thing, sums up at the end, or tells a change in many words at the beginning.
+    /// Returns true if a sentence names a thing, sums up at the end, or says something in many words at the beginning.
     fn says(&self, text: &str) -> bool {
-        let changes = || Signs::read(text).has(Sign::Change) && words_of_prose(text) >= CHANGE_WORDS;
+        let words = || words_of_prose(text);
+        let is_long = || words() >= FIRST_WORDS || words() >= CHANGE_WORDS && Signs::read(text).has(Sign::Change);
         let begins = || self.parts.iter().all(|part| part.kind == Kind::Heading);
-        says(text) || self.closes && sums_up(text) || begins() && changes()
+        says(text) || self.closes && sums_up(text) || begins() && is_long()
     }
 
     fn sentence(&mut self, before: &str, text: &str, stays: bool) {
