@@ -178,7 +178,10 @@ mod tests {
         });
         check("## Next steps\n- paint the mast of crane 7", "");
         check("Longer in both:\n- `a.rs`\n- `b.rs`", "Longer in both: `a.rs`; `b.rs`");
-        check("| File | Change |\n|---|---|\n| `a.rs` | Raised the mast |", "`a.rs`: Raised the mast");
+        check(
+            "| File | Change |\n|---|---|\n| `a.rs` | Raised the mast |\n| `b.rs` | ⏳ Pending |",
+            "`a.rs`: Raised the mast",
+        );
         let long =
             format!("`src/mast.rs`: {}, {}", "raises the mast by one step ".repeat(3).trim(), "and more ".repeat(80));
         check(

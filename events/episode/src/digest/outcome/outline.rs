@@ -95,7 +95,7 @@ pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
         outline.closes = at >= last;
         match mark {
             Mark::Heading(line) => outline.heading(line),
-            Mark::Row(line) if claims(line) => {}
+            Mark::Row(line) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => {}
             Mark::Row(line) => _ = outline.push(Kind::Item, &row(line)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
             Mark::Said(one) => outline.sentence(&text[..at], one.text, stays(one)),
