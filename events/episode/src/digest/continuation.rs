@@ -7,6 +7,7 @@ use super::conclusion::Conclusion;
 use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::exchange::Exchange;
 use super::file;
+use super::objective::requested;
 use super::outcome::chief;
 use super::request::without_politeness;
 use super::task::{Task, main_task};
@@ -57,8 +58,8 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = shortened(without_politeness(&episode.objective), GOAL_CHARS);
-    let first = first.trim_end_matches([':', '.', ' ']).to_owned();
+    let first = requested(&episode.objective, GOAL_CHARS);
+    let first = without_politeness(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
     let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };

@@ -12,8 +12,6 @@ use super::timeline::Timeline;
 use super::title::without_plan_label;
 use super::{OBJECTIVE_CHARS, is_for_the_harness, without_pictures};
 
-/// In a longer prompt the request comes before what leads to it, in characters.
-const SHORT_CHARS: usize = 300;
 /// Maximum length of the main task in an objective that names others, in characters.
 const MAIN_TASK_CHARS: usize = 280;
 /// Another task is named if so many times its lines, or its calls, are as many as those of the main task.
@@ -68,30 +66,37 @@ pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     sentences_within(&format!("{told} {}", others.join(" ")), OBJECTIVE_CHARS)
 }
 
-/// Returns a prompt, or of a long one the sentences that ask, and as many of the others as fit.
-fn requested(text: &str, chars: usize) -> String {
-    if text.chars().count() <= SHORT_CHARS.min(chars) {
-        return one_line(text, chars);
-    }
-    let asks = |own: &&String| {
-        own.ends_with('?') || clauses(own).iter().any(|clause| (clause.asks || clause.orders) && clause.content > 0)
-    };
+/// Returns a prompt, or of one that is too long the sentences that ask, and as many of the others as fit.
+pub(super) fn requested(text: &str, chars: usize) -> String {
     // A backslash before a line end is how a terminal encodes a line break.
     let text = text.replace("\\\n", "\n");
-    let own = own_sentences(&text);
-    let (asking, leading): (Vec<&String>, Vec<&String>) = own.iter().partition(asks);
-    let mut told = String::new();
-    for next in asking.into_iter().chain(leading) {
-        let room = chars.saturating_sub(told.chars().count() + 3);
-        match (told.is_empty(), next.chars().count() <= room) {
-            (true, false) => return shortened(next, chars),
-            (false, false) => break,
-            (true, true) => told.push_str(next),
-            (false, true) => told.extend([" ", next.as_str()]),
-        }
+    if text.chars().count() <= chars {
+        return one_line(&text, chars);
     }
-    let is_cut = told.split_whitespace().count() < text.split_whitespace().count();
-    if is_cut { format!("{told} …") } else { told }
+    let asks = |own: &str| {
+        own.ends_with('?') || clauses(own).iter().any(|clause| (clause.asks || clause.orders) && clause.content > 0)
+    };
+    let own = own_sentences(&text);
+    let front = shortened(&text, chars);
+    let mut asking = own.iter().filter(|own| asks(own)).peekable();
+    if asking.peek().is_none() || asking.any(|own| front.contains(own.as_str())) {
+        return front;
+    }
+    let mut order: Vec<usize> = (0..own.len()).collect();
+    order.sort_by_key(|at| !asks(&own[*at]));
+    let mut left = chars;
+    let fits = order.iter().take_while(|at| {
+        let length = own[**at].chars().count() + 3;
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    });
+    let mut told: Vec<usize> = fits.copied().collect();
+    told.sort_unstable();
+    if told.is_empty() {
+        return shortened(&own[order[0]], chars);
+    }
+    format!("{} …", told.into_iter().map(|at| own[at].as_str()).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
