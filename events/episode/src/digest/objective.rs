@@ -77,10 +77,10 @@ pub(super) fn requested(text: &str, chars: usize) -> String {
         own.ends_with('?') || clauses(own).iter().any(|clause| (clause.asks || clause.orders) && clause.content > 0)
     };
     let own = own_sentences(&text);
-    let front = shortened(&text, chars);
+    let front = shortened(&text, chars.saturating_sub(2));
     let mut asking = own.iter().filter(|own| asks(own)).peekable();
     if asking.peek().is_none() || asking.any(|own| front.contains(own.as_str())) {
-        return front;
+        return if front.ends_with('…') { front } else { format!("{front} …") };
     }
     let mut order: Vec<usize> = (0..own.len()).collect();
     order.sort_by_key(|at| !asks(&own[*at]));
