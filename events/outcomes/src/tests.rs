@@ -184,7 +184,7 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
     assert_eq!((&tried.files[..], tried.line), (&["src/session.rs".to_owned()][..], 7));
     let fix = trouble.fix.as_ref().unwrap();
     assert_eq!(fix.files, ["src/auth.rs"], "what was edited before it failed again was in vain");
-    assert_eq!(fix.commands, ["cargo add moka"]);
+    assert!(fix.commands.is_empty(), "a new dependency mends no borrow: {fix:?}");
     assert_eq!(fix.line, 17);
     let [retry] = &outcomes.retries[..] else { panic!("{:?}", outcomes.retries) };
     assert_eq!((retry.what.as_str(), retry.times, retry.edits, retry.resolved), ("cargo test", 3, 1, true));

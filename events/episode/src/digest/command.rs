@@ -333,7 +333,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn only_looks(&self) -> bool {
+    pub(super) fn only_looks(&self) -> bool {
         let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
         self.asks || LOOKING.contains(&&*self.program) || git() || self.views()
     }
