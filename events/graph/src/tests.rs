@@ -131,7 +131,7 @@ fn a_session_names_what_it_touched() {
             "Session session_7acd37a8 x1 @1",
             "Project shop x1 @1",
             "File src/auth.rs x2 @4",
-            "Error error[E0382]: borrow of moved value: `token` --> auth.rs x1 @7",
+            "Error error[E0382]: borrow of moved value: `token` --> src/auth.rs x1 @7",
             "Command cargo test x2 @6",
             "Package jsonwebtoken x1 @12",
             "Url docs.rs/jwt/latest x2 @1",

@@ -404,7 +404,8 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
         assert!(told.message.contains(says), "{asked}: {}", told.message);
     };
     let wrapped = "rtk bun run test 2>&1 | tail -20";
-    check("run the tests", &["bun run test", wrapped], "lines for `run the tests` ran 6 times");
+    // The wrapper has run nothing.
+    check("run the tests", &["bun run test"], "lines for `run the tests` ran 3 times");
     check("gh api", &["rtk proxy gh api repos"], "`gh api` was seen once");
     check("rtk bun run test", &["bun run test", wrapped], "; `bun run test` works");
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");

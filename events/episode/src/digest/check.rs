@@ -1,7 +1,7 @@
 //! How to check the work: the strongest check that passed after the last change of more than documents.
 //!
-//! Tests say more than types, and types more than lint. A hook's checks count once the commit is made. What mends its
-//! own findings is no check. Without any after the last change it is the last one that passed.
+//! Tests say more than types, and types more than lint. Only what was typed counts, not what a hook or a script echoes.
+//! What mends its own findings is no check. Without any after the last change it is the last one that passed.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,6 @@ struct Passed {
     place: usize,
     /// True if it was told which part to check.
     names_parts: bool,
-    by_hook: bool,
 }
 
 /// Returns the check that tells how to check the work.
@@ -50,20 +49,12 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
 
 /// Notes the checks of a command line that succeeded. A run by hand of everything stands until the next change.
 fn note(passed: &mut BTreeMap<usize, Passed>, deed: &Deed<'_>, line: &Command<'_>, changed: usize) {
-    let mut note = |step: &Step<'_>, text: String, by_hook: bool| {
-        let Some(rank) = STRENGTH.iter().position(|family| *family == step.family() && !step.mends()) else { return };
-        let check = Passed { text, place: deed.ended, names_parts: step.names_parts(), by_hook };
-        let is_weaker = |known: &Passed| (known.by_hook, known.names_parts) < (check.by_hook, check.names_parts);
-        if !passed.get(&rank).is_some_and(|known| known.place > changed && is_weaker(known)) {
-            passed.insert(rank, check);
-        }
-    };
     for step in line.proven() {
-        note(step, separate(line.normal(), step), false);
-    }
-    for echoed in deed.result.filter(|_| line.commits()).map_or(&[][..], |result| result.echoed()) {
-        for step in Command::read(echoed).steps() {
-            note(step, echoed.clone(), true);
+        let Some(rank) = STRENGTH.iter().position(|family| *family == step.family() && !step.mends()) else { continue };
+        let check = Passed { text: separate(line.normal(), step), place: deed.ended, names_parts: step.names_parts() };
+        let is_whole = |known: &Passed| !known.names_parts && check.names_parts;
+        if !passed.get(&rank).is_some_and(|known| known.place > changed && is_whole(known)) {
+            passed.insert(rank, check);
         }
     }
 }

@@ -16,7 +16,8 @@ mod mend;
 mod open;
 mod report;
 
-use self::complaint::{gives_way, hides, is_crash, is_misuse, is_slip, suite};
+pub(super) use self::complaint::is_misuse;
+use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};

@@ -135,10 +135,11 @@ impl<'a> Command<'a> {
         let suspect = (succeeded == Some(false)).then(|| self.blamed(error).pop()).flatten();
         let mut ran: Vec<Ran> = Vec::new();
         for step in &self.steps {
-            let name = step.name();
+            let has_failed = suspect.as_ref() == Some(step);
+            let name = if has_failed { step.failed_name(error) } else { step.name() };
             let ended = match succeeded {
                 Some(true) if proven.iter().any(|other| std::ptr::eq(*other, step)) => Some(true),
-                Some(false) if suspect.as_ref() == Some(step) => Some(false),
+                Some(false) if has_failed => Some(false),
                 _ => None,
             };
             let part = self.part(step);

@@ -20,7 +20,7 @@ const USAGE: [&str; 15] = [
     "or directory not found",
 ];
 /// Returns true if a program complains about how it was called or where: it has not done anything yet.
-pub(super) fn is_misuse(complaint: &str) -> bool {
+pub(in crate::digest) fn is_misuse(complaint: &str) -> bool {
     USAGE.iter().any(|words| complaint.contains(words))
 }
 
