@@ -351,8 +351,8 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>, entered: &str) -> Option<Str
     let (now_shown, before_shown) =
         (shown(&format!("{entered}{}", passed.in_its_environment())), shown(&failed.in_its_environment()));
     let is_whole = ![&now_shown, &before_shown].iter().any(|text| text.ends_with('…'));
-    // Of what was only left out or added, the rest of a long line says nothing.
-    let is_long = (added.is_empty() || removed.is_empty()) && now_shown.len().min(before_shown.len()) > SHORT_CHARS / 3;
+    // If something was only left out, the rest of a long line says nothing.
+    let is_long = added.is_empty() && !removed.is_empty() && now_shown.len() > SHORT_CHARS / 3;
     if is_whole && !is_long {
         // A wrapper may repeat a word: `run bun test`, `run test bun test`.
         let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
@@ -371,7 +371,7 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>, entered: &str) -> Option<Str
     let words = |of: &[String]| shown(&of.join(" "));
     match (added.is_empty(), removed.is_empty()) {
         (true, true) => None,
-        (false, is_all) if is_all || added.iter().all(|word| word.starts_with('-')) => {
+        (false, is_all) if is_all || added.iter().all(|word| word.starts_with('-') && word.len() > 1) => {
             Some(format!("by `{}` with `{}`", passed.name(), words(&added)))
         }
         (true, false) => Some(format!("by `{}` without `{}`", passed.name(), words(&removed))),
