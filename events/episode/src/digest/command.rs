@@ -325,10 +325,10 @@ impl<'a> Step<'a> {
             environment: String::new(),
         };
         let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
-        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)) {
-            if let Some((subcommand, is_script)) = take_subcommand(&step.program, &mut words) {
-                (step.subcommand, step.is_script) = (Some(subcommand), is_script);
-            }
+        if (WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)))
+            && let Some((subcommand, is_script)) = take_subcommand(&step.program, &mut words)
+        {
+            (step.subcommand, step.is_script) = (Some(subcommand), is_script);
         }
         let committing = step.program == "git" && step.subcommand.as_deref() == Some("commit");
         if !committing {

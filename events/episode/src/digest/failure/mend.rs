@@ -313,9 +313,10 @@ fn commands<'c, 'a>(
     found.split_off(found.len().saturating_sub(MAX_COMMANDS_NAMED))
 }
 
-/// Returns a command as the mend of something: a name that needs an object stands with it.
+/// Returns a command as the mend of something: a name that needs an object stands with it, unless that is cut.
 fn as_typed(text: &str, name: &str) -> String {
-    if name.contains(' ') && !name.starts_with("git ") { name } else { text }.to_owned()
+    let is_name = name.contains(' ') && (!name.starts_with("git ") || text.contains('…'));
+    if is_name { name } else { text }.to_owned()
 }
 
 fn files(edits: &[&Change<'_>]) -> String {
