@@ -57,7 +57,7 @@ pub use self::show::Show;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
-pub use self::command::{Part, Ran, programs};
+pub use self::command::{Part, Ran, failing_line, failing_program, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
