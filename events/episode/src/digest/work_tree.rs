@@ -19,6 +19,7 @@ use self::changes::Changes;
 use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
+use super::evidence::complaint;
 use super::excerpt::one_line;
 use super::file;
 use super::timeline::{Deed, Timeline};
@@ -135,7 +136,7 @@ impl<'t, 'a> Fold<'t, 'a> {
 
     /// Follows the uses of git on a command line, with what they print.
     fn git(&mut self, deed: &Deed<'a>, base: &str) {
-        let line = deed.call.and_then(|call| call.git_line.as_deref()).or_else(|| deed.command()).unwrap_or_default();
+        let line = deed.git_line().unwrap_or_default();
         let (Some(result), true) = (deed.result, line.contains("git ") || line.contains("gh ")) else { return };
         let steps = git_steps(line);
         let is = |kind: fn(&GitAct) -> bool| steps.iter().rposition(|step| kind(&step.act));
@@ -483,7 +484,8 @@ fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
 
 /// Returns true if a line that failed is known to have got past its `git add`.
 fn stages_before_failing(deed: &Deed<'_>) -> bool {
-    let stages = |line: Command<'_>| line.passed_before_failing().iter().any(|step| step.name() == "git add");
+    let stages =
+        |line: Command<'_>| line.passed_before_failing(&complaint(deed)).iter().any(|step| step.name() == "git add");
     deed.outcome() == Some(Outcome::Failed) && deed.parsed_command().is_some_and(stages)
 }
 
