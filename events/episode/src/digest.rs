@@ -17,6 +17,7 @@ mod excerpt;
 mod exchange;
 mod failure;
 mod file;
+mod filed_issue;
 mod knowledge;
 mod label;
 mod leftovers;

@@ -1,9 +1,12 @@
 //! What is open at the end, and the next steps: only what the latest evidence shows.
 
-use super::command::Command;
+use std::collections::BTreeMap;
+
+use super::command::{Command, Step};
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::failure::Failure;
+use super::filed_issue;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
@@ -49,6 +52,8 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
         Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
     }));
     ends.unresolved.extend(without_end(timeline));
+    ends.unresolved.extend(not_permitted(timeline));
+    ends.unresolved.extend(filed_issue::left_open(timeline));
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(unapproved_plan(timeline));
     ends.unresolved.extend(plan::left_out(timeline));
@@ -59,6 +64,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
     }
     ends.unresolved.extend(in_tree);
     ends.next_steps.extend(put_off(timeline));
+    ends.next_steps.extend(announced(timeline));
     add_stated(timeline, &mut ends);
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
@@ -121,6 +127,45 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
         Some(Pointed { text: one_line(&format!("{what} {how}"), LINE_CHARS), line: deed.line, at: deed.at })
     });
     told.collect()
+}
+
+/// Returns the calls of the last round that nobody allowed, if nothing later did what they were to do.
+fn not_permitted(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let round = timeline.rounds.last()?;
+    let kind = |deed: &Deed<'_>| {
+        let program = deed.parsed_command().and_then(|line| line.steps().first().map(Step::name));
+        program.unwrap_or_else(|| deed.tool().to_owned())
+    };
+    let done: BTreeMap<String, usize> =
+        timeline.deeds.iter().filter(|deed| deed.succeeded()).map(|deed| (kind(deed), deed.began)).collect();
+    let mut refused: BTreeMap<String, &Deed<'_>> = BTreeMap::new();
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.aside && deed.lacked_permission()) {
+        if done.get(&kind(deed)).is_none_or(|later| *later < deed.began) {
+            refused.entry(kind(deed)).or_insert(deed);
+        }
+    }
+    let mut refused: Vec<&Deed<'_>> = refused.into_values().collect();
+    refused.sort_by_key(|deed| deed.began);
+    let first = refused.first()?;
+    let shown: Vec<String> = refused.iter().filter_map(|deed| shown_call(timeline, deed)).collect();
+    let text = one_line(&format!("Not permitted: {}", shown.join("; ")), LINE_CHARS);
+    Some(Pointed { text, line: first.line, at: first.at })
+}
+
+/// Returns what the agent said last that it would do, if the session breaks off in the call that begins it.
+fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let reply = timeline.rounds.last()?.replies.last()?;
+    let mut later = timeline.deeds.iter().filter(|deed| deed.began > reply.place).peekable();
+    if later.peek().is_none() || later.any(|deed| deed.result.is_some() || !matches!(deed.act(), Act::Shell | Act::Edit)) {
+        return None;
+    }
+    let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
+    let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
+    let announces = |clause: &&&str| {
+        let signs = Signs::read(clause);
+        signs.begins(Sign::Announce) && !signs.has_any(&[Sign::Look, Sign::Offer])
+    };
+    clauses.iter().rfind(announces).map(|clause| pointed(clause, reply))
 }
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
@@ -188,10 +233,13 @@ fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> 
     found
 }
 
-/// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`.
+/// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`, `if you want, I
+/// can split it`.
 fn offers_work(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    Signs::read(sentence).has(Sign::Offer) && ["like me to ", "want me to "].iter().any(|phrase| lower.contains(phrase))
+    let signs = Signs::read(sentence);
+    signs.has(Sign::Offer) && ["like me to ", "want me to "].iter().any(|phrase| lower.contains(phrase))
+        || signs.begins(Sign::Offer) && [" i can ", " i could "].iter().any(|phrase| lower.contains(phrase))
 }
 
 /// Returns true for an offer of further help, which is not a real question.

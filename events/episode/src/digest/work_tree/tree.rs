@@ -21,6 +21,9 @@ pub(super) struct Tree {
     pub(super) committed: Option<usize>,
     /// True if the session pushed.
     pub(super) pushes: bool,
+    /// Branches that the session created on the remote and no pull request or merge took up, with line and time of the
+    /// push.
+    pub(super) published: BTreeMap<String, (u64, Option<Timestamp>)>,
 }
 
 /// Commits of a branch that its remote does not have.
@@ -82,6 +85,14 @@ impl Tree {
         unpushed.map_or(0, |unpushed| match unpushed.known.unwrap_or(0).saturating_add(unpushed.more) {
             count if unpushed.is_inexact => count.min(1),
             count => count,
+        })
+    }
+
+    /// Returns the branches that were pushed for the first time and brought nowhere, as open matters.
+    pub(super) fn without_pull_request(&self) -> impl Iterator<Item = Pointed> {
+        self.published.iter().map(|(branch, &(line, at))| {
+            let text = format!("Pushed, and no pull request or merge seen: {branch}");
+            Pointed { text: one_line(&text, LINE_CHARS), line, at }
         })
     }
 
