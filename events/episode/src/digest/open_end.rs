@@ -274,7 +274,9 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
             true => breaks_off(deed),
             false => announces,
         });
-        broken_off.then_some("Not finished")
+        // An interruption by which a person refuses a plan is told as such.
+        let stopped = || timeline.ends_interrupted && unapproved_plan(timeline).is_none();
+        (broken_off || stopped()).then_some("Not finished")
     };
     told.map(|told| Pointed {
         text: format!("{told}: {}", one_line(request.text, PROMPT_CHARS)),
