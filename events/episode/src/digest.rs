@@ -4,6 +4,7 @@
 //! is a pure function of the items, linear in their length, with a bounded result.
 
 mod abridged;
+mod agent_choice;
 mod attempt;
 mod check;
 mod command;

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 pub use self::ending::{Part, Ran};
 pub(super) use self::files::{Touch, joined, touched};
-pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, steps_back};
+pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_back};
 pub(super) use self::issue::{IssueAct, issue_acts};
 use self::pipe::Pipe;
 pub(super) use self::pipe::separate;

@@ -6,18 +6,17 @@
 //! objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
 //! questions, quotations and what is said of tests decide nothing.
 
-use std::cell::OnceCell;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::excerpt::{head, one_line, without_filter_mark};
+use super::agent_choice::{self, Found, is_change, pointed};
+use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::plan;
 use super::question;
 use super::repetition::{significant_words, without_repetitions};
-use super::sentence::{Sentence, asks, clauses, plain, sentences};
+use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{MIN_WORDS, Told, is_left_to_the_reader, proposes};
+use super::stated::{MIN_WORDS, is_left_to_the_reader, proposes};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
 use crate::lexicon::{Sign, Signs};
@@ -28,14 +27,8 @@ use baton_conversation::quoted_text::own_words;
 const QUESTION_CHARS: usize = 200;
 /// A longer prompt is a description or pasted text, and does not tell how, in bytes.
 const MAX_STEERING_BYTES: usize = 1_500;
-/// Only this much of a longer reply, a document, is searched, in bytes.
-const MAX_REPLY_BYTES: usize = 20_000;
-/// A shorter choice says too little alone: the sentence before is added, in characters.
-const TELLING_CHARS: usize = 60;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
-/// Maximum number of choices that are taken from one reply.
-const MAX_OF_REPLY: usize = 2;
 /// A word of fewer bytes names nothing.
 const NAMING_BYTES: usize = 6;
 /// Two texts of fewer words are not compared.
@@ -55,14 +48,6 @@ pub(super) struct Decisions {
     pub(super) overruled_by: BTreeMap<(u64, String), Pointed>,
 }
 
-/// A decision and the place of its text among the items.
-struct Found {
-    place: usize,
-    said: Pointed,
-    /// A person said it; otherwise the agent did, and a person's objection ends it.
-    by_person: bool,
-}
-
 /// Returns all decisions in transcript order without repetitions.
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
@@ -74,7 +59,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        let chosen = of_agent(timeline, round, timeline.rounds.get(index + 1));
+        let chosen = agent_choice::stated(timeline, round, timeline.rounds.get(index + 1));
         // What the agent answers to a question tells the choice better.
         let first = round.replies.first().map(|reply| reply.place);
         let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
@@ -83,6 +68,8 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         found.extend(chosen);
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
+    found.extend(agent_choice::overriding(timeline));
+    found.extend(agent_choice::committed(timeline, &found));
     let concluded = concluded(timeline);
     for plan in plan::approved(timeline) {
         let is_carried_out = last_change.is_some_and(|change| change > plan.place);
@@ -161,7 +148,7 @@ fn of_prompt(
         return vec![found(chosen)];
     }
     let agreed = round.replies.first().is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
-    let received = Reception { in_work, agreed: agreed && has_changed(timeline, round) };
+    let received = Reception { in_work, agreed: agreed && agent_choice::has_changed(timeline, round) };
     let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, received)).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
@@ -270,108 +257,6 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     Some(format!("{question} User: {}{}", prompt.text, option.unwrap_or_default()))
 }
 
-/// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
-/// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
-/// its conclusion if it changed something.
-fn of_agent(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
-    let objects = |next: &Round<'_>| {
-        let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
-        first.is_some_and(|first| Signs::read(first).begins(Sign::Object))
-    };
-    let is_overruled = next.is_some_and(objects);
-    let is_followed = next.is_some_and(|next| has_changed(timeline, next)) && !is_overruled;
-    let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
-    let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
-    let changed = OnceCell::new();
-    let is_of_the_work = |sentence: &str| {
-        let names = changed.get_or_init(|| of_the_work(timeline, round, next));
-        !names.is_disjoint(&significant_words(sentence))
-    };
-    let mut found = Vec::new();
-    for reply in &round.replies {
-        let concludes = worked && conclusion == Some(reply.place);
-        let next_deed = next_deed(timeline, round, reply);
-        let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
-        let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
-        // Worth and index of each.
-        let mut choices: Vec<(usize, usize)> = Vec::new();
-        for (at, sentence) in sentences.iter().enumerate() {
-            if sentence.quoted || is_aside(sentence) {
-                continue;
-            }
-            let Some(told) = Told::read(sentence.text) else { continue };
-            let stands = worked || is_followed || conclusion == Some(reply.place) && !is_overruled;
-            let taken = stands && told.takes() || is_followed && told.proposes();
-            let explained = leads_to_act && told.limits_or_explains() || leads_to_edit && told.draws_consequence();
-            let worth = if concludes { told.concludes_choice() } else { 0 };
-            let concluded = conclusion == Some(reply.place);
-            let tells = (taken || explained) && worth == 0 && !concluded;
-            if tells && told.may_only_tell() && !is_of_the_work(sentence.text) {
-                continue;
-            }
-            if taken || explained || worth > 0 {
-                choices.push((worth + usize::from(taken) + usize::from(explained), at));
-            }
-        }
-        choices.sort_by_key(|(worth, _)| Reverse(*worth));
-        choices.truncate(MAX_OF_REPLY);
-        choices.sort_by_key(|(_, at)| *at);
-        for (_, at) in choices {
-            let sentence = &sentences[at];
-            let mut text = plain(sentence.text);
-            let before = at.checked_sub(1).and_then(|before| sentences.get(before));
-            if let Some(before) = before.filter(|before| !before.point && !sentence.point)
-                && text.chars().count() < TELLING_CHARS
-            {
-                text = format!("{} {text}", plain(before.text));
-            }
-            found.push(Found { place: reply.place, said: pointed(&text, reply), by_person: false });
-        }
-    }
-    found
-}
-
-/// Returns the words of what is changed in a round and the next one: files, what was written, commits.
-fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> BTreeSet<String> {
-    let rounds = [Some(round), next].into_iter().flatten();
-    let deeds = rounds.flat_map(|round| &timeline.deeds[round.deeds.clone()]).filter(|deed| is_change(deed));
-    let texts = deeds.flat_map(|deed| {
-        let subject = deed.call.and_then(|call| call.commit.as_deref());
-        [deed.edit().map(|(path, ..)| path), Some(deed.new_text()), subject]
-    });
-    texts.flatten().flat_map(significant_words).collect()
-}
-
-/// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
-fn is_aside(sentence: &Sentence<'_>) -> bool {
-    let is_item = || {
-        let signs = Signs::read(sentence.text);
-        sentence.point && signs.has(Sign::AsideHead) && !signs.has(Sign::Contrast)
-    };
-    Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
-}
-
-/// Returns the first call after a reply of the same round.
-fn next_deed<'t, 'a>(timeline: &'t Timeline<'a>, round: &Round<'a>, reply: &Message<'a>) -> Option<&'t Deed<'a>> {
-    let deeds = &timeline.deeds[round.deeds.clone()];
-    let from = deeds.partition_point(|deed| deed.began <= reply.place);
-    deeds[from..].iter().find(|deed| !deed.aside)
-}
-
-/// Returns true for a change or a command that does something.
-fn acts(deed: &Deed<'_>) -> bool {
-    is_change(deed) || deed.succeeded() && deed.parsed_command().is_some_and(|command| !command.only_looks())
-}
-
-fn is_change(deed: &Deed<'_>) -> bool {
-    deed.succeeded() && (deed.edit().is_some() || deed.commits())
-}
-
-/// Returns true if files were changed in a round.
-fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
-    timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
-}
-
 /// Returns what a person said to a tool: answers with their questions, a refusal with its reason.
 fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     let said = &answer.said;
@@ -400,6 +285,9 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
 fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     if plan::is_presented(deed) {
         return "the plan".to_owned();
+    }
+    if let Some(subject) = deed.call.and_then(|call| call.commit.as_deref()) {
+        return format!("the commit `{}`", one_line(subject, SHORT_CHARS));
     }
     let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));
     let what = what.map(|what| one_line(&without_filter_mark(what), SHORT_CHARS));
@@ -443,8 +331,4 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         ended.extend((from..at).filter(is_replaced).map(|before| (before, found[at].said.clone())));
     }
     ended
-}
-
-fn pointed(text: &str, said: &Message<'_>) -> Pointed {
-    Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
 }

@@ -7,7 +7,7 @@ use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
-use super::stated::{concludes_choice, limits};
+use super::stated::{MIN_WORDS, concludes_choice, limits, plans_choice};
 use super::timeline::{Deed, Message, Timeline};
 use super::{LINE_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -20,6 +20,9 @@ pub(super) const NOT_DONE: &str = "Planned and not done: ";
 /// Maximum number of choices from a list of decisions, and from the other sentences of a plan.
 const MAX_LISTED: usize = 12;
 const MAX_OF_SENTENCES: usize = 4;
+/// A longer list, or one of which fewer items may be choices, is a list of steps.
+const MAX_OF_LIST: usize = 6;
+const MIN_CHOICES: usize = 2;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
 /// Number of last plans of which left out files are told.
@@ -41,6 +44,25 @@ struct Section<'a> {
     /// Without marks and numbers; empty before the first heading.
     heading: &'a str,
     text: &'a str,
+    /// What its heading says it is.
+    kind: Kind,
+}
+
+/// What the heading of a part says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Decisions.
+    Decisions,
+    /// How something is going to be done.
+    Approach,
+    /// What stays as it is, or is left out.
+    Limits,
+    /// What is the case so far, tests, benefits.
+    Aside,
+    /// One step of the work: it has a number, or names a file.
+    Step,
+    /// Anything else.
+    Other,
 }
 
 /// Returns the approved plans of a session in transcript order, as far as calls record them.
@@ -87,33 +109,40 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 }
 
 impl Plan<'_> {
-    /// Returns what the plan decides: the items below a heading that announces decisions; without one, the sentence that
-    /// names the approach, what is left as it is or out, and sentences that name an alternative or a reason. Of those, what the
-    /// agent also concluded (`concluded`, its words) comes first.
+    /// Returns what the plan decides: the items below a heading that announces decisions; without one, what it names as
+    /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
+    /// those, what the agent also concluded (`concluded`, its words) comes first.
     pub(super) fn choices(&self, concluded: &BTreeSet<String>) -> Vec<String> {
         let (mut listed, mut told, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
-        let sections = sections(&self.text);
-        // The first of several says what is the case so far.
-        let mut filled = sections.iter().enumerate().filter(|(_, section)| !section.text.trim().is_empty());
-        let context = filled.next().and_then(|(first, _)| filled.next().map(|_| first));
-        for (at, section) in sections.iter().enumerate() {
-            let announced = Signs::read(section.heading);
-            let items = || section.text.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(item);
-            let sentences = sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
-            if announced.has(Sign::DecisionHead) {
-                listed.extend(items().take(MAX_LISTED).map(plain));
-            } else if announced.begins(Sign::ApproachHead) {
-                told.extend(first_statement(sentences));
-            } else if announced.has(Sign::Keep) || announced.begins(Sign::Restrict) {
-                let items: Vec<String> = items().map(plain).collect();
-                told.extend((!items.is_empty()).then(|| format!("{}: {}", plain(section.heading), items.join("; "))));
-            } else if context != Some(at) && !announced.has(Sign::AsideHead) {
-                // What stands below an item details it.
-                let own: BTreeSet<usize> = items().map(|item| item.as_ptr().addr()).collect();
-                let chooses = |found: &Sentence<'_>| {
-                    states_choice(found) || own.contains(&found.text.as_ptr().addr()) && limits_step(found.text)
-                };
-                chosen.extend(sentences.filter(chooses).map(|found| plain(found.text)));
+        for section in sections(&self.text) {
+            let sentences = || sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
+            let items = section.items();
+            match section.kind {
+                Kind::Decisions => listed.extend(items.into_iter().take(MAX_LISTED).map(plain)),
+                Kind::Approach => told.extend(first_statement(sentences())),
+                Kind::Limits if !items.is_empty() && items.iter().all(|item| speaks_alone(item)) => {
+                    told.extend(items.into_iter().map(plain));
+                }
+                Kind::Limits => told.extend(section.limits(&items)),
+                Kind::Aside => chosen.extend(
+                    sentences()
+                        .map(|found| found.text.trim_end_matches([':', '：']))
+                        .filter(|text| Signs::read(text).begins(Sign::Speaker) && plans_choice(text))
+                        .map(plain),
+                ),
+                Kind::Other if is_list_of_choices(&items) => {
+                    chosen.extend(items.into_iter().map(plain));
+                }
+                Kind::Step | Kind::Other => {
+                    let own: BTreeSet<usize> = items.iter().map(|item| item.as_ptr().addr()).collect();
+                    let is_own = |found: &Sentence<'_>| own.contains(&found.text.as_ptr().addr());
+                    let is_limit =
+                        |found: &Sentence<'_>| !found.point && Signs::read(found.text).begins(Sign::Restrict);
+                    let chooses = |found: &Sentence<'_>| {
+                        plans_choice(found.text) || (is_own(found) || is_limit(found)) && limits_step(found.text)
+                    };
+                    chosen.extend(sentences().filter(chooses).map(|found| plain(found.text)));
+                }
             }
         }
         let is_concluded = |text: &String| {
@@ -123,14 +152,64 @@ impl Plan<'_> {
         chosen.sort_by_key(|text| !is_concluded(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
-        let found = if listed.is_empty() { told } else { listed };
-        found.into_iter().map(|text| format!("Plan: {text}")).collect()
+        if listed.is_empty() { told } else { listed }
     }
 }
 
-/// Returns the first sentence, with the points that it introduces.
+impl<'a> Section<'a> {
+    fn new(heading: &'a str) -> Self {
+        let bare = heading.trim_start_matches('#').trim_start();
+        let heading = bare.trim_start_matches(|c: char| !c.is_alphabetic());
+        let signs = Signs::read(heading);
+        let is_numbered = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+        let is_step = bare.split_whitespace().take(2).any(is_numbered);
+        let kind = if signs.has(Sign::DecisionHead) {
+            Kind::Decisions
+        } else if signs.begins(Sign::ApproachHead) && !is_step {
+            Kind::Approach
+        } else if signs.has(Sign::Keep) || signs.begins(Sign::Restrict) {
+            Kind::Limits
+        } else if signs.has(Sign::AsideHead) {
+            Kind::Aside
+        } else if is_step || heading.contains('`') || file_of(heading).is_some() {
+            Kind::Step
+        } else {
+            Kind::Other
+        };
+        Self { heading, text: "", kind }
+    }
+
+    /// Returns its items that are neither numbered, which makes them steps, nor below another item or, unless they have a
+    /// lead, a line that ends in a colon, without which they say nothing.
+    fn items(&self) -> Vec<&'a str> {
+        let (mut items, mut introduced, mut fenced) = (Vec::new(), false, false);
+        for line in self.text.lines() {
+            let bare = line.trim();
+            fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
+            match item(line) {
+                _ if fenced || bare.starts_with(['`', '~']) || bare.is_empty() || line.starts_with([' ', '\t']) => {}
+                Some(_) if bare.starts_with(|c: char| c.is_ascii_digit() || c == '>') => {}
+                Some(item) if !introduced || has_lead(item) => items.push(item),
+                Some(_) => {}
+                None => introduced = bare.trim_end_matches('*').ends_with([':', '：']),
+            }
+        }
+        items
+    }
+
+    /// Returns what it leaves as it is or out.
+    fn limits(&self, items: &[&str]) -> Option<String> {
+        let items: Vec<String> = items.iter().copied().map(plain).collect();
+        let text = if items.is_empty() { first_statement(sentences(self.text).into_iter())? } else { items.join("; ") };
+        Some(format!("{}: {text}", plain(self.heading)))
+    }
+}
+
+/// Returns the first sentence that is no label of a file, with the points that it introduces.
 fn first_statement<'s>(mut sentences: impl Iterator<Item = Sentence<'s>>) -> Option<String> {
-    let first = sentences.next().map(|first| plain(first.text))?;
+    let words = |text: &str| text.split('`').step_by(2).flat_map(str::split_whitespace).count();
+    let is_label = |text: &str| text.contains('`') && text.is_ascii() && words(text) < MIN_WORDS;
+    let first = sentences.find(|first| !is_label(first.text)).map(|first| plain(first.text))?;
     if !first.ends_with(':') {
         return Some(first);
     }
@@ -138,16 +217,35 @@ fn first_statement<'s>(mut sentences: impl Iterator<Item = Sentence<'s>>) -> Opt
     (!points.is_empty()).then(|| format!("{first} {}", points.join("; ")))
 }
 
-/// Returns true if a sentence of a plan names a rejected alternative.
-fn states_choice(sentence: &Sentence<'_>) -> bool {
-    concludes_choice(sentence.text) > 0 && Signs::read(&own_words(sentence.text)).has(Sign::Contrast)
+/// Returns true for a short list that begins with an item that has a lead, limits what is done or says what is to stay, and
+/// has another one, one of them a choice.
+fn is_list_of_choices(items: &[&str]) -> bool {
+    let is_set = |item: &&&str| has_lead(item) || limits(item) || Signs::read(item).begins(Sign::Keep);
+    items.len() <= MAX_OF_LIST
+        && items.first().is_some_and(|first| is_set(&first))
+        && items.iter().filter(is_set).count() >= MIN_CHOICES
+        && items.iter().any(|item| limits_step(item))
 }
 
-/// Returns true if an item of a plan limits what is done, says what is to stay, or has a bold lead and a reason.
+/// Returns true if an item of a plan limits what is done or says what is to stay, and why or how far, or has a bold lead
+/// and a reason or an alternative.
 fn limits_step(item: &str) -> bool {
     let signs = Signs::read(&own_words(item));
-    let is_led = item.starts_with("**") && signs.has_any(&[Sign::Reason, Sign::Keep]);
-    limits(item) || signs.begins(Sign::Keep) || is_led && concludes_choice(item) > 0
+    let is_led = has_lead(item);
+    let is_explained = is_led || [" — ", " – ", " - ", " (", ": ", ", "].iter().any(|mark| item.contains(mark));
+    let reasoned = is_led && signs.has_any(&[Sign::Reason, Sign::Keep, Sign::Contrast]) && concludes_choice(item) > 0;
+    is_explained && (limits(item) || signs.begins(Sign::Keep)) || reasoned
+}
+
+/// Returns true if an item below a heading of limits needs no heading.
+fn speaks_alone(item: &str) -> bool {
+    has_lead(item) || Signs::read(item).begins(Sign::Restrict)
+}
+
+/// Returns true if an item begins with a bold lead that is no code.
+fn has_lead(item: &str) -> bool {
+    let lead = item.strip_prefix("**").and_then(|rest| rest.split_once("**"));
+    lead.is_some_and(|(lead, rest)| !lead.contains('`') && rest.chars().any(char::is_alphanumeric))
 }
 
 /// Returns the items of the last plans about files that nobody touched afterwards, if other files of the same list were.
@@ -213,7 +311,7 @@ fn item(line: &str) -> Option<&str> {
 }
 
 fn sections(plan: &str) -> Vec<Section<'_>> {
-    let mut found = vec![Section { heading: "", text: "" }];
+    let mut found = vec![Section::new("")];
     let (mut begin, mut end) = (0, 0);
     let mut fenced = false;
     for line in plan.split_inclusive('\n') {
@@ -221,12 +319,18 @@ fn sections(plan: &str) -> Vec<Section<'_>> {
         fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
         end += line.len();
         if bare.starts_with('#') && !fenced {
-            found.push(Section { heading: bare.trim_start_matches(|c: char| !c.is_alphabetic()), text: "" });
+            found.push(Section::new(bare));
             begin = end;
         }
         if let Some(section) = found.last_mut() {
             section.text = &plan[begin..end];
         }
+    }
+    let mut filled = found.iter().enumerate().filter(|(_, section)| !section.text.trim().is_empty());
+    let context = filled.next().and_then(|(first, _)| filled.next().map(|_| first));
+    // The first of several says what is the case so far.
+    if let Some(first) = context.filter(|first| matches!(found[*first].kind, Kind::Step | Kind::Other)) {
+        found[first].kind = Kind::Aside;
     }
     found
 }

@@ -172,6 +172,21 @@ pub(super) fn contrasted(text: &str) -> Option<(&str, &str)> {
     marks.iter().find_map(|mark| text.split_once(mark))
 }
 
+/// Returns what a text says to be replaced and by what, each to the end of its clause: `Replaced X with Y`, `Y instead of X`.
+/// What is only one of several things that it lists is left out.
+pub(super) fn replacement(text: &str) -> Option<(String, String)> {
+    let text = &*format!(" {} ", text.trim());
+    let until_mark = |text: &str| text[..text.find([',', ';', '—', '。', '，']).unwrap_or(text.len())].to_owned();
+    for (from, to) in REPLACING {
+        let Some((_, rest)) = last_of(text, &[from]).filter(|(lead, _)| !lead.contains(", ")) else { continue };
+        let is_whole = |old: &str| old.matches('(').count() == old.matches(')').count();
+        if let Some((old, new)) = rest.split_once(to).filter(|(old, _)| is_whole(old)) {
+            return Some((until_mark(old), until_mark(new)));
+        }
+    }
+    contrasted(text).map(|(new, old)| (until_mark(old), new.to_owned()))
+}
+
 /// Returns what stands before and after `over`, which contrasts only after a verb of choice.
 fn over(text: &str) -> Option<(&str, &str)> {
     let (before, after) = text.split_once(" over ")?;
@@ -279,6 +294,22 @@ mod tests {
         check("Use the new endpoint", None, None);
         check("Keep the queue.", None, None);
         check("", None, None);
+    }
+
+    #[test]
+    fn a_replacement_names_both_things() {
+        let check = |text: &str, expected: Option<(&str, &str)>| {
+            let found = replacement(text);
+            let found = found.as_ref().map(|(old, new)| (old.trim(), new.trim()));
+            assert_eq!(found, expected, "{text}");
+        };
+        check("Replace tallow with grease, which is quiet", Some(("tallow", "grease")));
+        check("Switched it from SSH (`git@host`) to HTTPS", Some(("SSH (`git@host`)", "HTTPS")));
+        check("grease instead of tallow; quiet", Some(("tallow", "grease")));
+        check("Oiled the drum, wound the rope, replaced tallow with grease", None);
+        check("Read from the log (and back to the head)", None);
+        check("Replaced the drum", None);
+        check("", None);
     }
 
     #[track_caller]

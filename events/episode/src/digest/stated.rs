@@ -45,6 +45,13 @@ impl Told {
         1 + [Sign::Contrast, Sign::Keep, Sign::Reason].into_iter().filter(|sign| signs.has(*sign)).count()
     }
 
+    /// Returns true if it may say of a change that one thing took the place of another.
+    pub(super) fn may_replace(&self) -> bool {
+        !self.signs.begins(Sign::Announce)
+            && !self.signs.has_any(&[Sign::Hedge, Sign::Cause])
+            && self.signs.has_any(&[Sign::Replace, Sign::Change])
+    }
+
     /// Returns true if it says what the speaker takes, with what it is taken against or why.
     pub(super) fn takes(&self) -> bool {
         let (own, signs) = (&self.own, self.signs);
@@ -86,6 +93,25 @@ impl Told {
         tells && self.acts()
     }
 
+    /// Returns true if it says before an edit what is best.
+    pub(super) fn prefers(&self) -> bool {
+        self.signs.has(Sign::Choose)
+            && !self.signs.has_any(&[Sign::Trouble, Sign::Cause, Sign::Hedge])
+            && !self.signs.begins(Sign::Announce)
+            && commits(&self.own) != Some(false)
+    }
+
+    /// Returns true if it says before an act why it is done.
+    pub(super) fn explains(&self) -> bool {
+        self.signs.has(Sign::Reason) && self.acts()
+    }
+
+    /// Returns true if a speaker says that they do only a part.
+    pub(super) fn limits_what_is_done(sentence: &str) -> bool {
+        let signs = Signs::read(&own_words(sentence));
+        signs.begins(Sign::Speaker) && signs.has(Sign::Restrict) && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
+    }
+
     /// Returns true if it says before an edit from what that follows: `it is read elsewhere, so I leave it`.
     pub(super) fn draws_consequence(&self) -> bool {
         self.signs.has(Sign::Consequence) && self.acts()
@@ -104,9 +130,24 @@ pub(super) fn concludes_choice(sentence: &str) -> usize {
     Told::read(sentence).map_or(0, |told| told.concludes_choice())
 }
 
+/// Returns true if a sentence of a plan says what is taken instead of something else.
+pub(super) fn plans_choice(sentence: &str) -> bool {
+    Told::read(sentence).is_some_and(|told| {
+        told.signs.has(Sign::Contrast)
+            && !told.signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
+            && !is_measurement(&told.own)
+    })
+}
+
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
     Told::read(sentence).is_some_and(|told| told.proposes())
+}
+
+/// Returns true if a sentence says little without the one before: it begins with what follows from that.
+pub(super) fn is_connected(sentence: &str) -> bool {
+    let joins = |word: &str| matches!(&*word.to_lowercase(), "so" | "then" | "therefore" | "thus" | "this" | "that");
+    sentence.split_whitespace().next().is_some_and(|word| joins(word.trim_end_matches(',')))
 }
 
 /// Returns true if a sentence limits what is done: `only on request`.
@@ -137,7 +178,7 @@ fn telling(sentence: &str) -> Option<(String, Signs)> {
     let is_idle = signs.asks()
         || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
         || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
-        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep)
+        || signs.has(Sign::Foreign) && !signs.has(Sign::Restrict)
         || signs.has(Sign::Idle);
     let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
     (says_enough && !is_idle && !introduces).then_some((own, signs))

@@ -328,6 +328,11 @@ impl<'a> Deed<'a> {
         self.input("command").filter(|command| self.act() == Act::Shell && !command.trim().is_empty())
     }
 
+    /// Returns the command line as far as git is told something by it.
+    pub(super) fn git_line(&self) -> Option<&'a str> {
+        self.call.and_then(|call| call.git_line.as_deref()).or_else(|| self.command())
+    }
+
     /// Returns true if the command was only started, so that its result says nothing about how it ended.
     pub(super) fn in_background(&self) -> bool {
         let flag = self.call.and_then(|call| call.input.get("run_in_background"));

@@ -221,7 +221,7 @@ fn made(timeline: &Timeline<'_>, gone: &BTreeSet<usize>) -> Vec<Made> {
 
 /// Returns the files that a command stages, or commits without staging.
 fn staged_by(deed: &Deed<'_>) -> Vec<Paths> {
-    let line = deed.call.and_then(|call| call.git_line.as_deref()).or_else(|| deed.command());
+    let line = deed.git_line();
     let steps = line.filter(|line| line.contains("git ")).map(git_steps).unwrap_or_default();
     let staged = steps.into_iter().filter_map(|step| match step.act {
         GitAct::Stage(paths) | GitAct::Commit { also: Some(paths), .. } => Some(paths),

@@ -141,7 +141,7 @@ impl<'t, 'a> Fold<'t, 'a> {
 
     /// Follows the uses of git on a command line, with what they print.
     fn git(&mut self, deed: &Deed<'a>, base: &str) {
-        let line = deed.call.and_then(|call| call.git_line.as_deref()).or_else(|| deed.command()).unwrap_or_default();
+        let line = deed.git_line().unwrap_or_default();
         let (Some(result), true) = (deed.result, line.contains("git ") || line.contains("gh ")) else { return };
         let steps = git_steps(line);
         let is = |kind: fn(&GitAct) -> bool| steps.iter().rposition(|step| kind(&step.act));

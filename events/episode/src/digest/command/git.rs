@@ -103,6 +103,22 @@ pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
     steps
 }
 
+/// Returns the flag by which git is told to go on where it would refuse, and what it is told with it: `git add -f`.
+pub(in crate::digest) fn overridden(line: &str) -> Option<&'static str> {
+    words::parts(line).into_iter().find_map(|part| {
+        let (words, _) = unwrapped(part.words);
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let (program, rest) = words.split_first()?;
+        let (subcommand, rest) = without_options(rest).1.split_first().filter(|_| *program == "git")?;
+        match *subcommand {
+            "add" if rest.iter().any(|word| matches!(*word, "-f" | "--force")) => Some("git add -f"),
+            "commit" if rest.contains(&"--no-verify") => Some("git commit --no-verify"),
+            "push" if rest.contains(&"--no-verify") => Some("git push --no-verify"),
+            _ => None,
+        }
+    })
+}
+
 /// Skips the options of git itself, and returns the directory among them.
 fn without_options<'w>(mut words: &'w [&'w str]) -> (Option<&'w str>, &'w [&'w str]) {
     let mut directory = None;
@@ -240,6 +256,17 @@ fn is_revision(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_safeguard_is_overridden_by_a_flag_of_its_own_command() {
+        let check = |line: &str, expected: Option<&str>| assert_eq!(overridden(line), expected, "{line}");
+        check("cd a && git add -f b.css && git commit -m x", Some("git add -f"));
+        check("git -C a commit --no-verify -m x", Some("git commit --no-verify"));
+        check("git commit -m 'about --no-verify'", None);
+        check("rm -f a && git add a", None);
+        check("git", None);
+        check("", None);
+    }
 
     #[track_caller]
     fn check(line: &str, expected: &[&str]) {

@@ -93,21 +93,24 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     };
     let carried_out = |plan: &str| planned(plan, Outcome::Ok).edit("a.rs", 1, 1);
     let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
-    check(carried_out(listed), &[(3, "Plan: Store: one file"), (3, "Plan: No index")]);
+    check(carried_out(listed), &[(3, "Store: one file"), (3, "No index")]);
     check(planned(listed, Outcome::Ok), &[]);
     let reverted = carried_out(listed).prompt("no, I've reverted all that");
     check(reverted, &[]);
     check(planned(listed, Outcome::Denied), &[]);
     let approach = "# Faster\n\n## Approach\nAn index is kept beside the file. It is small.\n\n## Steps\n- Read pages instead of lines there\n- The sorting stays unchanged in it\n";
-    let chosen = [(3, "Plan: An index is kept beside the file."), (3, "Plan: Read pages instead of lines there")];
+    let chosen = [(3, "An index is kept beside the file."), (3, "Read pages instead of lines there")];
     check(carried_out(approach), &chosen);
     check(carried_out("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]"), &[]);
-    let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
-    check(carried_out(kept), &[(3, "Plan: Unchanged files: `a.rs`; `b.rs`"), (3, "Plan: Read only what is new")]);
+    let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new (the rest is sorted)\n- Page only the list\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
+    check(
+        carried_out(kept),
+        &[(3, "Unchanged files: `a.rs`; `b.rs`"), (3, "Read only what is new (the rest is sorted)")],
+    );
     let left = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n\n## Out of scope\n- The archive\n";
-    check(carried_out(left), &[(3, "Plan: Out of scope: The archive")]);
+    check(carried_out(left), &[(3, "Out of scope: The archive")]);
     let introduced = "# Faster\n\n## Approach\nOne index:\n- by name\n- by day\n\n## Steps\n- Index it\n";
-    check(carried_out(introduced), &[(3, "Plan: One index: by name; by day")]);
+    check(carried_out(introduced), &[(3, "One index: by name; by day")]);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn one_choice_is_told_once_at_the_later_place() {
     let session = Session::default().prompt("go").call("ExitPlanMode", listed, None).result(Outcome::Ok, None, None);
     let again = "One index file beside the archive instead of one for each page.";
     let session = session.edit("a.rs", 1, 1).reply(again);
-    check(session, &[(3, "Plan: No cache"), (6, again)]);
+    check(session, &[(3, "No cache"), (6, again)]);
 }
 
 #[test]
@@ -227,4 +230,122 @@ fn how_the_work_goes_on_decides_nothing() {
     }
     let asked = Session::default().prompt("Look at it").edit("a.rs", 1, 1).reply("Do you want a table or a list?");
     assert_eq!(told(asked.prompt("wait 1 sec").edit("a.rs", 1, 1)), [""; 0]);
+}
+
+#[test]
+fn what_the_changes_show_to_be_replaced_is_a_choice() {
+    let wrote = |text: &str| Session::default().prompt("Grease the winch").wrote("winch.rs", text);
+    let grease = || wrote("let grease = Grease::of(mutton);");
+    for said in [
+        "- Replaced the `tallow` with `Grease::of(mutton)`",
+        "- **Squeak mended**: replaced the tallow with grease",
+        "- Changed the drum from tallow to grease",
+    ] {
+        check(grease().reply(said), &[(4, said.trim_start_matches("- ").replace("**", "").as_str())]);
+    }
+    // Nothing of it was written.
+    check(wrote("let rope = 1;").reply("- Replaced the `tallow` with `Grease::of(mutton)`"), &[]);
+    check(grease().reply("- Replaced the old test of the winch with one of grease"), &[]);
+    let details = "The winch is quiet. Switched the drum from tallow to grease:\n- `a`: grease of mutton\n- `b`: replaced tallow with grease";
+    check(grease().reply(details), &[(4, "Switched the drum from tallow to grease")]);
+    let committed = |subject: &str| {
+        let mut session = grease().ok(&format!("git commit -m '{subject}'"));
+        if let Some(Body::Call(call)) = session.items.iter_mut().rev().nth(1).map(|item| &mut item.body) {
+            call.commit = Some(subject.to_owned());
+        }
+        session
+    };
+    check(committed("Replace tallow with grease on the drum"), &[(4, "Replace tallow with grease on the drum")]);
+    check(committed("Add grease to the drum"), &[]);
+    let told =
+        committed("Replace tallow with grease on the drum").reply("- Replaced the tallow with grease on the drum.");
+    check(told, &[(6, "Replaced the tallow with grease on the drum.")]);
+}
+
+#[test]
+fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
+    let start = || Session::default().prompt("Commit it").reply("I'll only commit the two files of the winch.");
+    let add = "git add src/winch.rs drum.rs && git commit -m x";
+    check(start().ok(add), &[(2, "I'll only commit the two files of the winch: `winch.rs`, `drum.rs`")]);
+    check(start().ok("git add -A && git commit -m x"), &[]);
+    check(start().ok("git add . && git commit -m x"), &[]);
+    check(start().ok("git status"), &[]);
+    let forced = || Session::default().prompt("Commit it").reply("The hook tests the harbour. This is a text.");
+    let told = (2, "The hook tests the harbour. This is a text (`git commit --no-verify`)");
+    check(forced().ok("git commit --no-verify -m x"), &[told]);
+    let again = forced().ok("git commit --no-verify -m x").reply("And the rest.").ok("git commit --no-verify -m y");
+    check(again, &[told]);
+    check(forced().ok("git commit -m 'no --no-verify'"), &[]);
+}
+
+#[test]
+fn an_item_of_a_plan_counts_with_what_it_belongs_to() {
+    let told = |plan: &str| {
+        let plan = json!({ "plan": format!("# Faster\n\n## Context\nIt is slow, not fast.\n\n{plan}") });
+        let session = Session::default().prompt("go").call("ExitPlanMode", plan, None).result(Outcome::Ok, None, None);
+        session.edit("a.rs", 1, 1).digest().decisions.into_iter().map(|said| said.text).collect::<Vec<_>>()
+    };
+    for (plan, expected) in [
+        ("## 1. Index `a.rs`\nAdd a branch that:\n- Keeps the order (no sorting)\n", &[][..]),
+        ("## 1. Index `a.rs`\n- Read only the head\n", &[]),
+        (
+            "## 1. Index `a.rs`\n- **Read only the head** (the rest is text)\n- **Read** it\n",
+            &["Read only the head (the rest is text)"],
+        ),
+        (
+            "## Edges\n- **No file**: an empty list\n- **Two files**: both\n",
+            &["No file: an empty list", "Two files: both"],
+        ),
+        ("## Edges\n1. **No file**: an empty list\n2. **Two files**: both\n", &[]),
+        (
+            "## Why no other changes needed\n- **Lock**: it is there\n- **Log**: as it was\n",
+            &["Lock: it is there", "Log: as it was"],
+        ),
+        ("## No changes needed\nThe log has it all.\n", &["No changes needed: The log has it all."]),
+        ("## Steps\nNo new files, no new crates.\n", &["No new files, no new crates."]),
+        ("## Fix\n**File:** `a.rs`\n\nSort the pages by name.\n", &["Sort the pages by name."]),
+        ("## Wishes (confirmed)\n- By name\n- At once\n", &["By name", "At once"]),
+    ] {
+        assert_eq!(told(plan), expected, "{plan}");
+    }
+    let opened = json!({ "plan": "# Faster\nI'll read pages instead of lines:\n\n## Steps\n- Read\n" });
+    let session = Session::default().prompt("go").call("ExitPlanMode", opened, None).result(Outcome::Ok, None, None);
+    check(session.edit("a.rs", 1, 1), &[(3, "I'll read pages instead of lines")]);
+}
+
+#[test]
+fn what_follows_from_another_sentence_is_told_with_it() {
+    let said = |text: &str| Session::default().prompt("Grease the winch").reply(text).edit("winch.rs", 1, 1);
+    let whole = "The drum greases itself. So I don't grease the drum by hand, because that would double it.";
+    check(said(whole), &[(2, whole)]);
+    check(said("So I don't grease the drum by hand, because that would double it."), &[]);
+    let done = "The work is done — the drum now takes grease instead of tallow.";
+    let session = Session::default().prompt("Grease the winch").edit("winch.rs", 1, 1).reply(done);
+    check(session, &[(4, "the drum now takes grease instead of tallow.")]);
+}
+
+#[test]
+fn a_refused_commit_is_named_by_its_subject() {
+    let call = Session::default().prompt("go").call("Bash", json!({ "command": "git commit -m 'Grease it'" }), None);
+    let mut session = call.result(Outcome::Denied, None, None).add(Body::Answer { text: "add the drum first".into() });
+    if let Body::Call(call) = &mut session.items[1].body {
+        call.commit = Some("Grease it".to_owned());
+    }
+    session.items[3].line = 3;
+    check(session, &[(3, "User refused the commit `Grease it`: add the drum first")]);
+}
+
+#[test]
+fn what_prepares_the_work_decides_nothing() {
+    let said = "The branch is behind, so I'm catching up first to avoid a conflict with the rope.";
+    let session = |command: &str| Session::default().prompt("Grease it").reply(said).ok(command).edit("a.rs", 1, 1);
+    check(session("git pull --ff-only"), &[]);
+    check(session("git push origin --delete rope"), &[(2, said)]);
+}
+
+#[test]
+fn a_conclusion_that_lists_decisions_tells_them() {
+    let told = "## Key decisions\n- The drum is greased at night only\n\n## Checks\n- The drum turns at night\n";
+    let session = Session::default().prompt("Grease it").edit("winch.rs", 1, 1).reply(told);
+    check(session, &[(4, "The drum is greased at night only")]);
 }

@@ -1,0 +1,342 @@
+//! Choices that the agent states: in a conclusion, before a change, in a commit.
+//!
+//! Words alone decide little: a change follows or has been made, the changes show that one thing took the place of
+//! another, a commit takes only some files, a command overrides a safeguard.
+
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::command::{GitAct, Paths, git_steps, overridden};
+use super::excerpt::{head, one_line};
+use super::exchange;
+use super::repetition::significant_words;
+use super::sentence::{self, Sentence, clauses, plain, sentences};
+use super::settled::replacement;
+use super::stated::{MIN_WORDS, Told, is_connected};
+use super::timeline::{Deed, Message, Round, Timeline};
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
+use crate::lexicon::{Sign, Signs};
+
+/// Only this much of a longer reply, a document, is searched, in bytes.
+const MAX_REPLY_BYTES: usize = 20_000;
+/// A shorter choice says too little alone: the sentence before is added, in characters.
+const TELLING_CHARS: usize = 60;
+/// Maximum number of choices that are taken from one reply.
+const MAX_OF_REPLY: usize = 3;
+/// Worth of a sentence by which one thing took the place of another, as the changes show, and of one that introduces its
+/// details.
+const REPLACING_WORTH: usize = 2;
+const DETAILED_WORTH: usize = 3;
+/// Worth of a point below a heading of decisions.
+const LISTED_WORTH: usize = 3;
+/// Maximum number of choices that are taken from the body of a commit's message.
+const MAX_OF_MESSAGE: usize = 2;
+/// Directory of an agent's own plans, which are no part of the work.
+const PLANS: &str = "/.claude/plans/";
+/// Maximum number of files that are named for a commit that takes only some.
+const MAX_FILES: usize = 3;
+
+/// A decision and the place of its text among the items.
+pub(super) struct Found {
+    pub(super) place: usize,
+    pub(super) said: Pointed,
+    /// A person said it; otherwise the agent did, and a person's objection ends it.
+    pub(super) by_person: bool,
+}
+
+/// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
+/// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
+/// its conclusion if it changed something.
+pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
+    let objects = |next: &Round<'_>| {
+        let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
+        first.is_some_and(|first| Signs::read(first).begins(Sign::Object))
+    };
+    let is_overruled = next.is_some_and(objects);
+    let is_followed = next.is_some_and(|next| has_changed(timeline, next)) && !is_overruled;
+    let conclusion = exchange::conclusion(timeline, round).map(|said| said.place);
+    let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
+    let changed = OnceCell::new();
+    let changed = || changed.get_or_init(|| of_the_work(timeline, round, next));
+    let mut found = Vec::new();
+    for (index, reply) in round.replies.iter().enumerate() {
+        let concluded = conclusion == Some(reply.place);
+        let concludes = worked && concluded;
+        let stands = worked || is_followed || concluded && !is_overruled;
+        let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+        let next_deed = deeds.iter().find(|deed| !deed.aside);
+        let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
+        let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+        let mut choices: Vec<Choice<'_>> = Vec::new();
+        let mut introduced = ("", false);
+        for (at, sentence) in sentences.iter().enumerate() {
+            if sentence.quoted || is_aside(sentence) {
+                continue;
+            }
+            let head = introduction(sentence).unwrap_or_default();
+            if introduced.0 != head {
+                introduced = (head, concludes && changed().shows(head));
+                let text = sentence::sentences(head).last().map_or(head, |last| last.text);
+                choices.extend(introduced.1.then_some(Choice { worth: DETAILED_WORTH, at, text }));
+            }
+            // The details of a choice.
+            if introduced.1 {
+                continue;
+            }
+            let told = Told::read(sentence.text).or_else(|| Told::read(after_lead(sentence.text)?));
+            let Some(told) = told else { continue };
+            let taken = stands && told.takes() || is_followed && told.proposes();
+            let explained = leads_to_edit && (told.limits_or_explains() || told.draws_consequence() || told.prefers())
+                || leads_to_act && told.explains();
+            let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
+            let worth = match told.concludes_choice() {
+                0 if concludes && is_listed() => LISTED_WORTH,
+                0 if concludes && told.may_replace() && !is_of_checks(sentence) && changed().shows(sentence.text) => {
+                    REPLACING_WORTH
+                }
+                worth if concludes => worth,
+                _ => 0,
+            };
+            let tells = (taken || explained) && worth == 0 && !concluded;
+            if tells && told.may_only_tell() && !changed().mentions(sentence.text) {
+                continue;
+            }
+            let worth = worth + usize::from(taken) + usize::from(explained);
+            choices.extend((worth > 0).then_some(Choice { worth, at, text: sentence.text }));
+        }
+        choices.sort_by_key(|choice| Reverse(choice.worth));
+        choices.truncate(MAX_OF_REPLY);
+        choices.sort_by_key(|choice| choice.at);
+        let texts = choices.iter().filter_map(|choice| choice.told(&sentences));
+        let texts = texts.chain(limited_commit(&sentences, deeds));
+        found.extend(texts.map(|text| Found { place: reply.place, said: pointed(&text, reply), by_person: false }));
+    }
+    found
+}
+
+/// A choice of a reply.
+struct Choice<'a> {
+    worth: usize,
+    /// Index of its sentence.
+    at: usize,
+    text: &'a str,
+}
+
+impl Choice<'_> {
+    /// Returns the text with the sentence before if it says too little without; `None` if it needs one and there is none.
+    fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
+        let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
+        let is_point = sentences[self.at].point;
+        // `The work is done — the list is a table now instead of a tree`.
+        let is_remark = |lead: &str| !is_point && !lead.contains('`') && lead.split_whitespace().count() <= MIN_WORDS;
+        let text = match text.split_once(" — ") {
+            Some((lead, rest)) if is_remark(lead) && !Signs::read(lead).has(Sign::Setback) => rest.to_owned(),
+            _ => text,
+        };
+        let before = self.at.checked_sub(1).and_then(|before| sentences.get(before));
+        let before = before.filter(|before| !before.point && !is_point).map(|before| plain(before.text));
+        let says_enough = |before: &String| before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii();
+        if is_connected(&text) {
+            return Some(format!("{} {text}", before?));
+        }
+        let before = before.filter(says_enough).filter(|_| text.chars().count() < TELLING_CHARS);
+        Some(before.map_or(text.clone(), |before| format!("{before} {text}")))
+    }
+}
+
+/// Returns what the agent says of a commit that takes only some files, with those files.
+fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<String> {
+    let commit = deeds.iter().find(|deed| commits(deed))?;
+    let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+    let mut files: Vec<String> = Vec::new();
+    for step in git_steps(commit.git_line()?) {
+        match step.act {
+            GitAct::Stage(Paths::All) => return None,
+            GitAct::Stage(Paths::Named(named)) if named.iter().any(|path| matches!(path.as_str(), "." | "./")) => {
+                return None;
+            }
+            GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } => {
+                files.extend(named.iter().map(|path| format!("`{}`", path.rsplit('/').next().unwrap_or(path))));
+            }
+            _ => {}
+        }
+    }
+    let text = plain(said.text);
+    let text = text.trim_end_matches([':', '.']);
+    let more = files.len().saturating_sub(MAX_FILES);
+    files.truncate(MAX_FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!files.is_empty()).then(|| format!("{text}: {}{more}", files.join(", ")))
+}
+
+/// Returns what the agent says before the first command of a kind that overrides a safeguard.
+pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
+    let mut flags: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for round in &timeline.rounds {
+        for (index, reply) in round.replies.iter().enumerate() {
+            let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            let line = deeds.first().filter(|deed| deed.succeeded()).and_then(Deed::git_line);
+            let Some(flag) = line.and_then(overridden).filter(|flag| flags.insert(flag)) else { continue };
+            let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+            let last = &sentences[sentences.len().saturating_sub(2)..];
+            let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
+            if !text.is_empty() {
+                let text = format!("{} (`{flag}`)", text.trim_end_matches([':', '.']));
+                found.push(Found { place: reply.place, said: pointed(&text, reply), by_person: false });
+            }
+        }
+    }
+    found
+}
+
+/// Returns the calls after a reply and before the next one.
+fn deeds_until<'t, 'a>(
+    timeline: &'t Timeline<'a>,
+    round: &Round<'a>,
+    reply: &Message<'a>,
+    next: Option<&Message<'a>>,
+) -> &'t [Deed<'a>] {
+    let deeds = &timeline.deeds[round.deeds.clone()];
+    let from = deeds.partition_point(|deed| deed.began <= reply.place);
+    let until = next.map_or(deeds.len(), |next| deeds.partition_point(|deed| deed.began <= next.place));
+    &deeds[from..until.max(from)]
+}
+
+/// Returns what the messages of commits say to be replaced, and the other choices that they state, unless something that
+/// was found says it.
+pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> {
+    let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
+    let mut choices = Vec::new();
+    let mut changed = Changed::default();
+    for deed in &timeline.deeds {
+        changed.add(deed);
+        let subject = deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed));
+        let Some(subject) = subject else { continue };
+        let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
+        let body = message_body(deed.git_line().unwrap_or_default(), subject);
+        let stated = sentences(body).into_iter().filter(|sentence| {
+            let chooses =
+                |told: Told| told.concludes_choice() > 0 || told.may_replace() && changed.shows(sentence.text);
+            !sentence.quoted && !is_of_checks(sentence) && Told::read(sentence.text).is_some_and(chooses)
+        });
+        let stated = stated.map(|sentence| sentence.text).take(MAX_OF_MESSAGE);
+        for text in replaces.then_some(subject).into_iter().chain(stated) {
+            let words = significant_words(text);
+            let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
+            if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
+                let said = Pointed { text: one_line(&plain(text), DECISION_CHARS), line: deed.line, at: deed.at };
+                choices.push(Found { place: deed.began, said, by_person: false });
+            }
+            told.push(words);
+        }
+    }
+    choices
+}
+
+/// Returns what follows the subject in the message of a commit.
+fn message_body<'a>(line: &'a str, subject: &str) -> &'a str {
+    let rest = line.split_once(subject).map_or("", |(_, rest)| rest);
+    let end = ["\nEOF", ")\"", "\" ", "' "].into_iter().filter_map(|mark| rest.find(mark)).min();
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+/// The words of what is changed.
+#[derive(Default)]
+struct Changed {
+    /// Files, and what was written.
+    written: BTreeSet<String>,
+    /// Commits.
+    committed: BTreeSet<String>,
+}
+
+impl Changed {
+    fn add(&mut self, deed: &Deed<'_>) {
+        if is_change(deed) {
+            let texts = [deed.edit().map_or("", |(path, ..)| path), deed.new_text()];
+            self.written.extend(texts.into_iter().flat_map(names));
+            self.committed.extend(deed.call.and_then(|call| call.commit.as_deref()).into_iter().flat_map(names));
+        }
+    }
+
+    fn mentions(&self, text: &str) -> bool {
+        significant_words(text).iter().any(|word| self.written.contains(word) || self.committed.contains(word))
+    }
+
+    /// Returns true if a sentence names something that was replaced, and by what, and the latter was written.
+    fn shows(&self, sentence: &str) -> bool {
+        replacement(sentence).is_some_and(|(old, new)| {
+            let (old, new) = (names(&old), names(&new));
+            !old.is_subset(&new) && !self.written.is_disjoint(&new)
+        })
+    }
+}
+
+/// Returns the words that may name something: longer ones, and values.
+fn names(text: &str) -> BTreeSet<String> {
+    let is_value = |word: &&str| word.len() > 1 && word.contains(|c: char| c.is_ascii_digit());
+    let values = text.split(|c: char| !c.is_alphanumeric()).filter(is_value).map(str::to_lowercase);
+    significant_words(text).into_iter().chain(values).collect()
+}
+
+/// Returns what is changed in a round and the next one.
+fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Changed {
+    let end = next.map_or(round.deeds.end, |next| next.deeds.end);
+    let mut changed = Changed::default();
+    timeline.deeds[round.deeds.start..end].iter().for_each(|deed| changed.add(deed));
+    changed
+}
+
+/// Returns the line that introduces a point.
+fn introduction<'a>(sentence: &Sentence<'a>) -> Option<&'a str> {
+    let introduces = sentence.head.trim_end_matches('*').ends_with([':', '：']);
+    (sentence.point && introduces).then_some(sentence.head)
+}
+
+/// Returns what follows the bold lead of a point: `**Layout mended**: replaced the rows with a grid`.
+fn after_lead(sentence: &str) -> Option<&str> {
+    let (_, rest) = sentence.strip_prefix("**")?.split_once("**")?;
+    Some(rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'))
+}
+
+/// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
+fn is_aside(sentence: &Sentence<'_>) -> bool {
+    let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
+    Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
+}
+
+/// Returns true for a sentence about tests, or what is told of the work elsewhere.
+fn is_of_checks(sentence: &Sentence<'_>) -> bool {
+    Signs::read(sentence.text).has(Sign::AsideHead)
+}
+
+/// Returns true for a change or a command that does something.
+fn acts(deed: &Deed<'_>) -> bool {
+    is_change(deed)
+        || deed.succeeded()
+            && deed.parsed_command().is_some_and(|command| !command.only_looks())
+            && !deed.git_line().is_some_and(only_prepares)
+}
+
+/// Returns true for a command that brings the work tree to where the work begins.
+fn only_prepares(line: &str) -> bool {
+    git_steps(line).iter().any(|step| matches!(step.act, GitAct::Rewrite | GitAct::Stash { .. }))
+}
+
+pub(super) fn is_change(deed: &Deed<'_>) -> bool {
+    commits(deed) || deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !path.contains(PLANS))
+}
+
+fn commits(deed: &Deed<'_>) -> bool {
+    deed.succeeded() && (deed.commits() || deed.call.is_some_and(|call| call.commit.is_some()))
+}
+
+/// Returns true if files were changed in a round.
+pub(super) fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
+}
+
+pub(super) fn pointed(text: &str, said: &Message<'_>) -> Pointed {
+    Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
+}
