@@ -13,12 +13,8 @@ use super::{ERROR_CHARS, Show};
 use baton_conversation::item::{Item, Outcome, Verdict};
 
 /// Messages of the harness: another call failed, there is no such tool.
-const HARNESS: [&str; 4] = [
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "Tool use was cancelled",
-    "No such tool available",
-];
+const HARNESS: [&str; 4] =
+    ["Sibling tool call errored", "Cancelled: parallel tool call", "Tool use was cancelled", "No such tool available"];
 /// Messages of the harness: nobody was there to allow the call.
 const NOT_PERMITTED: [&str; 3] =
     ["This command requires approval", "The following part requires approval", "you haven't granted it yet"];

@@ -14,7 +14,8 @@ const MAX_NAMED: usize = 3;
 /// closed belongs to an issue of the session if nobody named it before the first one was filed.
 pub(super) fn left_open(timeline: &Timeline<'_>) -> Option<Pointed> {
     let ran = timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.aside);
-    let acts = ran.flat_map(|deed| issue_acts(deed.command().unwrap_or_default()).into_iter().map(move |act| (act, deed)));
+    let acts =
+        ran.flat_map(|deed| issue_acts(deed.command().unwrap_or_default()).into_iter().map(move |act| (act, deed)));
     let acts: Vec<_> = acts.skip_while(|(act, _)| !matches!(act, IssueAct::File(_))).collect();
     let first = acts.first()?.1.began;
     let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());

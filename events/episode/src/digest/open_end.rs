@@ -115,7 +115,8 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
         let is_work = matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn);
-        is_work && !deed.aside && !deed.is_persons() && deed.began > replied
+        let looks = deed.command().is_some_and(|text| Command::read(text).only_looks());
+        is_work && !looks && !deed.aside && !deed.is_persons() && deed.began > replied
     });
     let told = cut.filter_map(|deed| {
         let how = match deed.outcome() {
@@ -156,7 +157,9 @@ fn not_permitted(timeline: &Timeline<'_>) -> Option<Pointed> {
 fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     let reply = timeline.rounds.last()?.replies.last()?;
     let mut later = timeline.deeds.iter().filter(|deed| deed.began > reply.place).peekable();
-    if later.peek().is_none() || later.any(|deed| deed.result.is_some() || !matches!(deed.act(), Act::Shell | Act::Edit)) {
+    if later.peek().is_none()
+        || later.any(|deed| deed.result.is_some() || !matches!(deed.act(), Act::Shell | Act::Edit))
+    {
         return None;
     }
     let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
@@ -170,9 +173,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     if let Some(text) = deed.command() {
-        let command = Command::read(text);
-        return (!command.only_looks())
-            .then(|| format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
+        return Some(format!("`{}`", one_line(&without_filter_mark(&Command::read(text).shown()), SHORT_CHARS)));
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);

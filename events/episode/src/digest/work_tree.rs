@@ -27,8 +27,6 @@ use super::{LINE_CHARS, Pointed, SHORT_CHARS};
 use baton_conversation::item::{GitOutput, Outcome, ToolResult, WorkTree};
 use baton_conversation::record::Timestamp;
 
-/// Branches that no pull request brings into another.
-const MAIN_BRANCHES: [&str; 6] = ["main", "master", "trunk", "develop", "dev", "gh-pages"];
 /// Number of files that are named in one entry.
 const MAX_FILES: usize = 4;
 
@@ -202,8 +200,11 @@ impl<'t, 'a> Fold<'t, 'a> {
                     // It is unknown whether the line got that far.
                     if is_sent || went_well || deed.in_background() || !ends_with_push(deed) {
                         self.push_named(&root, names.as_deref(), is_sent);
-                        if is_sent && *is_first {
-                            self.publish(deed, &root, names.as_deref().unwrap_or_default());
+                        if is_sent
+                            && *is_first
+                            && let Some(tree) = self.tree(&root)
+                        {
+                            tree.publish(names.as_deref().unwrap_or_default(), (deed.line, deed.at));
                         }
                     }
                 }
@@ -351,16 +352,6 @@ impl<'t, 'a> Fold<'t, 'a> {
             if is_sent {
                 self.note_pushed(root, Some(name));
             }
-        }
-    }
-
-    /// Notes a branch that a push created on the remote.
-    fn publish(&mut self, deed: &Deed<'a>, root: &str, names: &[String]) {
-        let Some(tree) = self.tree(root) else { return };
-        let named = names.iter().find(|name| !matches!(name.as_str(), "HEAD" | "@"));
-        let branch = named.or(tree.branch.as_ref()).filter(|branch| !MAIN_BRANCHES.contains(&branch.as_str()));
-        if let Some(branch) = branch.filter(|_| tree.published.len() < MAX_TREES).cloned() {
-            tree.published.insert(branch, (deed.line, deed.at));
         }
     }
 

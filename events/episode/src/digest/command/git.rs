@@ -336,7 +336,10 @@ mod tests {
         check("grep git add; echo git push", &[]);
         let message = "git commit -m \"$(cat <<'EOF'\nSay \"no\" to a; b\n\nEOF\n)\"";
         check(message, &[": commit"]);
-        check(&format!("{message} c.rs && git push"), &[": commit c.rs", ": push { branches: some([]), is_first: false }"]);
+        check(
+            &format!("{message} c.rs && git push"),
+            &[": commit c.rs", ": push { branches: some([]), is_first: false }"],
+        );
         check("git commit -m \"$(cat <<'EOF'\nSay \"no\" to a", &[": commit"]);
     }
 

@@ -62,13 +62,15 @@ mod tests {
         let close = |ids: &[&str]| IssueAct::Close(ids.iter().map(|id| (*id).to_owned()).collect());
         let check = |line: &str, expected: &[IssueAct]| assert_eq!(issue_acts(line), expected, "{line}");
         check("cd web && bd create --title=\"Mend the jib\" --type=bug 2>&1", &[file("Mend the jib")]);
-        check("bd create 'Mend the jib' -t bug -p 1; bd close web-1 web-2 --reason=x", &[
-            file("Mend the jib"),
-            close(&["web-1", "web-2"]),
-        ]);
+        check(
+            "bd create 'Mend the jib' -t bug -p 1; bd close web-1 web-2 --reason=x",
+            &[file("Mend the jib"), close(&["web-1", "web-2"])],
+        );
         check("gh issue create -t 'Mend it' --body 'x close y'", &[file("Mend it")]);
         check("gh issue close 12 --comment done", &[close(&["12"])]);
-        for nothing in ["gh pr create --title x", "docker create -t x", "npm create vite", "bd create --help", "bd list"] {
+        for nothing in
+            ["gh pr create --title x", "docker create -t x", "npm create vite", "bd create --help", "bd list"]
+        {
             check(nothing, &[]);
         }
     }

@@ -12,6 +12,9 @@ pub(super) const MAX_TREES: usize = 32;
 /// Number of commits that are followed.
 pub(super) const MAX_COMMITS: usize = 64;
 
+/// Branches that no pull request brings into another.
+const MAIN_BRANCHES: [&str; 6] = ["main", "master", "trunk", "develop", "dev", "gh-pages"];
+
 /// A work tree, or a repository.
 #[derive(Default)]
 pub(super) struct Tree {
@@ -86,6 +89,16 @@ impl Tree {
             count if unpushed.is_inexact => count.min(1),
             count => count,
         })
+    }
+
+    /// Notes a branch that a push at this line and time created on the remote: the first that it names, or the current
+    /// one.
+    pub(super) fn publish(&mut self, names: &[String], pushed: (u64, Option<Timestamp>)) {
+        let named = names.iter().find(|name| !matches!(name.as_str(), "HEAD" | "@")).or(self.branch.as_ref());
+        let own = named.filter(|branch| !MAIN_BRANCHES.contains(&branch.as_str())).cloned();
+        if let Some(branch) = own.filter(|_| self.published.len() < MAX_TREES) {
+            self.published.insert(branch, pushed);
+        }
     }
 
     /// Returns the branches that were pushed for the first time and brought nowhere, as open matters.
