@@ -166,7 +166,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
     let announces = |clause: &&&str| {
         let signs = Signs::read(clause);
-        signs.begins(Sign::Announce) && !signs.has_any(&[Sign::Look, Sign::Offer])
+        signs.begins(Sign::Announce) && !signs.has(Sign::Look)
     };
     clauses.iter().rfind(announces).map(|clause| pointed(clause, reply))
 }
@@ -234,12 +234,13 @@ fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> 
     found
 }
 
-/// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`, `if you want, I
-/// can split it`.
+/// Returns true for an offer that names what would be done, or a choice: `if you'd like me to split it, let me know`, `if
+/// you want, I can split it`, `let me know which you prefer`.
 fn offers_work(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let signs = Signs::read(sentence);
-    signs.has(Sign::Offer) && ["like me to ", "want me to "].iter().any(|phrase| lower.contains(phrase))
+    let asks = ["like me to ", "want me to ", "let me know which ", "let me know what ", "let me know how "];
+    signs.has(Sign::Offer) && asks.iter().any(|phrase| lower.contains(phrase))
         || signs.begins(Sign::Offer) && [" i can ", " i could "].iter().any(|phrase| lower.contains(phrase))
 }
 

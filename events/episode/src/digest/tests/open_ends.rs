@@ -44,6 +44,9 @@ fn what_has_no_end_and_no_answer_is_open() {
     check(start().reply("It is green. Anything else?"), &[], &[]);
     let offer = "It is green. If you want, I can split it as well.";
     check(start().reply(offer), &[(2, "Not answered: If you want, I can split it as well.")], &[]);
+    let choice = "It is green. Let me know which of the two you prefer.";
+    check(start().reply(choice), &[(2, "Not answered: Let me know which of the two you prefer.")], &[]);
+    check(start().reply("It is green. Let me know if you need more."), &[], &[]);
     check(start().reply("It is green.").prompt("and the docs?"), &[(3, "No answer to: and the docs?")], &[]);
 }
 
