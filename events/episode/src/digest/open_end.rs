@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::command::{Command, Step};
+use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::failure::Failure;
@@ -130,19 +130,16 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     told.collect()
 }
 
-/// Returns the calls of the last round that nobody allowed, if nothing later did what they were to do.
+/// Returns the calls of the last round that nobody allowed, as one entry, unless the tool was used with success later,
+/// which may have been the way around.
 fn not_permitted(timeline: &Timeline<'_>) -> Option<Pointed> {
     let round = timeline.rounds.last()?;
-    let kind = |deed: &Deed<'_>| {
-        let program = deed.parsed_command().and_then(|line| line.steps().first().map(Step::name));
-        program.unwrap_or_else(|| deed.tool().to_owned())
-    };
-    let done: BTreeMap<String, usize> =
-        timeline.deeds.iter().filter(|deed| deed.succeeded()).map(|deed| (kind(deed), deed.began)).collect();
-    let mut refused: BTreeMap<String, &Deed<'_>> = BTreeMap::new();
-    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.aside && deed.lacked_permission()) {
-        if done.get(&kind(deed)).is_none_or(|later| *later < deed.began) {
-            refused.entry(kind(deed)).or_insert(deed);
+    let mut refused: BTreeMap<&str, &Deed<'_>> = BTreeMap::new();
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.aside) {
+        if deed.lacked_permission() {
+            refused.entry(deed.tool()).or_insert(deed);
+        } else if deed.succeeded() {
+            refused.remove(deed.tool());
         }
     }
     let mut refused: Vec<&Deed<'_>> = refused.into_values().collect();

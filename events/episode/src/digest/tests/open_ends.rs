@@ -56,8 +56,9 @@ fn a_call_that_nobody_allowed_is_open_until_another_does_the_same() {
     let half = || refused(start(), "jib --version");
     check(half().reply("I could not look."), &[(2, "Not permitted: `jib --version`")], &[]);
     check(half().ok("jib -V").reply("It is the jib of last year."), &[], &[]);
-    let both = refused(half().ok("ls"), "mast turn").reply("I could not look.");
-    check(both, &[(2, "Not permitted: `jib --version`; `mast turn`")], &[]);
+    let both = half().call("Fetch", json!({ "url": "jib.example" }), None);
+    let both = both.result(Outcome::Failed, None, Some("you haven't granted it yet")).reply("I could not look.");
+    check(both, &[(2, "Not permitted: `jib --version`; Fetch jib.example")], &[]);
     check(half().prompt("leave it then").reply("I left the jib alone."), &[], &[]);
 }
 
