@@ -7,7 +7,9 @@ mod abridged;
 mod agent_choice;
 mod attempt;
 mod check;
+mod clause;
 mod command;
+mod conclusion;
 mod content;
 mod continuation;
 mod correction;
@@ -56,7 +58,7 @@ pub use self::show::Show;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
-pub use self::command::{Part, Ran, programs};
+pub use self::command::{Part, Ran, failing_line, failing_program, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
@@ -78,8 +80,6 @@ const OBJECTIVE_CHARS: usize = 600;
 const TITLE_CHARS: usize = 120;
 /// Maximum length of a prompt in a list, in characters.
 const PROMPT_CHARS: usize = 240;
-/// Maximum length of an answer, in characters.
-const ANSWER_CHARS: usize = 400;
 /// Maximum length of a decision, in characters.
 const DECISION_CHARS: usize = 400;
 /// Maximum length of a failure with its command, and of a resolution, in characters.
@@ -301,7 +301,7 @@ pub struct CommandLine {
 /// text is bounded and on one line, and every `line` is the line of one of the items. `show` excludes what a person
 /// does not want to see. A conversation of more than [`WHOLE_BYTES`] is abridged by [`Abridged`] first.
 pub fn digest(items: &[Item], show: &Show) -> Episode {
-    abridged::digest_abridged(items, show).unwrap_or_else(|| digest_whole(items, show))
+    abridged::digest_abridged(items, show).unwrap_or_else(|| digest_whole(items, show, 0))
 }
 
 /// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
@@ -311,7 +311,7 @@ pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
     work::typed(&Timeline::new(&items, show), most)
 }
 
-fn digest_whole(items: &[Item], show: &Show) -> Episode {
+fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
     let items = standing(items);
@@ -324,6 +324,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
     let (title, is_titled) = title::title(&timeline, &tasks, &tree.gone);
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
+    let conclusions = conclusion::conclusions(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);
     let mut episode = Episode {
         title,
@@ -332,7 +333,7 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         objective,
         prompts: work::prompts(&timeline),
         exchanges,
-        work_completed: work::completed(&timeline),
+        work_completed: work::completed(&timeline, &conclusions),
         decisions: decisions.in_force,
         superseded: decisions.superseded,
         overruled_by: decisions.overruled_by,
@@ -347,14 +348,14 @@ fn digest_whole(items: &[Item], show: &Show) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
-        concluded: continuation::concluded(&timeline, &tasks),
+        concluded: continuation::concluded(&timeline, &tasks, &conclusions),
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
         span: times.span(),
         said_by_model: BTreeSet::new(),
         corrected: Vec::new(),
-        left_out: 0,
+        left_out,
     };
     episode.continuation_context = continuation::paragraph(&episode);
     episode
@@ -371,6 +372,25 @@ impl Episode {
     /// Returns the open matters that [`Episode::state`] does not tell.
     pub(crate) fn unresolved_elsewhere(&self) -> Vec<Pointed> {
         self.unresolved.iter().filter(|entry| !self.state.told.contains(entry)).cloned().collect()
+    }
+
+    /// Returns the decisions that the state does not tell in the same words.
+    pub(crate) fn decisions_elsewhere(&self) -> Vec<Pointed> {
+        let state = self.concluded.as_deref().unwrap_or_default();
+        let is_told = |text: &str| state.contains(text.trim_end_matches(['.', '…', ' ']));
+        self.decisions.iter().filter(|decision| !is_told(&decision.text)).cloned().collect()
+    }
+
+    /// Returns true if the whole session is known, is in a repository, and made no commit.
+    pub(crate) fn is_without_commit(&self) -> bool {
+        let is_whole = self.left_out == 0 && self.exchanges.len() < MAX_ENTRIES;
+        is_whole && self.state.branch.is_some() && self.exchanges.iter().all(|exchange| exchange.commits.is_empty())
+    }
+
+    /// Returns the changed files, relative to the session's directory, without notes that lie elsewhere.
+    pub(crate) fn changed_files(&self) -> Vec<&str> {
+        let paths = self.files_modified.iter().map(|file| self.relative_path(&file.path));
+        paths.filter(|path| !path.starts_with(['/', '~']) || !file::is_document(path)).collect()
     }
 
     /// Returns true if only a model says this; `line` is 0 for the objective and the continuation.
@@ -423,12 +443,18 @@ fn is_for_the_harness(text: &str) -> bool {
     command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
 }
 
-/// Strips leading pictures and a greeting, if anything else is left.
-fn without_salutation(text: &str) -> &str {
+/// Strips leading pictures.
+fn without_pictures(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, after)) = rest.strip_prefix("[Image #").and_then(|image| image.split_once(']')) {
         rest = after.trim_start();
     }
+    rest
+}
+
+/// Strips leading pictures and a greeting, if anything else is left.
+fn without_salutation(text: &str) -> &str {
+    let rest = without_pictures(text);
     let (first, after) = rest.split_once([',', '!', '\n']).unwrap_or((rest, ""));
     let mut words = first.split_whitespace();
     let greets = words.next().is_some_and(|word| GREETINGS.iter().any(|known| known.eq_ignore_ascii_case(word)));

@@ -32,9 +32,9 @@ const MAX_ENTRIES: usize = 20;
 /// Maximum length of a list's entry, in characters.
 const ENTRY_CHARS: usize = 280;
 /// Maximum length of objective and last statement, in characters.
-const PURPOSE_CHARS: usize = 400;
+const PURPOSE_CHARS: usize = 450;
 /// Maximum length of the state, in characters.
-const STATE_CHARS: usize = 600;
+const STATE_CHARS: usize = 800;
 /// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.
 const MAX_FILES: usize = 64;
 /// Words of commands that remove files.
@@ -55,6 +55,8 @@ pub struct Facts {
     decisions: Vec<String>,
     errors: Vec<(String, Option<String>)>,
     modified: Vec<String>,
+    /// True if it made no commit in a repository.
+    without_commit: bool,
     unresolved: Vec<String>,
     next_steps: Vec<String>,
     /// Branch, pull requests and last commit, on one line.
@@ -94,7 +96,7 @@ impl Facts {
             }
         });
         // Those that no longer hold come first, as the last ones matter most.
-        let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions.iter().cloned()).collect();
+        let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions_elsewhere()).collect();
         let also_modified: Vec<Pointed> = episode.state.also_modified.iter().cloned().collect();
         Self {
             relevant: is_relevant(episode),
@@ -103,7 +105,8 @@ impl Facts {
             state: episode.concluded.as_deref().map(|state| quoted(state, STATE_CHARS)).unwrap_or_default(),
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
-            modified: last_entries(&episode.files_modified).map(|file| path(&file.path)).collect(),
+            modified: last_entries(&episode.changed_files()).map(|file| path(file)).collect(),
+            without_commit: episode.is_without_commit(),
             unresolved: entries(&[episode.unresolved_elsewhere(), also_modified].concat()),
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),

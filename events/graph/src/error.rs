@@ -1,23 +1,45 @@
 //! The name of a failure: its most informative line without what differs between two runs.
 
+use baton_conversation::filter::is_echo;
+
 /// Placeholder for a number.
 const NUMBER: &str = "N";
 
 /// Normalises the line: paths are cut to their last component, numbers and hexadecimal strings are replaced, codes
 /// (`E0382`) are kept. Two runs that fail the same way have the same name.
 pub fn normalise(line: &str) -> String {
+    normalise_with(line, last_component)
+}
+
+/// Returns the name to show: as [`normalise`], but a path is only cut if it is absolute, and so another one elsewhere.
+pub(super) fn name(line: &str) -> String {
+    let is_absolute = |path: &str| path.starts_with(['/', '~', '\\']) || path.get(1..2) == Some(":");
+    normalise_with(line, |path| if is_absolute(path) { last_component(path) } else { path })
+}
+
+/// Returns true if a line says no more than that something failed.
+pub(super) fn is_general(line: &str) -> bool {
+    let is_word = |word: &&str| *word != NUMBER && word.chars().any(char::is_alphabetic);
+    is_echo(line) || line.is_ascii() && normalise(line).split(' ').filter(is_word).count() < 2
+}
+
+fn last_component(path: &str) -> &str {
+    path.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn normalise_with(line: &str, shorten: impl Fn(&str) -> &str) -> String {
     let mut out = String::with_capacity(line.len());
     for word in line.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
-        normalise_word(word, &mut out);
+        normalise_word(word, &shorten, &mut out);
     }
     out
 }
 
 /// Normalises one word between spaces; the punctuation around and between its pieces is kept.
-fn normalise_word(word: &str, out: &mut String) {
+fn normalise_word(word: &str, shorten: &impl Fn(&str) -> &str, out: &mut String) {
     let inner = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '\\' | '~' | ':');
     let mut rest = word;
     while !rest.is_empty() {
@@ -27,17 +49,16 @@ fn normalise_word(word: &str, out: &mut String) {
         let end = rest.find(|c| !inner(c)).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         let bare = piece.trim_end_matches([':', '.']);
-        normalise_piece(bare, out);
+        normalise_piece(bare, shorten, out);
         out.push_str(&piece[bare.len()..]);
         rest = after;
     }
 }
 
 /// Replaces a number, shortens a path, and copies anything else.
-fn normalise_piece(piece: &str, out: &mut String) {
+fn normalise_piece(piece: &str, shorten: &impl Fn(&str) -> &str, out: &mut String) {
     if piece.contains(['/', '\\']) && !piece.contains("//") {
-        let last = piece.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or(piece);
-        return out.push_str(without_position(last));
+        return out.push_str(without_position(shorten(piece)));
     }
     let piece = without_position(piece);
     let hex = piece.strip_prefix("0x").unwrap_or(piece);
@@ -79,5 +100,24 @@ mod tests {
         check("assertion `left == right` failed: -1 != 2", "assertion `left == right` failed: N != N");
         check("deadbeef is a word, defaced too", "deadbeef is a word, defaced too");
         check("", "");
+    }
+
+    #[test]
+    fn a_name_keeps_relative_paths() {
+        assert_eq!(
+            name("Could not resolve \"js/app.js\" in /srv/shop/web:3"),
+            "Could not resolve \"js/app.js\" in web"
+        );
+        assert_eq!(name("src/auth.rs:42:5: no token"), "src/auth.rs: no token");
+    }
+
+    #[test]
+    fn what_names_no_failure_is_general() {
+        for line in ["FAIL", "exit 1", "24 fail", "Process completed with exit code 1", ""] {
+            assert!(is_general(line), "{line}");
+        }
+        for line in ["error: no rope", "undefined reference to `f1`", "路径不存在"] {
+            assert!(!is_general(line), "{line}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod commits;
 pub(super) mod decisions;
+mod failures;
 mod lineage;
 mod moves;
 
@@ -16,20 +17,13 @@ use super::claim::Claim;
 use super::issue::Issue;
 use super::package::Package;
 use super::session::label_of;
-use super::{Graph, Label, Relation, Surroundings, error, issue, package, path, program};
+use super::{Graph, Label, Relation, Surroundings, issue, package, path, program};
 use baton_conversation::item::{Act, Body, Call, GitOutput, Item, Meta, Outcome, ToolResult};
-use baton_episode::digest::{Episode, ErrorLine, FAILED_OTHERWISE, FileModified, Mend};
+use baton_episode::digest::{CommandLine, Episode, FileModified, failing_line, failing_program, programs};
 use baton_redaction::redact;
 
-/// Maximum number of files named as the resolution of one error: the last ones edited.
-const MAX_FIXES: usize = 5;
-/// Maximum length of an error inside another sentence, in characters.
-const SHORT_CHARS: usize = 160;
 /// Maximum length of a title inside another sentence, in characters.
 const TITLE_CHARS: usize = 80;
-
-/// Prefix by which the digest marks a failure that a person reported in their own words.
-const REPORTED: &str = "reported: ";
 
 /// State while the entities of a session are extracted.
 struct Extractor<'a> {
@@ -51,6 +45,10 @@ struct Extractor<'a> {
     edits: BTreeMap<&'a str, u64>,
     /// Subjects of the commits that were printed, by line.
     commits: BTreeMap<u64, &'a str>,
+    /// Results that show a failure, by the line of their call.
+    failed: BTreeMap<u64, &'a ToolResult>,
+    /// Names of the commands that failed without a mend.
+    unmended: BTreeSet<String>,
     builder: GraphBuilder<'a>,
     session: Uuid,
 }
@@ -71,6 +69,8 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
         results: BTreeMap::new(),
         edits: BTreeMap::new(),
         commits: BTreeMap::new(),
+        failed: BTreeMap::new(),
+        unmended: BTreeSet::new(),
         builder,
         session,
     };
@@ -118,6 +118,9 @@ impl<'a> Extractor<'a> {
                 Body::Call(call) if !call.id.is_empty() => drop(self.calls.insert(&call.id, (call, moment(item)))),
                 Body::Result(result) => {
                     self.results.entry(item.line).or_default().push(result);
+                    if let (Some(_), Some((_, of))) = (failing_line(result), self.calls.get(&*result.id)) {
+                        self.failed.insert(of.line, result);
+                    }
                     if let (Outcome::Ok, Some((call, of))) = (result.outcome, self.calls.get(&*result.id))
                         && let Some(edit) = &call.edit
                     {
@@ -198,97 +201,9 @@ impl<'a> Extractor<'a> {
         super::one_line::one_line(commit.unwrap_or(&self.title), TITLE_CHARS)
     }
 
-    fn failures(&mut self, episode: &Episode) {
-        for failure in &episode.errors {
-            self.failure(failure, episode.mendings.get(&failure.line).map_or(&[], |mending| &mending.by));
-        }
-    }
-
-    /// Adds a failure: the error, what failed with it, and its resolution.
-    fn failure(&mut self, failure: &ErrorLine, mends: &[Mend]) {
-        // A person's report is a sentence and no name of an error.
-        if failure.text.starts_with(REPORTED) {
-            return;
-        }
-        let of = Moment { line: failure.line, at: failure.at };
-        let failed = self.result(failure.line, Outcome::Failed);
-        let line = failed
-            .and_then(|result| result.error.as_deref())
-            .filter(|line| !line.trim().is_empty())
-            .unwrap_or_else(|| failure.text.split_once(": ").map_or(failure.text.as_str(), |(_, what)| what))
-            .to_owned();
-        // What follows a bar is the source line that a checker shows, with its number before it.
-        let line = line
-            .split_once('│')
-            .map_or(line.as_str(), |(said, _)| said.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' '));
-        let name = error::normalise(line);
-        let Some(uuid) = self.builder.mention(Label::Error, &name, &failure.text, of, 1) else { return };
-        let call = failed.and_then(|result| self.calls.get(&*result.id)).copied();
-        let (source, who) = self.failed_subject(call);
-        // Where it then failed otherwise, it is not sure that this mended it.
-        let is_unsure = failure.resolution.as_ref().is_some_and(|told| told.text.ends_with(FAILED_OTHERWISE));
-        let mut fixes = if is_unsure { Vec::new() } else { self.fixes(failure, mends) };
-        // That the same command passed says nothing of what mended it.
-        fixes.retain(|fix| !matches!(fix, Mend::Command(name) if who == format!("`{name}`")));
-        let fix = match fixes.split_last() {
-            None => String::new(),
-            Some((Mend::File(last), [])) => format!(", resolved by editing {last}"),
-            Some((Mend::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
-            Some((Mend::Command(command), _)) => format!(", resolved by `{command}`"),
-        };
-        let told = super::one_line::one_line(line, SHORT_CHARS);
-        let fact = format!("{who} failed with {told}{}{fix}", self.place);
-        let question = format!("{uuid} of {source}");
-        let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
-        let draft = FactDraft::new(Relation::FailedWith, source, uuid);
-        // One that only passed later is not open, although nothing is known to have resolved it.
-        let is_over = failure.resolution.is_some() && fixes.is_empty();
-        self.builder.add(if is_over { draft } else { draft.resting_on(open) }, &fact, of);
-        let Some(resolution) = &failure.resolution else { return };
-        let after = Moment { line: resolution.line, at: resolution.at };
-        for fix in fixes {
-            let (target, how) = match &fix {
-                Mend::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
-                Mend::Command(name) => {
-                    (self.builder.mention(Label::Command, name, "", after, 0), format!("running `{name}`"))
-                }
-            };
-            if let Some(target) = target {
-                let fact = format!("{told}{} was resolved by {how}", self.place);
-                self.builder.add(FactDraft::new(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
-            }
-        }
-    }
-
     /// Returns the result with this outcome at a line.
     fn result(&self, line: u64, outcome: Outcome) -> Option<&'a ToolResult> {
         self.results.get(&line)?.iter().find(|result| result.outcome == outcome).copied()
-    }
-
-    /// Returns what failed: a command, a tool, or the session if neither is known.
-    fn failed_subject(&mut self, call: Option<(&Call, Moment)>) -> (Uuid, String) {
-        let named = call.and_then(|(call, of)| {
-            let command = text(call, "command").and_then(|line| program::commands(line).pop());
-            match command {
-                Some(name) => Some((self.builder.mention(Label::Command, &name, "", of, 0)?, format!("`{name}`"))),
-                None if !matches!(call.act, Act::Mcp | Act::Other) => None,
-                None => Some((self.builder.mention(Label::Tool, &call.name, "", of, 0)?, call.name.clone())),
-            }
-        });
-        named.unwrap_or_else(|| (self.session, self.name.clone()))
-    }
-
-    /// Returns the files and commands that mended a failure.
-    fn fixes(&self, failure: &ErrorLine, mends: &[Mend]) -> Vec<Mend> {
-        let is_telling = |mend: &&Mend| !matches!(mend, Mend::Command(name) if program::is_utility(name));
-        let mends = mends.iter().filter(|_| failure.resolution.is_some()).filter(is_telling).rev().take(MAX_FIXES);
-        let fixes = mends.map(|mend| match mend {
-            Mend::File(path) => Mend::File(self.file_name(path)),
-            Mend::Command(_) => mend.clone(),
-        });
-        let mut fixes: Vec<Mend> = fixes.collect();
-        fixes.reverse();
-        fixes
     }
 
     fn packages(&mut self, items: &'a [Item], episode: &Episode) {
@@ -402,7 +317,7 @@ impl<'a> Extractor<'a> {
         let mut ran: BTreeMap<String, (u32, Moment, &str, &str)> = BTreeMap::new();
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
             let of = self.moment_at(command.line);
-            let names = program::commands(&command.text);
+            let names = self.names(command);
             // A line with several programs is no example of either.
             let line = if names.len() == 1 { command.text.as_str() } else { "" };
             for name in names {
@@ -419,16 +334,33 @@ impl<'a> Extractor<'a> {
         ran.sort_by(|(a, (times, ..)), (b, (others, ..))| others.cmp(times).then_with(|| a.cmp(b)));
         for (name, (count, of, line, outcome)) in ran {
             let uuid = self.builder.mention(Label::Command, &name, line, of, count);
-            let ended = if outcome == "failed" { ", failed in the end" } else { "" };
+            let has_failed = outcome == "failed" && self.unmended.contains(&name);
+            let ended = if has_failed { ", failed in the end" } else { "" };
             self.add_session_fact(Relation::Ran, uuid, &format!("ran `{name}`{}{ended}", times(count)), of);
         }
+    }
+
+    /// Returns the commands of a line. One that a wrapper did not understand has never run.
+    fn names(&self, command: &CommandLine) -> Vec<String> {
+        let mut names = program::commands(&command.text);
+        let failed = self.failed.get(&command.line).filter(|_| command.outcome == "failed" && command.ok == 0);
+        let failed = failed.and_then(|result| failing_program(&command.text, result));
+        let is_wrapper = |name: &String| programs(&command.text).iter().all(|program| program.name != *name);
+        if let Some(wrapper) = failed.filter(is_wrapper) {
+            names.pop();
+            names.extend(Some(wrapper).filter(|name| program::is_telling(name)));
+        }
+        names
     }
 
     fn files_read(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_read.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(file.count), file.line));
-        for file in files.into_iter().filter(|file| !is_agents_own(&file.path)) {
+        for file in files {
             let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
+            if path::is_elsewhere(&name) {
+                continue;
+            }
             let uuid = self.builder.mention(Label::File, &name, "", of, file.count);
             let fact = format!("{} read {name}{}", self.name, times(file.count));
             self.add_file_fact(Relation::Read, uuid, &name, &fact, of);

@@ -37,6 +37,11 @@ pub fn file_name(path: &str, cwd: Option<&str>, at: &Surroundings<'_>) -> String
     below(at.project).or_else(|| below(cwd)).unwrap_or(&path).to_owned()
 }
 
+/// Returns true if a name that [`file_name`] made lies outside of the project.
+pub(super) fn is_elsewhere(name: &str) -> bool {
+    name.starts_with(['/', '~']) || name.starts_with("..")
+}
+
 /// Resolves `.`, `..` and doubled slashes lexically; removes a trailing slash.
 fn resolve_dots(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();

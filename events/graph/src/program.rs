@@ -19,11 +19,16 @@ const MAX_FILES: usize = 20;
 pub(super) fn commands(line: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for program in programs(line).into_iter().filter(|program| !program.looks) {
-        if is_program(&program.name) && !is_utility(&program.name) && !names.contains(&program.name) {
+        if is_telling(&program.name) && !names.contains(&program.name) {
             names.push(program.name);
         }
     }
     names
+}
+
+/// Returns true for the name of a program that says something about the work.
+pub(super) fn is_telling(name: &str) -> bool {
+    is_program(name) && !is_utility(name)
 }
 
 /// Returns true for a program that every session uses, so that its name says nothing about the work.

@@ -1,5 +1,7 @@
 //! Sessions in, entities and facts out.
 
+mod failures;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -131,7 +133,7 @@ fn a_session_names_what_it_touched() {
             "Session session_7acd37a8 x1 @1",
             "Project shop x1 @1",
             "File src/auth.rs x2 @4",
-            "Error error[E0382]: borrow of moved value: `token` --> auth.rs x1 @7",
+            "Error error[E0382]: borrow of moved value: `token` --> src/auth.rs x1 @7",
             "Command cargo test x2 @6",
             "Package jsonwebtoken x1 @12",
             "Url docs.rs/jwt/latest x2 @1",
@@ -205,23 +207,6 @@ fn the_same_thing_has_the_same_uuid_in_every_session_of_a_group() {
         "4773bb4d-5452-5c11-a5be-d9acca8d5768",
         "uuids are a promise: a change would split every entity"
     );
-}
-
-#[test]
-fn a_failure_is_resolved_by_what_mended_it() {
-    let script = |between: &[&str]| {
-        let failed = (Outcome::Failed, "connect ECONNREFUSED 127.0.0.1:5432");
-        let script = Script::default().prompt("go on").bash("npm run test", failed);
-        between.iter().fold(script, |script, line| script.bash(line, OK)).bash("npm test", OK)
-    };
-    let resolved = |script: &Script| {
-        let graph = of("s", script);
-        sound(&graph);
-        facts(&graph).into_iter().filter(|fact| fact.starts_with("RESOLVED_BY")).collect::<Vec<_>>()
-    };
-    assert_eq!(resolved(&script(&[])), Vec::<String>::new(), "it passed later, for no known reason");
-    let [fact] = &resolved(&script(&["docker compose up -d"]))[..] else { panic!("one fact") };
-    assert!(fact.ends_with("was resolved by running `docker compose`"), "{fact}");
 }
 
 #[test]

@@ -270,17 +270,14 @@ impl<'a> FailureHistory<'a> {
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
                 self.resolved += 1;
-                // What was changed in between is told only if the episode claims that it helped.
-                let claims = fix.text != PASSED_LATER;
-                let (files, commands) = if claims { (&fix.files[..], &fix.commands[..]) } else { (&[][..], &[][..]) };
-                let entry = self.fixes.entry((sorted(files), sorted(commands))).or_default();
+                let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
                 let newest = entry.count == 0 || time(fix.at) > entry.at;
                 entry.count += 1;
                 if newest {
                     *entry = FixRow {
                         text: fix.text.clone(),
-                        files: files.to_vec(),
-                        commands: commands.to_vec(),
+                        files: fix.files.clone(),
+                        commands: fix.commands.clone(),
                         count: entry.count,
                         session_id: witness.session.clone(),
                         project: witness.project.clone(),

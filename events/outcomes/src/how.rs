@@ -28,7 +28,12 @@ const FILLING: [&str; 29] = [
 
 /// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
-    format!("c:{name}")
+    format!("c:{}", without_run(name))
+}
+
+/// Returns the name of a script as it is without `run`: forms of one command to ask about, although not always one command.
+fn without_run(name: &str) -> String {
+    name.replacen(" run ", " ", 1)
 }
 
 /// Returns the key of a program with all its subcommands.
@@ -127,7 +132,10 @@ impl CommandQuery {
     }
 
     fn fits(&self, command: &Command) -> bool {
-        if self.is_whole_program() { program(&command.name) == self.name } else { command.name == self.name }
+        match self.is_whole_program() {
+            true => program(&command.name) == self.name,
+            false => without_run(&command.name) == without_run(&self.name),
+        }
     }
 
     fn fit(&self, command: &Command, line: &Line) -> Option<Fit> {
@@ -341,8 +349,10 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
     if query.is_whole_program() && !by_words && names.keys().any(|name| *name != query.name) {
-        let told =
-            |(name, tally): (&&str, &Tally)| HowSubcommand { command: runnable(name), runs: part(tally, passes_on) };
+        let told = |(name, tally): (&&str, &Tally)| HowSubcommand {
+            command: (**name).to_owned(),
+            runs: part(tally, passes_on),
+        };
         subcommands = names.iter().map(told).collect();
         subcommands.sort_by(|a, b| (Reverse(a.runs.count), &a.command).cmp(&(Reverse(b.runs.count), &b.command)));
         subcommands.truncate(MAX_SUBCOMMANDS);
@@ -443,40 +453,5 @@ pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),
         (one, other) => one.or(other),
-    }
-}
-
-/// Returns a program with its subcommand as it can be typed: package scripts need `run`.
-pub(super) fn runnable(name: &str) -> String {
-    const OWN: [&str; 21] = [
-        "install",
-        "test",
-        "start",
-        "stop",
-        "ci",
-        "publish",
-        "exec",
-        "audit",
-        "outdated",
-        "update",
-        "init",
-        "link",
-        "pack",
-        "version",
-        "uninstall",
-        "remove",
-        "view",
-        "run",
-        "dlx",
-        "create",
-        "ls",
-    ];
-    match name.split_once(' ') {
-        Some((program @ ("npm" | "pnpm" | "yarn" | "bun"), script))
-            if !OWN.contains(&script) && !script.starts_with('-') =>
-        {
-            format!("{program} run {script}")
-        }
-        _ => name.to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::how::{newer, runnable};
+use super::how::newer;
 use super::rate::{counted, part, passes_on, runs, share, time};
 use super::{Format, TOO_FEW, Witness, draw};
 use baton_events::schema::outcomes::{Command, Sequence, Tally};
@@ -64,7 +64,7 @@ fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
     let told = |(steps, (sum, sessions)): (&[String], (Sequence, u32))| {
         let known = sum.ok.saturating_add(sum.failed);
         PatternSequence {
-            steps: steps.iter().map(|step| runnable(step)).collect(),
+            steps: steps.to_vec(),
             count: known.saturating_add(sum.other),
             ok: sum.ok,
             failed: sum.failed,
@@ -119,7 +119,7 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
         told.then(|| PatternCommand { command: (*line).to_owned(), runs, last_failure: None })
     });
     let of_names = names.iter().filter(|(_, (tally, _))| mostly(tally)).map(|(name, (tally, last))| PatternCommand {
-        command: runnable(name),
+        command: (*name).to_owned(),
         runs: runs(tally),
         last_failure: last.clone(),
     });

@@ -184,7 +184,7 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
     assert_eq!((&tried.files[..], tried.line), (&["src/session.rs".to_owned()][..], 7));
     let fix = trouble.fix.as_ref().unwrap();
     assert_eq!(fix.files, ["src/auth.rs"], "what was edited before it failed again was in vain");
-    assert_eq!(fix.commands, ["cargo add moka"]);
+    assert!(fix.commands.is_empty(), "a new dependency mends no borrow: {fix:?}");
     assert_eq!(fix.line, 17);
     let [retry] = &outcomes.retries[..] else { panic!("{:?}", outcomes.retries) };
     assert_eq!((retry.what.as_str(), retry.times, retry.edits, retry.resolved), ("cargo test", 3, 1, true));
@@ -404,7 +404,8 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
         assert!(told.message.contains(says), "{asked}: {}", told.message);
     };
     let wrapped = "rtk bun run test 2>&1 | tail -20";
-    check("run the tests", &["bun run test", wrapped], "lines for `run the tests` ran 6 times");
+    // The wrapper has run nothing.
+    check("run the tests", &["bun run test"], "lines for `run the tests` ran 3 times");
     check("gh api", &["rtk proxy gh api repos"], "`gh api` was seen once");
     check("rtk bun run test", &["bun run test", wrapped], "; `bun run test` works");
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");

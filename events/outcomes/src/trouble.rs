@@ -1,7 +1,7 @@
 //! Failures, what was tried against them in vain, and what made them go away.
 //!
-//! The digest decides which later success resolves a failure ([`Episode::errors`]); what was changed between is read
-//! from the calls between.
+//! The digest decides which later success resolves a failure, and what of what was changed in between mended it
+//! ([`Episode::errors`], [`Episode::mendings`]); what was tried in vain is read from the calls in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ impl Reader<'_> {
         trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
         let Some((index, failed)) = failed else {
             // A person reported it.
-            trouble.fix = self.fix(error, self.mended(error));
+            trouble.fix = self.fix(error);
             return trouble;
         };
         let subject = subject(failed);
@@ -116,14 +116,7 @@ impl Reader<'_> {
         let mut since = Changed::default();
         let later = self.attempts[index + 1..].iter().take(MAX_FOLLOWED);
         for attempt in later.filter(|attempt| attempt.line > error.line) {
-            if resolved_at.is_some_and(|line| attempt.line > line) {
-                break;
-            }
-            if resolved_at == Some(attempt.result_line) {
-                // If an edit succeeds after a failure of the tool, the edit itself is the change.
-                if let Action::Edit(path) = attempt.what {
-                    move_to_end(&mut since.files, file_name(path, self.cwd, self.at));
-                }
+            if resolved_at.is_some_and(|line| attempt.line > line || attempt.result_line == line) {
                 break;
             }
             let again = is_about(attempt, subject);
@@ -162,13 +155,14 @@ impl Reader<'_> {
             }
         }
         trouble.unsure &= error.resolution.is_none();
-        trouble.fix = self.fix(error, since);
+        trouble.fix = self.fix(error);
     }
 
-    /// Returns the end of a failure, with what was changed since it showed last.
-    fn fix(&self, error: &ErrorLine, changed: Changed) -> Option<Fix> {
+    /// Returns the end of a failure, with what mended it.
+    fn fix(&self, error: &ErrorLine) -> Option<Fix> {
         let resolution = error.resolution.as_ref()?;
         let (line, at) = self.shown(error, resolution);
+        let changed = self.mended(error);
         Some(Fix {
             text: resolution.text.clone(),
             files: Changed::keep_last(changed.files),

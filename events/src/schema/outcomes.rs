@@ -264,16 +264,16 @@ pub struct Tried {
     pub at: Option<i64>,
 }
 
-/// The later success of the same command or test, and what was done in between.
+/// The later success of the same command or test, and what is known to have brought it about.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Fix {
     /// Description in a sentence.
     pub text: String,
-    /// Files changed since the failure, or since the last failed attempt.
+    /// Files whose edits mended it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Commands that succeeded since then.
+    /// Commands that mended it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
     /// Transcript line of the success.

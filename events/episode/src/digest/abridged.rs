@@ -77,7 +77,7 @@ impl Abridged {
     /// Returns the digest of the conversation.
     pub fn digest(self, show: &Show) -> Episode {
         let (left_out, span) = (self.left_out, self.times.span());
-        Episode { left_out, span, ..super::digest_whole(&self.into_items(), show) }
+        Episode { span, ..super::digest_whole(&self.into_items(), show, left_out) }
     }
 
     /// Returns the remaining items, in file order.

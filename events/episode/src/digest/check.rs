@@ -1,13 +1,16 @@
 //! How to check the work: the strongest check that passed after the last change of more than documents.
 //!
-//! Tests say more than types, and types more than lint. A hook's checks count once the commit is made. What mends its
-//! own findings is no check. Without any after the last change it is the last one that passed.
+//! Tests say more than types, and types more than lint. What a hook ran counts once the commit is made, and is told as it
+//! was typed before. What mends its own findings is no check. Without any after the last change it is the last one that
+//! passed.
 
 use std::collections::BTreeMap;
 
 use super::SHORT_CHARS;
 use super::command::{Command, Family, Step, separate};
+use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
+use super::failure::is_misuse;
 use super::file;
 use super::timeline::{Deed, Timeline};
 use baton_conversation::item::Outcome;
@@ -15,19 +18,18 @@ use baton_conversation::item::Outcome;
 /// Families of checks, the strongest first.
 const STRENGTH: [Family; 6] = [Family::Test, Family::Types, Family::Build, Family::Check, Family::Lint, Family::Format];
 
-/// A check that passed.
-struct Passed {
+/// A check as it was typed.
+struct Typed {
     text: String,
-    /// Place of its result.
-    place: usize,
+    /// Place of the last result, if it passed.
+    passed: Option<usize>,
     /// True if it was told which part to check.
     names_parts: bool,
-    by_hook: bool,
 }
 
 /// Returns the check that tells how to check the work.
 pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
-    let mut passed: BTreeMap<usize, Passed> = BTreeMap::new();
+    let mut checks: BTreeMap<usize, Typed> = BTreeMap::new();
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         if file::written(timeline, deed).iter().any(|(path, ..)| !file::is_document(timeline.relative_path(path))) {
@@ -35,35 +37,44 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
         }
         let Some(line) = deed.parsed_command().filter(|_| !deed.in_background()) else { continue };
         match deed.outcome() {
-            Some(Outcome::Failed) => {
-                let failed: Vec<Family> = line.suspects().iter().map(Step::family).collect();
-                passed.retain(|rank, _| !failed.contains(&STRENGTH[*rank]));
+            // What was not understood has checked nothing.
+            Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
+                for step in &line.suspects() {
+                    let Some(rank) = rank(step) else { continue };
+                    checks.entry(rank).or_insert_with(|| typed(&line, step, None)).passed = None;
+                }
             }
-            Some(Outcome::Ok) => note(&mut passed, deed, &line, changed),
+            Some(Outcome::Ok) => note(&mut checks, deed, &line, changed),
             _ => {}
         }
     }
-    let best = passed.values().find(|check| check.place > changed);
-    let best = best.or_else(|| passed.values().max_by_key(|check| check.place))?;
+    let passed = || checks.values().filter_map(|check| Some((check.passed?, check)));
+    let best = passed().find(|(place, _)| *place > changed);
+    let (_, best) = best.or_else(|| passed().max_by_key(|(place, _)| *place))?;
     Some(one_line(&without_filter_mark(&best.text), SHORT_CHARS * 2))
 }
 
-/// Notes the checks of a command line that succeeded. A run by hand of everything stands until the next change.
-fn note(passed: &mut BTreeMap<usize, Passed>, deed: &Deed<'_>, line: &Command<'_>, changed: usize) {
-    let mut note = |step: &Step<'_>, text: String, by_hook: bool| {
-        let Some(rank) = STRENGTH.iter().position(|family| *family == step.family() && !step.mends()) else { return };
-        let check = Passed { text, place: deed.ended, names_parts: step.names_parts(), by_hook };
-        let is_weaker = |known: &Passed| (known.by_hook, known.names_parts) < (check.by_hook, check.names_parts);
-        if !passed.get(&rank).is_some_and(|known| known.place > changed && is_weaker(known)) {
-            passed.insert(rank, check);
-        }
-    };
+/// Notes the checks of a command line that succeeded. A run of everything stands until the next change.
+fn note(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, line: &Command<'_>, changed: usize) {
     for step in line.proven() {
-        note(step, separate(line.normal(), step), false);
+        let Some(rank) = rank(step) else { continue };
+        let stands = |known: &Typed| !known.names_parts && known.passed.is_some_and(|place| place > changed);
+        if !(step.names_parts() && checks.get(&rank).is_some_and(stands)) {
+            checks.insert(rank, typed(line, step, Some(deed.ended)));
+        }
     }
     for echoed in deed.result.filter(|_| line.commits()).map_or(&[][..], |result| result.echoed()) {
-        for step in Command::read(echoed).steps() {
-            note(step, echoed.clone(), true);
+        for rank in Command::read(echoed).steps().iter().filter_map(rank) {
+            checks.entry(rank).and_modify(|known| known.passed = Some(deed.ended));
         }
     }
+}
+
+/// Returns how much a check says, the most first; `None` if it is none.
+fn rank(step: &Step<'_>) -> Option<usize> {
+    STRENGTH.iter().position(|family| *family == step.family()).filter(|_| !step.mends())
+}
+
+fn typed(line: &Command<'_>, step: &Step<'_>, passed: Option<usize>) -> Typed {
+    Typed { text: separate(line.normal(), step), passed, names_parts: step.names_parts() }
 }

@@ -29,6 +29,7 @@ use self::vocabulary::{
 };
 use self::words::{Joint, Word};
 use self::wrapper::unwrapped;
+use super::failure::is_misuse;
 use baton_conversation::item::{Outcome, ToolResult, Verdict};
 
 /// Maximum number of steps of a command line that are compared.
@@ -56,6 +57,8 @@ pub(super) struct Command<'a> {
 pub(super) struct Step<'a> {
     program: Cow<'a, str>,
     subcommand: Option<Cow<'a, str>>,
+    /// The subcommand is a script, which needs `run`: `bun run test` is not `bun test`.
+    is_script: bool,
     arguments: Vec<Cow<'a, str>>,
     /// All its words.
     text: String,
@@ -242,6 +245,23 @@ pub fn programs(line: &str) -> Vec<Program> {
     programs
 }
 
+/// Returns the name of the program of a line that failed according to its result.
+pub fn failing_program(line: &str, result: &ToolResult) -> Option<String> {
+    let error = failing_line(result).unwrap_or_default();
+    let verdict = result.verdict().filter(|_| result.outcome == Outcome::Ok).cloned();
+    let command = Command::read(line).with_verdict(verdict).with_report(result);
+    command.blamed(error).pop().map(|step| step.failed_name(error))
+}
+
+/// Returns the telling line of a failure that a result marks, or that its output shows.
+pub fn failing_line(result: &ToolResult) -> Option<&str> {
+    match (result.outcome, result.verdict()) {
+        (Outcome::Failed, _) => result.error.as_deref(),
+        (_, Some(Verdict::Failed(line))) => Some(line),
+        _ => result.failing(),
+    }
+}
+
 /// Role of a part in the shell's syntax.
 enum Syntax {
     /// It runs something.
@@ -295,6 +315,7 @@ impl<'a> Step<'a> {
         let mut step = Self {
             program,
             subcommand: None,
+            is_script: false,
             arguments: Vec::new(),
             text,
             asks,
@@ -306,8 +327,10 @@ impl<'a> Step<'a> {
             environment: String::new(),
         };
         let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
-        if WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)) {
-            step.subcommand = take_subcommand(&step.program, &mut words);
+        if (WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)))
+            && let Some((subcommand, is_script)) = take_subcommand(&step.program, &mut words)
+        {
+            (step.subcommand, step.is_script) = (Some(subcommand), is_script);
         }
         let committing = step.program == "git" && step.subcommand.as_deref() == Some("commit");
         if !committing {
@@ -330,12 +353,19 @@ impl<'a> Step<'a> {
     /// Returns program and subcommand.
     pub(super) fn name(&self) -> String {
         match self.subcommand.as_deref() {
+            Some(subcommand) if self.is_script => format!("{} run {subcommand}", self.program),
             Some(subcommand) => format!("{} {subcommand}", self.program),
             None => self.program.to_string(),
         }
     }
 
-    fn only_looks(&self) -> bool {
+    /// Returns the name of what failed with an error: a wrapper that was called wrongly has run nothing.
+    fn failed_name(&self, error: &str) -> String {
+        let wrapper = self.text.split(' ').next().filter(|_| self.wrapped && is_misuse(error));
+        wrapper.map_or_else(|| self.name(), str::to_owned)
+    }
+
+    pub(super) fn only_looks(&self) -> bool {
         let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
         self.asks || LOOKING.contains(&&*self.program) || git() || self.views()
     }
@@ -401,8 +431,8 @@ fn without_leading_cd(text: &str) -> &str {
     rest
 }
 
-/// Removes the first word that is not a flag and returns its canonical spelling.
-fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
+/// Removes the first word that is not a flag and returns its canonical spelling, and true if it is a script to run.
+fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<(Cow<'a, str>, bool)> {
     let with_value = |word: &str| matches!(word, "-C" | "--manifest-path" | "--prefix" | "-n" | "--cwd" | "-c" | "-f");
     let mut at = 0;
     while let Some(word) = words.get(at) {
@@ -415,11 +445,13 @@ fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<C
         return None;
     }
     let mut word = words.remove(at);
-    if matches!(&*word, "run" | "run-script")
+    let mut is_script = matches!(&*word, "run" | "run-script")
         && matches!(program, "npm" | "pnpm" | "yarn" | "bun" | "mise")
-        && at < words.len()
-    {
+        && at < words.len();
+    if is_script {
         word = words.remove(at);
+        // These need no `run`.
+        is_script = !matches!((program, &*word), ("npm", "test" | "start" | "stop" | "restart") | ("pnpm" | "yarn", _));
     }
     if program == "cargo" && word == "nextest" && words.get(at).is_some_and(|word| word == "run") {
         words.remove(at);
@@ -429,9 +461,9 @@ fn take_subcommand<'a>(program: &str, words: &mut Vec<Cow<'a, str>>) -> Option<C
         ("cargo", "b") => "build",
         ("cargo", "c") => "check",
         ("npm" | "pnpm" | "yarn" | "bun", "i" | "add") => "install",
-        _ => return Some(word),
+        _ => return Some((word, is_script)),
     };
-    Some(Cow::Borrowed(short))
+    Some((Cow::Borrowed(short), is_script))
 }
 
 /// Returns the word as an argument for comparison: not flags and numbers, but the value of `--flag=value`.

@@ -1,14 +1,17 @@
 //! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
 use super::check;
-use super::command::{Command, Family, Step};
-use super::excerpt::{one_line, sentences_within, without_filter_mark};
-use super::exchange::{Exchange, conclusion, gist};
+use super::clause::shortened;
+use super::command::Command;
+use super::conclusion::Conclusion;
+use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
+use super::exchange::Exchange;
 use super::file;
-use super::outcome::{chief, closed, outcome, remark, shortened};
+use super::objective::requested;
+use super::outcome::chief;
 use super::request::without_politeness;
 use super::task::{Task, main_task};
-use super::timeline::{Deed, Message, Round, Timeline};
+use super::timeline::{Deed, Round, Timeline};
 use super::title::commit_subject;
 use super::work_tree::TreeState;
 use super::{Episode, Pointed, SHORT_CHARS, WorkState};
@@ -16,9 +19,9 @@ use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
-pub(super) const MAX_CHARS: usize = 1_600;
+pub(super) const MAX_CHARS: usize = 2_000;
 /// Maximum length of the goal, in characters.
-const GOAL_CHARS: usize = 300;
+const GOAL_CHARS: usize = 420;
 /// A shorter goal ("fix these") is told after the title, in words.
 const TELLING_WORDS: usize = 5;
 /// Maximum length of the state before the last, in characters.
@@ -41,7 +44,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
-        listed("Decided", &episode.decisions),
+        listed("Decided", &episode.decisions_elsewhere()),
         listed("Open", &episode.unresolved_elsewhere()),
         listed("Next", &episode.next_steps),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
@@ -55,8 +58,8 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = shortened(without_politeness(&episode.objective), GOAL_CHARS);
-    let first = first.trim_end_matches([':', '.', ' ']).to_owned();
+    let first = requested(&episode.objective, GOAL_CHARS);
+    let first = without_politeness(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
     let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
@@ -82,51 +85,49 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
 
 /// Returns what the last exchange that edited more than documents came to, after the one before if that is short, and
 /// the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
-pub(super) fn concluded(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<String> {
-    let checks = failing_checks(timeline);
+pub(super) fn concluded(
+    timeline: &Timeline<'_>,
+    tasks: &[Task],
+    conclusions: &[Option<Conclusion<'_, '_>>],
+) -> Option<String> {
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
-    let said = timeline.rounds.iter().enumerate().filter_map(|(at, round)| {
-        Some(Said { is_main: main.binary_search(&at).is_ok(), ..Said::of(timeline, round, &checks)? })
+    let rounds = timeline.rounds.iter().zip(conclusions).enumerate();
+    let said = rounds.filter_map(|(at, (round, conclusion))| {
+        Some(Said::new(timeline, round, conclusion.as_ref()?, main.binary_search(&at).is_ok()))
     });
-    let mut said: Vec<Said<'_, '_>> = said.collect();
-    let works = |said: &Said<'_, '_>| said.edits_work && !said.told.is_empty();
-    let edits = |said: &Said<'_, '_>| said.edits && !said.told.is_empty();
+    let said: Vec<Said<'_>> = said.collect();
+    let tells = |said: &&Said<'_>| !said.told().is_empty();
+    let works = |said: &Said<'_>| said.edits_work && tells(&said);
+    let edits = |said: &Said<'_>| said.edits && tells(&said);
     let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
-        let talks =
-            said.iter().rev().map(|said| &said.told).filter(|told| !told.is_empty()).take(2).collect::<Vec<_>>();
-        let told = match talks.as_slice() {
-            [last, before] if last.chars().count() < TELLING_CHARS => format!("{} {last}", closed((*before).clone())),
-            [last, ..] => (*last).clone(),
-            [] => {
-                let remarks = said.iter().rev().map(|said| remark(said.message.text)).find(|told| !told.is_empty());
-                remarks.unwrap_or_else(|| gist(said.last().map_or("", |said| said.message.text), QUOTED_CHARS))
-            }
-        };
-        return Some(told).filter(|told| !told.is_empty());
+        let mut talks = said.iter().rev().filter(tells);
+        let remark = || said.iter().rev().map(|said| said.conclusion.told_or_remark()).find(|told| !told.is_empty());
+        let Some(last) = talks.next() else { return remark() };
+        return Some(match talks.next().filter(|_| is_short(last.told())) {
+            Some(before) => format!("{} {}", closed(before.told().to_owned()), last.told()),
+            None => last.told().to_owned(),
+        });
     };
-    let after = said.split_off(last + 1);
-    let mut told = said[last].told.clone();
+    let (before, after) = (&said[..last], &said[last + 1..]);
+    let last = &said[last];
     // What the main task came to is told before what was done last.
-    let main = said[..last].iter().rfind(|said| works(said) && said.is_main).filter(|_| !said[last].is_main);
-    let change =
-        |said: &Said<'_, '_>| chief(said.message.text).into_iter().find(|said| Signs::read(said).has(Sign::Change));
-    let before = || said[..last].iter().rfind(|said| works(said)).filter(|_| told.chars().count() < TELLING_CHARS);
-    let before =
-        main.map(|main| change(main).unwrap_or_else(|| main.told.clone())).or_else(|| Some(before()?.told.clone()));
-    if let Some(before) = before {
-        told = format!("{} {told}", closed(shortened(&before, QUOTED_CHARS)));
-    }
-    let later = after.iter().rfind(|said| !said.delivers && !said.edits && !said.told.is_empty());
-    Some(later.map_or_else(
-        || told.clone(),
-        |later| format!("{} {}", closed(told.clone()), shortened(&later.told, LATER_CHARS)),
-    ))
+    let main = before.iter().rfind(|said| works(said) && said.is_main).filter(|_| !last.is_main);
+    let main = main.map(|main| main.change().unwrap_or_else(|| main.told().to_owned()));
+    let before = || before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told())).map(Said::told);
+    let before = main.or_else(|| before().map(str::to_owned)).map(|told| closed(shortened(&told, QUOTED_CHARS)));
+    let later = after.iter().rfind(|said| !said.delivers && !said.edits && tells(said));
+    let later = later.map(|later| shortened(later.told(), LATER_CHARS));
+    let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };
+    Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
+}
+
+fn is_short(told: &str) -> bool {
+    told.chars().count() < TELLING_CHARS
 }
 
 /// The conclusion of an exchange and what stands behind it.
-struct Said<'t, 'a> {
-    message: &'t Message<'a>,
-    told: String,
+struct Said<'t> {
+    conclusion: &'t Conclusion<'t, 't>,
     /// True if it belongs to the main task.
     is_main: bool,
     edits: bool,
@@ -136,52 +137,28 @@ struct Said<'t, 'a> {
     delivers: bool,
 }
 
-impl<'t, 'a> Said<'t, 'a> {
-    fn of(timeline: &'t Timeline<'a>, round: &'t Round<'a>, checks: &[(usize, bool)]) -> Option<Self> {
-        let message = conclusion(timeline, round)?;
-        let before = checks.partition_point(|(ended, _)| *ended < message.place);
-        let fails = before.checked_sub(1).is_some_and(|last| checks[last].1);
+impl<'t> Said<'t> {
+    fn new(timeline: &Timeline<'_>, round: &Round<'_>, conclusion: &'t Conclusion<'_, '_>, is_main: bool) -> Self {
         let deeds = &timeline.deeds[round.deeds.clone()];
         let paths: Vec<_> =
             deeds.iter().flat_map(|deed| file::written(timeline, deed)).map(|(path, ..)| path).collect();
-        Some(Self {
-            message,
-            told: outcome(message.text, fails),
-            is_main: false,
+        Self {
+            conclusion,
+            is_main,
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
             delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
-        })
+        }
     }
-}
 
-/// Returns the places after which it changed whether the last run of any check failed.
-fn failing_checks(timeline: &Timeline<'_>) -> Vec<(usize, bool)> {
-    let mut failing: Vec<Family> = Vec::new();
-    let mut changes = Vec::new();
-    let deeds = timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index));
-    for deed in deeds.filter(|deed| !deed.in_background()) {
-        let Some(line) = deed.parsed_command() else { continue };
-        match deed.outcome() {
-            Some(Outcome::Failed) => {
-                let suspects = line.suspects();
-                let checks = suspects.iter().map(Step::family).filter(|family| family.is_check());
-                for family in checks {
-                    if !failing.contains(&family) {
-                        failing.push(family);
-                    }
-                }
-            }
-            Some(Outcome::Ok) if line.passed() => {
-                failing.retain(|family| !line.steps().iter().any(|step| step.family() == *family));
-            }
-            _ => {}
-        }
-        if changes.last().is_none_or(|(_, fails)| *fails == failing.is_empty()) {
-            changes.push((deed.ended, !failing.is_empty()));
-        }
+    fn told(&self) -> &'t str {
+        &self.conclusion.told
     }
-    changes
+
+    /// Returns the first sentence that says what was changed.
+    fn change(&self) -> Option<String> {
+        chief(self.conclusion.message.text).into_iter().find(|said| Signs::read(said).has(Sign::Change))
+    }
 }
 
 /// Returns the facts about the work tree at the end.
@@ -221,9 +198,8 @@ fn listed(name: &str, list: &[Pointed]) -> Option<String> {
 
 fn files(episode: &Episode) -> Option<String> {
     let (files, state) = match episode.state.uncommitted.as_slice() {
-        [] => {
-            (episode.files_modified.iter().map(|file| episode.relative_path(&file.path)).collect::<Vec<_>>(), "Changed")
-        }
+        [] if episode.is_without_commit() => (episode.changed_files(), "Changed, no commit seen"),
+        [] => (episode.changed_files(), "Changed"),
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
     let named: Vec<_> = files.iter().rev().take(MAX_NAMED).map(|path| one_line(path, SHORT_CHARS)).collect();

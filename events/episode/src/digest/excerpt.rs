@@ -47,6 +47,20 @@ pub fn sentences_within(text: &str, max_chars: usize) -> String {
     }
 }
 
+/// Adds a full stop unless the text ends with punctuation.
+pub(super) fn closed(mut text: String) -> String {
+    if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {
+        text.push('.');
+    }
+    text
+}
+
+/// Strips marks before an item and punctuation behind it.
+pub(super) fn bare(text: &str) -> String {
+    let opens = |c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '/' | '.' | '@' | '(' | '[');
+    text.trim_start_matches(|c: char| !opens(c)).trim_end_matches(['.', ';', ',', ':', '。', ' ']).to_owned()
+}
+
 /// Replaces the filter's cut mark and everything after it by `…`; lengths and digests are not meant for people.
 pub fn without_filter_mark(text: &str) -> String {
     match text.find(FILTER_MARK) {

@@ -20,11 +20,9 @@ const EDGE_CHARS: usize = 600;
 const TELLING_CHARS: usize = 400;
 /// Fewest words of a sentence of substance.
 const MIN_WORDS: usize = 4;
-/// A gist of fewer characters of prose says too little.
-const SHORT_GIST_CHARS: usize = 100;
 /// Worth of a sentence that gives a reason or names an alternative, compared with a full match.
 const REASON_WORTH: f32 = 0.15;
-/// Maximum number of sentences in a gist.
+/// Maximum number of sentences that carry a subject.
 const MAX_SENTENCES: usize = 6;
 /// Maximum number of files, commands and commits of an exchange.
 const MAX_DONE: usize = 20;
@@ -198,31 +196,6 @@ pub(super) fn condensed(text: &str) -> String {
     }
     kept.push(last);
     kept.join("\n")
-}
-
-/// Returns the first sentences of substance of a message, on one line: no praise, announcement, offer, question or label.
-/// Items of lists follow only if the prose says too little.
-pub(super) fn gist(text: &str, chars: usize) -> String {
-    let sentences = sentence::sentences(text);
-    let telling: Vec<&sentence::Sentence<'_>> = sentences.iter().filter(|sentence| tells(sentence)).collect();
-    let mut gist = String::new();
-    for point in [false, true] {
-        if point && gist.chars().count() >= SHORT_GIST_CHARS {
-            break;
-        }
-        for sentence in telling.iter().filter(|sentence| sentence.point == point).take(MAX_SENTENCES) {
-            let next = sentence::plain(sentence.text);
-            let length = gist.chars().count() + next.chars().count() + 1;
-            if !gist.is_empty() && length > chars {
-                break;
-            }
-            if !gist.is_empty() {
-                gist.push_str(if gist.ends_with(['.', '!', '。', '！', ';']) { " " } else { "; " });
-            }
-            gist.push_str(&next);
-        }
-    }
-    super::sentences_within(&gist, chars)
 }
 
 /// Returns true for a sentence of substance.

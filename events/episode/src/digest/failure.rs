@@ -10,11 +10,14 @@
 //!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
 
+mod complaint;
 mod explanation;
 mod mend;
 mod open;
 mod report;
 
+pub(super) use self::complaint::is_misuse;
+use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
@@ -30,26 +33,10 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
+/// Maximum number of later runs whose changes are told apart, per open failure.
+const MAX_WINDOWS: usize = 12;
 /// Shortest message that can be recognised as written by the session, in bytes.
 const MIN_WRITTEN_BYTES: usize = 16;
-/// Complaints about how a program was called or where; it has not done anything yet.
-const USAGE: [&str; 15] = [
-    "Missing script",
-    "cript not found",
-    "unexpected argument",
-    "unrecognized argument",
-    "unrecognized option",
-    "unrecognized subcommand",
-    "unknown argument",
-    "unknown option",
-    "unknown flag",
-    "unknown command",
-    "invalid option",
-    "o such option",
-    "command not found",
-    "o such file or directory",
-    "or directory not found",
-];
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
@@ -64,7 +51,15 @@ pub(super) struct Failure {
 /// Returns all failures in transcript order.
 pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
     let speech = Speech::new(timeline);
-    let mut walk = Walk { timeline, show, speech: &speech, errors: Vec::new(), open: Vec::new(), changes: Vec::new() };
+    let mut walk = Walk {
+        timeline,
+        show,
+        speech: &speech,
+        errors: Vec::new(),
+        open: Vec::new(),
+        changes: Vec::new(),
+        shown: Vec::new(),
+    };
     let looks = evidence::looks_without_changes(timeline);
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         let look = looks.get(looks.partition_point(|look| *look.end() < deed.began));
@@ -88,6 +83,15 @@ struct Walk<'a, 't> {
     open: Vec<Open<'a>>,
     /// In the order of their calls.
     changes: Vec<Change<'a>>,
+    /// All failures of checks, in the order of their results.
+    shown: Vec<Shown<'a>>,
+}
+
+/// A failure of a check, or of what runs checks.
+struct Shown<'a> {
+    place: usize,
+    complaint: String,
+    steps: Vec<Step<'a>>,
 }
 
 impl<'a> Walk<'a, '_> {
@@ -103,7 +107,8 @@ impl<'a> Walk<'a, '_> {
                     Some(Evidence::Summary) => Seen::Summary,
                     Some(Evidence::Exit) | None => Seen::Exit,
                 };
-                let passed = command.as_ref().map(Command::passed_before_failing).unwrap_or_default();
+                let passed =
+                    command.as_ref().map(|line| line.passed_before_failing(&complaint(deed))).unwrap_or_default();
                 self.prove(deed, command.as_ref(), &passed);
                 self.fail(deed, command.as_ref(), seen);
             }
@@ -119,7 +124,6 @@ impl<'a> Walk<'a, '_> {
 
     fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
         let complaint = complaint(deed);
-        let complains = |of: &[&str]| of.iter().any(|words| complaint.contains(words));
         if self.is_expected(deed) || self.wrote(&complaint) && !self.leads_to_an_edit(deed) {
             return;
         }
@@ -127,8 +131,11 @@ impl<'a> Walk<'a, '_> {
             Some(command) => {
                 let steps = match seen {
                     Seen::Line(_) => command.hidden_suspects(),
-                    Seen::Exit | Seen::Summary => command.suspects(),
+                    Seen::Exit | Seen::Summary => command.blamed(&complaint),
                 };
+                if steps.iter().any(Step::only_looks) {
+                    return;
+                }
                 let said = complaint.is_empty() || deed.result.and_then(|result| result.exit_code) == Some(1);
                 let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
                 let asking = if steps.iter().all(Step::is_harmless) { asking() } else { Vec::new() };
@@ -156,7 +163,13 @@ impl<'a> Walk<'a, '_> {
             },
         };
         let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
-        let is_usage = complains(&USAGE);
+        let is_usage = is_misuse(&complaint);
+        if let Subject::Command { all, .. } = &subject
+            && !is_usage
+            && all.iter().any(|step| step.family().is_check() || matches!(step.family(), Family::Commit | Family::Push))
+        {
+            self.shown.push(Shown { place: deed.ended, complaint: complaint.clone(), steps: all.clone() });
+        }
         // If a pipe hides the exit code, the code is another program's.
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
@@ -190,6 +203,7 @@ impl<'a> Walk<'a, '_> {
             is_usage,
             is_past: false,
             fails_otherwise: false,
+            otherwise: Vec::new(),
             gone: None,
             passed: None,
         });
@@ -234,6 +248,7 @@ impl<'a> Walk<'a, '_> {
                     open.ended = deed.ended;
                 }
                 (open.passed, open.gone) = (None, None);
+                open.otherwise.clear();
                 again = true;
                 // The reason is told now that only its echo was known.
                 if is_echo(&open.complaint) && !is_echo(complaint) {
@@ -246,11 +261,16 @@ impl<'a> Walk<'a, '_> {
                 (open.is_past, open.fails_otherwise) = (true, true);
                 // A line of another part of the output replaces nothing.
                 let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
-                let gives_way = is_whole && gives_way(&open.complaint, complaint);
-                if gives_way && is_changed {
+                let covers_tests = covers || suite(complaint).is_some_and(|now| suite(&open.complaint) == Some(now));
+                let replaces = is_whole && covers_tests && is_changed && !hides(complaint, &open.complaint);
+                let gives_way = replaces && gives_way(&open.complaint, complaint);
+                if replaces && open.otherwise.len() < MAX_WINDOWS {
+                    open.otherwise.push(deed.began);
+                }
+                if gives_way {
                     open.gone.get_or_insert(deed.began);
                 }
-                if !is_usage && covers && (is_changed && gives_way || open.is_usage) {
+                if !is_usage && (gives_way || covers && open.is_usage) {
                     over.push(at);
                 }
             }
@@ -433,44 +453,4 @@ impl<'a> Walk<'a, '_> {
         let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
         said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
-}
-
-/// Returns true if a complaint names an exception: the program did not even begin to work.
-fn is_crash(complaint: &str) -> bool {
-    let (name, _) = complaint.split_once(": ").unwrap_or((complaint, ""));
-    let is_exception = ["Error", "Exception"].iter().any(|end| name.ends_with(end)) && !name.contains(' ');
-    is_exception || complaint.contains(" panicked at ")
-}
-
-/// Returns true if a complaint shows that the one before it is gone: it is of the same test or a later one, or nothing
-/// could run before.
-fn gives_way(before: &str, now: &str) -> bool {
-    match (test(before), test(now)) {
-        // Cargo reports failed tests sorted by name.
-        (Some(before), Some(now)) if now.starts_with("test ") => before <= now,
-        (before, now) => before.is_none() || now.is_some(),
-    }
-}
-
-/// Returns the test that a complaint names.
-fn test(complaint: &str) -> Option<&str> {
-    let (subject, _) = complaint.split_once(": ")?;
-    (subject.contains("test") || subject.contains("Test") || subject.contains('›'))
-        .then_some(subject)
-        .filter(|subject| !subject.contains('/'))
-}
-
-/// Returns true for a complaint of the agent's file tools about their arguments: nothing of the work failed.
-fn is_slip(complaint: &str) -> bool {
-    const SLIPS: [&str; 8] = [
-        "String to replace not found",
-        "File has not been read yet",
-        "File has been modified since read",
-        "File has been unexpectedly modified",
-        "matches of the string to replace",
-        "No changes to make",
-        "File does not exist",
-        "InputValidationError",
-    ];
-    SLIPS.iter().any(|words| complaint.contains(words))
 }

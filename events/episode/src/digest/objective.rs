@@ -1,20 +1,20 @@
 //! What a session is for, in the person's words.
 
-use super::OBJECTIVE_CHARS;
-use super::excerpt::{sentences_within, without_filter_mark};
+use super::clause::shortened;
+use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
-use super::is_for_the_harness;
-use super::outcome::{self, closed};
+use super::outcome;
 use super::plan;
-use super::request::{before_log, without_politeness};
+use super::request::{before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
 use super::sentence::plain;
 use super::task::{Task, main_task};
 use super::timeline::Timeline;
 use super::title::without_plan_label;
+use super::{OBJECTIVE_CHARS, is_for_the_harness, without_pictures};
 
 /// Maximum length of the main task in an objective that names others, in characters.
-const MAIN_TASK_CHARS: usize = 220;
-/// Another task is named if so many times its lines are as many as those of the main task.
+const MAIN_TASK_CHARS: usize = 280;
+/// Another task is named if so many times its lines, or its calls, are as many as those of the main task.
 const OTHER_TASK: u64 = 4;
 /// Another task that takes more characters is not named.
 const OTHER_TASK_CHARS: usize = 200;
@@ -23,28 +23,80 @@ const MAX_OTHER_TASKS: usize = 2;
 /// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
 const TELLING_PROMPT_CHARS: usize = 12;
 
-/// Returns what the main task is, in the person's words, and what other tasks of weight ask for.
+/// Returns what the main task is, in the person's words, and what other tasks of weight ask for; in a conversation without
+/// work, what the last one asks for.
 pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let Some(at) = main_task(timeline, tasks) else { return String::new() };
     let main = &tasks[at];
     let typed = |task: &Task| {
         let rounds = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
-        rounds.map(|said| said.text.trim()).collect::<Vec<_>>()
+        let mut prompts: Vec<&str> = rounds.map(|said| without_pictures(said.text.trim())).collect();
+        // Talk begins with what is asked.
+        let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
+        let talk = prompts
+            .iter()
+            .position(asks)
+            .filter(|_| task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first)));
+        prompts.drain(..talk.unwrap_or(0));
+        prompts
     };
-    let weighs = |(_, task): &(usize, &Task)| task.lines * OTHER_TASK >= main.lines.max(1) && task.lines < main.lines;
-    let others = tasks.iter().enumerate().filter(weighs).take(MAX_OTHER_TASKS);
-    let others = others.filter_map(|(other, task)| {
+    let weight = |task: &Task| (task.lines, task.rounds.iter().map(|at| timeline.rounds[*at].deeds.len() as u64).sum());
+    let (lines, calls): (u64, u64) = weight(main);
+    let weighs = |(at, task): &(usize, &Task)| {
+        let (own_lines, own_calls): (u64, u64) = weight(task);
+        let is_last = lines == 0 && calls == 0 && at + 1 == tasks.len();
+        is_last || own_lines > 0 && own_lines * OTHER_TASK >= lines || own_calls > 0 && own_calls * OTHER_TASK >= calls
+    };
+    let mut others: Vec<(usize, &Task)> = tasks.iter().enumerate().filter(|one| one.0 != at && weighs(one)).collect();
+    others.sort_by_key(|(_, task)| std::cmp::Reverse(weight(task)));
+    others.truncate(MAX_OTHER_TASKS);
+    others.sort_by_key(|(other, _)| *other);
+    let others = others.into_iter().filter_map(|(other, task)| {
         let told = purpose(&typed(task), OTHER_TASK_CHARS);
-        let told = closed(without_politeness(&told).to_owned());
+        let told = closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned());
         let place = if other < at { "Before" } else { "Then" };
-        (told.contains(char::is_alphanumeric) && !told.ends_with('…')).then(|| format!("{place}: {told}"))
+        told.contains(char::is_alphanumeric).then(|| format!("{place}: {told}"))
     });
     let others: Vec<String> = others.collect();
     if others.is_empty() {
         return purpose(&typed(main), OBJECTIVE_CHARS);
     }
-    let told = closed(purpose(&typed(main), MAIN_TASK_CHARS));
+    let told = purpose(&typed(main), MAIN_TASK_CHARS);
+    let told = closed(told.trim_end_matches([' ', '…']).to_owned());
     sentences_within(&format!("{told} {}", others.join(" ")), OBJECTIVE_CHARS)
+}
+
+/// Returns a prompt, or of one that is too long the sentences that ask, and as many of the others as fit.
+pub(super) fn requested(text: &str, chars: usize) -> String {
+    // A backslash before a line end is how a terminal encodes a line break.
+    let text = text.replace("\\\n", "\n");
+    if text.chars().count() <= chars {
+        return one_line(&text, chars);
+    }
+    let asks = |own: &str| {
+        own.ends_with('?') || clauses(own).iter().any(|clause| (clause.asks || clause.orders) && clause.content > 0)
+    };
+    let own = own_sentences(&text);
+    let front = shortened(&text, chars.saturating_sub(2));
+    let mut asking = own.iter().filter(|own| asks(own)).peekable();
+    if asking.peek().is_none() || asking.any(|own| front.contains(own.as_str())) {
+        return if front.ends_with('…') { front } else { format!("{front} …") };
+    }
+    let mut order: Vec<usize> = (0..own.len()).collect();
+    order.sort_by_key(|at| !asks(&own[*at]));
+    let mut left = chars;
+    let fits = order.iter().take_while(|at| {
+        let length = own[**at].chars().count() + 3;
+        let fits = length <= left;
+        left = left.saturating_sub(length);
+        fits
+    });
+    let mut told: Vec<usize> = fits.copied().collect();
+    told.sort_unstable();
+    if told.is_empty() {
+        return shortened(&own[order[0]], chars);
+    }
+    format!("{} …", told.into_iter().map(|at| own[at].as_str()).collect::<Vec<_>>().join(" "))
 }
 
 /// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
@@ -57,7 +109,7 @@ fn purpose(prompts: &[&str], chars: usize) -> String {
     if let Some(plan) = plan::pasted(first) {
         let heading = plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
         let reason = outcome::purpose(plan, chars);
-        return sentences_within(&format!("{}. {reason}", without_plan_label(&heading)), chars);
+        return shortened(&format!("{}. {reason}", without_plan_label(&heading)), chars);
     }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     if let Some(next) = telling.next().filter(|_| short(first)) {
@@ -66,7 +118,7 @@ fn purpose(prompts: &[&str], chars: usize) -> String {
     let own = before_log(first);
     let line = shown_line(first).filter(|_| own.len() < first.len());
     match line.map(|line| without_filter_mark(&line)) {
-        Some(line) => sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.'])), chars),
-        None => sentences_within(own, chars),
+        Some(line) => sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.', '\\'])), chars),
+        None => requested(own.trim_end_matches(['\\', ' ']), chars),
     }
 }

@@ -1,7 +1,8 @@
 //! External research: searches and pages, each with its result.
 
+use super::clause::shortened;
 use super::excerpt::{one_line, without_filter_mark};
-use super::exchange;
+use super::outcome::outcome;
 use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, Show};
 use baton_conversation::item::{Act, Outcome};
@@ -59,6 +60,6 @@ fn remark(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     let replies = timeline.rounds.iter().flat_map(|round| &round.replies);
     let said = replies.filter(|reply| reply.place > deed.ended).min_by_key(|reply| reply.place)?;
     let at_once = next.is_none_or(|next| said.place < next);
-    let remark = at_once.then(|| Some(exchange::gist(said.text, REMARK_CHARS))).flatten();
-    remark.filter(|text| text.chars().count() >= TELLING_CHARS).map(|text| one_line(&text, REMARK_CHARS))
+    let remark = at_once.then(|| shortened(&outcome(said.text, "", false), REMARK_CHARS));
+    remark.filter(|text| text.chars().count() >= TELLING_CHARS)
 }

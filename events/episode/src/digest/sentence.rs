@@ -62,24 +62,14 @@ pub(super) fn asks(text: &str) -> bool {
 /// Returns all sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
-    let mut fence: Option<&str> = None;
     let mut block: Option<Block<'_>> = None;
     let mut heads = Heads::default();
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let (from, end) = (start, start + line.len());
-        start = end;
+    for (from, line, is_code) in lines(text) {
+        let end = from + line.len();
         let bare = line.trim();
-        if let Some(mark) = fence {
-            if bare.starts_with(mark) {
-                fence = None;
-            }
-            continue;
-        }
-        fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
-        if fence.is_some() || is_decoration(bare) {
+        if is_code || is_decoration(bare) {
             heads.flush(text, &mut block, &mut found);
-            if bare.starts_with(['#', '*']) && bare.contains(char::is_alphanumeric) {
+            if !is_code && bare.starts_with(['#', '*']) && bare.contains(char::is_alphanumeric) {
                 heads = Heads { heading: bare, label: bare };
             }
             continue;
@@ -102,6 +92,24 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     heads.flush(text, &mut block, &mut found);
     mark_quoted(text, &mut found);
     found
+}
+
+/// Returns the lines of a text with their places, and whether they belong to a block of code.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut fence: Option<&str> = None;
+    let mut start = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let from = start;
+        start += line.len();
+        let bare = line.trim();
+        let was_code = fence.is_some();
+        match fence {
+            Some(mark) if bare.starts_with(mark) => fence = None,
+            Some(_) => {}
+            None => fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark)),
+        }
+        (from, line, was_code || fence.is_some())
+    })
 }
 
 /// Consecutive lines of one paragraph or item, in bytes.
@@ -259,6 +267,7 @@ pub(super) fn is_abbreviation(before: &str) -> bool {
         Some(at) => (before[..at].trim_end(), before[at..].trim_start_matches(split)),
         None => ("", before),
     };
+    let word = word.trim_start_matches('*');
     let mut chars = word.chars();
     let initial = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_uppercase() && c != 'I');
     let number = (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
@@ -293,6 +302,7 @@ mod tests {
             &["Explain: 1. How it works, 2. Why.", "Go to step 3.", "Then"],
         );
         check("and I. Then", &["and I.", "Then"]);
+        check("**1. `a.rs`** is new.", &["**1. `a.rs`** is new."]);
         check("...", &[]);
         check("", &[]);
     }

@@ -64,10 +64,13 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     tasks
 }
 
-/// Returns the index of the task that most lines were changed for; without changes, of the first that was answered.
+/// Returns the index of the task that most lines were changed for; without changes, of the first that asks for something and
+/// was answered.
 pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize> {
     let is_answered = |task: &Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
-    let worth = |task: &Task| (task.lines, is_answered(task));
+    let prompts = |task: &Task| task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt).collect::<Vec<_>>();
+    let asks = |task: &Task| prompts(task).iter().any(|said| wants(said.text) || questions(said.text));
+    let worth = |task: &Task| (task.lines, is_answered(task), asks(task));
     (0..tasks.len()).rev().max_by_key(|at| worth(&tasks[*at]))
 }
 

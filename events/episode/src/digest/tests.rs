@@ -187,7 +187,7 @@ fn title_and_objective_come_from_the_best_source() {
     check_purpose(
         start().prompt("[Image #1] Hey Claude, fix the red button please"),
         "Fix the red button please",
-        "[Image #1] Hey Claude, fix the red button please",
+        "Hey Claude, fix the red button please",
     );
     check_purpose(start().prompt("Hello, world!"), "World!", "Hello, world!");
     check_purpose(start().prompt("修正して").prompt("next"), "修正して", "修正して");
@@ -451,7 +451,7 @@ proptest! {
             .chain(episode.errors.iter().map(|e| &e.text))
             .chain(episode.commands.iter().map(|c| &c.text));
         for text in texts {
-            prop_assert!(text.chars().count() <= ERROR_CHARS + 20 && !text.contains('\n'), "{:?}", text);
+            prop_assert!(text.chars().count() <= outcome::MAX_CHARS + 20 && !text.contains('\n'), "{:?}", text);
         }
         prop_assert!(episode.title.chars().count() <= TITLE_CHARS);
         prop_assert!(episode.objective.chars().count() <= OBJECTIVE_CHARS + TITLE_CHARS + 2);

@@ -22,6 +22,10 @@ use baton_conversation::item::{GitOutput, TitleSource};
 /// A line that was changed for something with a given name counts so much, compared with one for a request.
 const GIVEN_WORTH: u64 = 2;
 
+/// A session of so many purposes with a name is told by none of them.
+const MANY_PURPOSES: usize = 3;
+/// A purpose counts among many if so many times its lines are all that was changed.
+const OWN_SHARE: u64 = 10;
 /// Number of commits after a change among which the one that took it is looked for.
 const MAX_LATER: usize = 20;
 
@@ -91,9 +95,23 @@ fn of_changes(
     let total: u64 = weights.values().map(|weight| weight.lines).sum();
     let mut order: Vec<(Purpose, Weight)> = weights.into_iter().collect();
     order.sort_by_key(|(_, weight)| u64::MAX - weight.lines);
+    let is_given = |(purpose, weight): &&(Purpose, Weight)| {
+        !matches!(purpose, Purpose::Request(_)) && weight.lines * OWN_SHARE >= total
+    };
+    if order.iter().filter(is_given).count() >= MANY_PURPOSES
+        && order.first().is_some_and(|(_, first)| first.lines * 3 < total * 2)
+        && let Some(heading) = asked::last_heading(timeline)
+    {
+        return Some((heading, true));
+    }
     let tell = |purpose: &Purpose, weight: &Weight| {
         let (text, is_given) = match purpose {
-            Purpose::Plan(at) => (plan_title(plans.get(*at)?, weight)?, true),
+            Purpose::Plan(at) => {
+                let plan = plans.get(*at)?;
+                let title = plan_title(plan, weight)?;
+                let later = made.iter().filter(|made| timeline.deeds[made.deed].began > plan.place);
+                (later.map(|made| made.title.as_str()).find_map(|made| extended(&title, made)).unwrap_or(title), true)
+            }
             Purpose::Made(at) => (made.get(*at)?.title.clone(), true),
             Purpose::Request(at) => match recorded {
                 Some(recorded) => (recorded.to_owned(), true),
@@ -135,7 +153,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
     let mut add = |purpose, place, file: &str, lines| {
         let weight = weights.entry(purpose).or_insert(Weight { first: place, ..Weight::default() });
         weight.lines = weight.lines.saturating_add(lines);
-        let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+        let name = name(file);
         let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
         *weight.files.entry(stem.to_owned()).or_insert(0) += lines;
     };
@@ -150,6 +168,10 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
         // What was changed by other means is worth a line.
         add(Purpose::Made(at), timeline.deeds[made.deed].began, "", 1);
     }
+    let changed: BTreeSet<String> =
+        timeline.deeds.iter().flat_map(|deed| changed_by(timeline, deed)).map(|one| one.0).collect();
+    let of_files: Vec<bool> =
+        plans.iter().map(|plan| changed.iter().any(|path| plan.text.contains(name(path)))).collect();
     let mut current: Vec<Option<usize>> = vec![None; tasks.len()];
     let mut next = 0;
     for (round, owner) in timeline.rounds.iter().zip(&owners) {
@@ -166,7 +188,10 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
                 let taken = || later.iter().take(MAX_LATER).position(|made| made.takes(&path)).map(|at| first + at);
                 let unknown = || after(&commits[*owner]).filter(|at| made[*at].staged.is_empty());
                 let into = after(&pulls).or_else(taken).or_else(unknown).map(Purpose::Made);
-                let purpose = current[*owner].map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
+                // What a commit took and a plan of files does not name is the commit's.
+                let is_planned = |at: &usize| !of_files[*at] || plans[*at].text.contains(name(&path));
+                let planned = current[*owner].filter(|at| into.is_none() || is_planned(at));
+                let purpose = planned.map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));
                 // A given name says more than a request.
                 let worth = if matches!(purpose, Purpose::Request(_)) { 1 } else { GIVEN_WORTH };
                 add(purpose, deed.began, &path, worth * lines);
@@ -175,6 +200,11 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
     }
     (0..next).for_each(|at| add(Purpose::Plan(at), plans[at].place, "", 1));
     weights
+}
+
+/// Returns the name of a file.
+fn name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Returns the heading of a plan; one that names no matter takes the file that was changed most.
@@ -190,14 +220,26 @@ fn plan_title(plan: &Plan<'_>, weight: &Weight) -> Option<String> {
     Some(names().chain([file.as_str()]).collect::<Vec<_>>().join(": "))
 }
 
-/// Strips `Plan:` and `Plan to` from a heading.
+/// Returns the subject of a commit that begins with a title and goes on behind a colon, as far as it fits.
+fn extended(title: &str, subject: &str) -> Option<String> {
+    let more = subject.get(title.len()..).filter(|more| more.starts_with(": "))?;
+    if !subject[..title.len()].eq_ignore_ascii_case(title) {
+        return None;
+    }
+    let ends = more.match_indices(", ").map(|(at, _)| at).chain([more.len()]).collect::<Vec<_>>();
+    let end = ends.into_iter().rfind(|end| count(&subject[..title.len() + end]) <= MAX_WORDS)?;
+    Some(format!("{title}{}", &more[..end]))
+}
+
+/// Strips `Plan:`, `Plan to` and a `Plan` at the end from a heading.
 pub(super) fn without_plan_label(heading: &str) -> &str {
     if let Some(rest) = ["Plan to ", "Plan for "].iter().find_map(|label| heading.strip_prefix(label)) {
         return rest;
     }
     let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", heading));
     let is_label = count(label) <= 2 && label.trim_end().to_lowercase().ends_with("plan");
-    if is_label { rest.trim_start() } else { heading }
+    let heading = if is_label { rest.trim_start() } else { heading };
+    heading.strip_suffix(" Plan").filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(heading)
 }
 
 /// Returns the titles of the session's pull requests and the subjects of its commits, in order, without those whose

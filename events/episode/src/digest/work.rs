@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::command::Command;
+use super::conclusion::Conclusion;
 use super::excerpt::{one_line, without_filter_mark};
-use super::exchange;
 use super::question;
 use super::timeline::{Message, Round, Timeline};
-use super::{ANSWER_CHARS, CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
+use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
 use baton_conversation::item::Outcome;
 
 /// Returns what a person typed, one line each, without input for the harness. Equal prompts in a row count once: an
@@ -49,10 +49,13 @@ pub(super) fn requests<'t, 'a>(timeline: &'t Timeline<'a>) -> impl Iterator<Item
 }
 
 /// Returns `answers`, `changes` and `commands`, each in transcript order; empty categories are omitted.
-pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
+pub(super) fn completed(
+    timeline: &Timeline<'_>,
+    conclusions: &[Option<Conclusion<'_, '_>>],
+) -> BTreeMap<String, Vec<Pointed>> {
     let (mut answers, mut changes, mut commands) = (Vec::new(), Vec::new(), Vec::new());
-    for round in &timeline.rounds {
-        answers.extend(exchange::conclusion(timeline, round).and_then(answer));
+    for (round, conclusion) in timeline.rounds.iter().zip(conclusions) {
+        answers.extend(conclusion.as_ref().and_then(answer));
         changes.extend(changed(timeline, round));
         commands.extend(ran(timeline, round));
     }
@@ -67,9 +70,9 @@ pub(super) fn completed(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed
     completed
 }
 
-/// Returns the gist of a conclusion.
-fn answer(said: &Message<'_>) -> Option<Pointed> {
-    let text = exchange::gist(said.text, ANSWER_CHARS);
+/// Returns what a conclusion tells.
+fn answer(conclusion: &Conclusion<'_, '_>) -> Option<Pointed> {
+    let (text, said) = (conclusion.told_or_remark(), conclusion.message);
     (!text.is_empty()).then_some(Pointed { text, line: said.line, at: said.at })
 }
 

@@ -20,6 +20,7 @@ use self::changes::Changes;
 use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
+use super::evidence::complaint;
 use super::excerpt::one_line;
 use super::file;
 use super::timeline::{Deed, Timeline};
@@ -484,7 +485,8 @@ impl<'t, 'a> Fold<'t, 'a> {
 
 /// Returns true if a line that failed is known to have got past its `git add`.
 fn stages_before_failing(deed: &Deed<'_>) -> bool {
-    let stages = |line: Command<'_>| line.passed_before_failing().iter().any(|step| step.name() == "git add");
+    let stages =
+        |line: Command<'_>| line.passed_before_failing(&complaint(deed)).iter().any(|step| step.name() == "git add");
     deed.outcome() == Some(Outcome::Failed) && deed.parsed_command().is_some_and(stages)
 }
 

@@ -266,6 +266,23 @@ fn a_file_that_the_session_may_have_removed_is_not_missed() {
     }
 }
 
+#[test]
+fn a_result_is_no_decision_and_a_session_without_a_commit_says_so() {
+    let facts = |episode: Episode| {
+        let files_modified =
+            vec![FileModified { path: "/srv/harbor/src/lock.rs".to_owned(), line: 3, added: 2, removed: 1 }];
+        told(&Episode { files_modified, ..episode }, Occasion::Handoff, 2_000).text
+    };
+    let decisions = pointed(&["The lock works in both tabs.", "Kept the lock"]);
+    let text = facts(Episode { decisions, ..episode() });
+    assert!(text.contains("- Kept the lock") && text.matches("The lock works in both tabs").count() == 1, "{text}");
+    assert!(text.contains("Files it changed, no commit seen: src/lock.rs"), "{text}");
+    let commits = vec!["0a1b2c3 Lock the refresh".to_owned()];
+    let exchanges = vec![crate::digest::Exchange { commits, ..Default::default() }];
+    assert!(facts(Episode { exchanges, ..episode() }).contains("Files it changed: src/lock.rs"));
+    assert!(facts(Episode { left_out: 1, ..episode() }).contains("Files it changed: src/lock.rs"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]

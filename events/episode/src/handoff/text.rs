@@ -173,6 +173,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         |path: &str| changed.iter().any(|selected| selected.strip_suffix(" (gone)").unwrap_or(selected) == path);
     let modified = facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()));
     let modified: Vec<String> = modified.filter(|path| !is_told(path)).map(str::to_owned).collect();
+    let changes = if facts.without_commit { "Files it changed, no commit seen" } else { "Files it changed" };
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
@@ -184,7 +185,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
         Section::new("Decided", Form::List, facts.decisions.clone()),
         Section::new("Failed and mended", Form::List, facts.errors.iter().filter_map(solved).collect()),
-        Section::new("Files it changed", Form::Names, modified),
+        Section::new(changes, Form::Names, modified),
         Section::new(since, Form::Names, changed.to_vec()),
     ]
 }

@@ -89,8 +89,8 @@ impl Extractor<'_> {
         let is_named = topic.is_some();
         let source = self.project.unwrap_or(self.session);
         let target = match topic {
-            // The beginning of a prompt names no topic.
-            None if !episode.is_titled && self.project.is_some() => Some(self.session),
+            // A session's title names the session.
+            None if self.project.is_some() => Some(self.session),
             topic => self.builder.mention(Label::Topic, &topic.unwrap_or_else(|| episode.title.clone()), "", of, 1),
         };
         let Some(target) = target else { return };

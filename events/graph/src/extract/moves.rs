@@ -3,7 +3,7 @@
 use super::{Extractor, FactDraft, text};
 use crate::builder::Moment;
 use crate::program::{FileChange, file_changes};
-use crate::{Label, Relation};
+use crate::{Label, Relation, path};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
 
 /// Parameters of tools that move files: source and destination.
@@ -46,7 +46,7 @@ impl<'a> Extractor<'a> {
             FileChange::Deleted(path) => {
                 let name = self.file_name(&path);
                 // Files outside of the project do not matter.
-                if name.starts_with(['/', '~']) || name.starts_with("..") {
+                if path::is_elsewhere(&name) {
                     return;
                 }
                 if let Some(uuid) = self.builder.mention(Label::File, &name, "", of, 1) {

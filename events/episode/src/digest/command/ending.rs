@@ -82,9 +82,9 @@ impl<'a> Command<'a> {
         suspects
     }
 
-    /// Returns the steps that passed before another failed, given that the line failed.
-    pub(in crate::digest) fn passed_before_failing(&self) -> Vec<&Step<'a>> {
-        let suspects = self.suspects();
+    /// Returns the steps that passed before another failed, given that the line failed with an error.
+    pub(in crate::digest) fn passed_before_failing(&self, error: &str) -> Vec<&Step<'a>> {
+        let suspects = self.blamed(error);
         let [failed] = &suspects[..] else { return Vec::new() };
         let before = self.chained().iter().take_while(|step| *step != failed);
         let stands = |step: &Step<'a>| step.pipe == Pipe::None || self.tests_passed && step.family() == Family::Test;
@@ -113,6 +113,12 @@ impl<'a> Command<'a> {
         self.narrowed(suspects)
     }
 
+    /// Returns the steps one of which failed, given that the line failed with an error: the one whose message it is.
+    pub(in crate::digest) fn blamed(&self, error: &str) -> Vec<Step<'a>> {
+        let its = self.chained().iter().find(|step| step.says(error));
+        its.map_or_else(|| self.suspects(), |step| vec![step.clone()])
+    }
+
     /// Returns the last step and those joined to it by `&&`.
     fn chained(&self) -> &[Step<'a>] {
         let first = self.steps[..self.steps.len().saturating_sub(1)].iter().rposition(|step| step.joint != Joint::And);
@@ -126,14 +132,14 @@ impl<'a> Command<'a> {
     /// that may have.
     pub(in crate::digest) fn ran(&self, succeeded: Option<bool>, error: &str) -> Vec<Ran> {
         let proven = if succeeded == Some(true) { self.proven() } else { Vec::new() };
-        let suspect = || self.chained().iter().find(|step| step.says(error)).cloned().or_else(|| self.suspects().pop());
-        let suspect = (succeeded == Some(false)).then(suspect).flatten();
+        let suspect = (succeeded == Some(false)).then(|| self.blamed(error).pop()).flatten();
         let mut ran: Vec<Ran> = Vec::new();
         for step in &self.steps {
-            let name = step.name();
+            let has_failed = suspect.as_ref() == Some(step);
+            let name = if has_failed { step.failed_name(error) } else { step.name() };
             let ended = match succeeded {
                 Some(true) if proven.iter().any(|other| std::ptr::eq(*other, step)) => Some(true),
-                Some(false) if suspect.as_ref() == Some(step) => Some(false),
+                Some(false) if has_failed => Some(false),
                 _ => None,
             };
             let part = self.part(step);

@@ -43,6 +43,12 @@ const GENERAL: [&str; 23] = [
 /// An edit between a failure and its end: its position, and what it wrote.
 pub(super) type Edited<'a> = (usize, &'a str);
 
+/// Another failure between a failure and its end: what is said after it is about the one whose line it shares more with.
+pub(super) struct Rival<'a> {
+    pub(super) place: usize,
+    pub(super) complaint: &'a str,
+}
+
 /// What is said about a failure.
 #[derive(Default)]
 pub(super) struct Explanation {
@@ -81,18 +87,24 @@ impl<'t, 'a> Speech<'t, 'a> {
     pub(super) fn explain(
         &self,
         (from, to): (usize, usize),
-        complaint: &str,
+        (complaint, rivals): (&str, &[Rival<'_>]),
         edits: &[Edited<'_>],
         conclusion: Option<&Message<'_>>,
     ) -> Explanation {
         let complaint = self.rare(complaint);
         let written = self.written(edits);
+        let rivals: Vec<(usize, Words)> =
+            rivals.iter().map(|rival| (rival.place, self.rare(rival.complaint))).collect();
         let (mut mends, mut causes) = (Vec::new(), Vec::new());
         for reply in self.between(from, to) {
             let (leads, is_direct) = self.leads_to(reply, edits);
             let follows = self.next_done(from).is_none_or(|next| next > reply.place);
             for said in told(reply) {
                 let (shared, about) = (said.words.shared(&written), said.words.shared(&complaint));
+                let before = rivals.iter().take_while(|(place, _)| *place < reply.place);
+                if before.map(|(_, words)| said.words.shared(words)).max().is_some_and(|theirs| about <= theirs) {
+                    continue;
+                }
                 let points = usize::from(said.changes) + usize::from(!said.announces);
                 let speaks = match (said.announces, is_direct) {
                     (_, true) => shared + about > 0,
@@ -149,6 +161,13 @@ impl<'t, 'a> Speech<'t, 'a> {
             let shared = said.words.shared(&about) + said.words.shared(&written);
             (shared > 0).then_some((shared, said))
         }))
+    }
+
+    /// Returns the weight of the names in a complaint that edits wrote.
+    pub(super) fn names_written(&self, complaint: &str, edits: &[Edited<'_>]) -> usize {
+        let mut names = self.rare(complaint);
+        names.0.retain(|word| word.is_name);
+        names.shared(&self.written(edits))
     }
 
     /// Returns the rare words of what edits wrote.

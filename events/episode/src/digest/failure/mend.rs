@@ -2,13 +2,14 @@
 //! command, and what the agent says about it.
 
 use super::super::command::{Command, Family, Step};
+use super::super::evidence::without_numbers;
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
-use super::Walk;
-use super::explanation::{Edited, Explanation};
+use super::explanation::{Edited, Explanation, Rival};
 use super::open::{Directory, Open, Subject};
+use super::{Shown, Walk};
 use baton_conversation::record::Timestamp;
 
 /// Maximum number of files that a resolution names.
@@ -17,6 +18,8 @@ const MAX_FILES_NAMED: usize = 4;
 const MAX_COMMANDS_NAMED: usize = 2;
 /// If a person spoke more often in between, the work went elsewhere.
 const MAX_PROMPTS_BETWEEN: usize = 1;
+/// Maximum number of later failures that may be explained instead.
+const MAX_RIVALS: usize = 20;
 /// Maximum number of lines of edits that are quoted themselves.
 const MAX_LINES_QUOTED: usize = 2;
 
@@ -76,6 +79,13 @@ pub(super) fn between<'c, 'a>(changes: &'c [Change<'a>], after: usize, before: u
     changes.get(from..until).unwrap_or_default()
 }
 
+/// The positions between which a failure was mended; `is_sure` unless it was between some other runs in there.
+struct Window {
+    from: usize,
+    end: usize,
+    is_sure: bool,
+}
+
 impl<'a> Walk<'a, '_> {
     /// Returns what mended a failure: `by` is the step of `deed` that showed that it is over.
     pub(super) fn mend(
@@ -97,8 +107,6 @@ impl<'a> Walk<'a, '_> {
         by: Option<&Step<'a>>,
         is_success: bool,
     ) -> (Pointed, Vec<Mend>) {
-        let end = open.gone.or(deed.map(|deed| deed.began)).unwrap_or(usize::MAX);
-        let since: Vec<&Change<'a>> = between(&self.changes, open.ended, end).iter().collect();
         let last = self.timeline.deeds.iter().rfind(|deed| deed.result.is_some());
         let (line, at) = deed.or(last).map_or((0, None), |deed| (deed.line, deed.at));
         let told =
@@ -111,17 +119,24 @@ impl<'a> Walk<'a, '_> {
             mends.map(|step| Mend::Command(as_typed(&shown(step.text()), &step.name()))).into_iter().collect::<Vec<_>>()
         };
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
-        let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by));
+        let place = deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
+        let entered = place.and_then(|place| place.below(open.directory)).map(|below| format!("cd {below} && "));
+        let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by, &entered.unwrap_or_default()));
         if open.is_usage {
-            let place = || deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
-            let place = || place()?.name().map(|name| format!("by running it in `{name}`"));
+            let place = || place?.name().map(|name| format!("by running it in `{name}`"));
             if let Some(form) = form.clone().or_else(place) {
                 return (told(&form, line, at), by_name());
             }
         }
         let families: Vec<Family> = all.iter().map(Step::family).collect();
+        let Some(Window { from, end, is_sure }) = self.window(open, deed) else { return unknown };
+        let rivals = self.rivals(open, (from, end));
+        // What was changed after another check failed is for that one, unless nothing was changed before.
+        let changed = |end: usize| between(&self.changes, from, end);
+        let until = rivals.iter().map(|rival| rival.place).find(|place| !changed(*place).is_empty()).unwrap_or(end);
+        let since: Vec<&Change<'a>> = changed(until).iter().collect();
         let prompts = self.timeline.rounds.iter().filter_map(|round| round.prompt.map(|prompt| prompt.place));
-        if prompts.filter(|place| *place > open.ended && *place < end).count() > MAX_PROMPTS_BETWEEN {
+        if prompts.filter(|place| *place > from && *place < end).count() > MAX_PROMPTS_BETWEEN {
             return match form.filter(|_| families.contains(&Family::Run)) {
                 Some(form) => (told(&form, line, at), by_name()),
                 None => unknown,
@@ -143,7 +158,9 @@ impl<'a> Walk<'a, '_> {
             all
         });
         let wrote: Vec<Edited<'_>> = edits.iter().filter_map(|edit| edit.wrote()).collect();
-        let said = self.speech.explain((open.ended, end), &open.complaint, &wrote, self.concluded(end));
+        let said =
+            is_sure.then(|| self.speech.explain((from, end), (&open.complaint, &rivals), &wrote, self.concluded(end)));
+        let (said, wrote) = said.map_or_else(Default::default, |said| (said, wrote));
         if let Some(first) = edits.first() {
             let mut text = format!("by edits to {}", files(&edits));
             let first =
@@ -164,7 +181,9 @@ impl<'a> Walk<'a, '_> {
         if let Some((_, change)) = commands.last() {
             return (told(&format!("by {named}"), change.line, change.at), mends);
         }
-        if let Some(form) = form {
+        // A check that passes in another form may check less.
+        let is_telling = |step: &Step<'_>| !step.family().is_check() || step.in_its_environment() != step.text();
+        if let Some(form) = form.filter(|_| by.is_some_and(is_telling)) {
             return (told(&form, line, at), by_name());
         }
         // Where the lines are cut, the agent may say what differs.
@@ -176,6 +195,49 @@ impl<'a> Walk<'a, '_> {
             }
             None => unknown,
         }
+    }
+
+    /// Returns between which positions a failure was mended. If runs failed otherwise in between, it is the window between
+    /// two of them with all changes, or with those that wrote most of what the failure names; otherwise all of them if they
+    /// changed one file, else `None`.
+    fn window(&self, open: &Open<'a>, deed: Option<&Deed<'a>>) -> Option<Window> {
+        let end = open.gone.or(deed.map(|deed| deed.began)).unwrap_or(usize::MAX);
+        let bounds = open.otherwise.iter().copied().filter(|place| *place < end).chain([end]);
+        let windows = bounds.scan(open.ended, |from, to| Some((std::mem::replace(from, to), to)));
+        let windows: Vec<(usize, usize)> =
+            windows.filter(|(from, to)| !between(&self.changes, *from, *to).is_empty()).collect();
+        let sure = |(from, end): (usize, usize)| Window { from, end, is_sure: true };
+        if let [] | [_] = windows[..] {
+            return Some(sure(windows.first().copied().unwrap_or((open.ended, end))));
+        }
+        let named = |(from, to): &(usize, usize)| {
+            let wrote = between(&self.changes, *from, *to).iter().filter_map(Change::wrote);
+            self.speech.names_written(&open.complaint, &wrote.collect::<Vec<_>>())
+        };
+        let named: Vec<usize> = windows.iter().map(named).collect();
+        let most = *named.iter().max()?;
+        let mut best = windows.iter().zip(&named).filter(|(_, named)| most > 0 && **named == most);
+        if let (Some((window, _)), None) = (best.next(), best.next()) {
+            return Some(sure(*window));
+        }
+        let all = between(&self.changes, open.ended, end);
+        let is_one = all.windows(2).all(|two| two[0].edited().is_some() && two[0].edited() == two[1].edited());
+        is_one.then_some(Window { from: open.ended, end, is_sure: false })
+    }
+
+    /// Returns the failures of other checks between two positions. A hook that failed otherwise later runs other checks.
+    fn rivals(&self, open: &Open<'a>, (from, to): (usize, usize)) -> Vec<Rival<'_>> {
+        let Subject::Command { all, .. } = &open.subject else { return Vec::new() };
+        let first = self.shown.partition_point(|shown| shown.place <= from);
+        let is_rival = |shown: &&Shown<'a>| {
+            let is_same = |step: &Step<'a>| all.iter().any(|failed| step.is_same_check(failed));
+            without_numbers(&shown.complaint) != without_numbers(&open.complaint) && !shown.steps.iter().any(is_same)
+        };
+        let later = self.shown[first..].iter().take_while(|shown| shown.place < to).take(MAX_RIVALS);
+        let hook = all.iter().any(|step| matches!(step.family(), Family::Commit | Family::Push));
+        let hook = (hook && open.fails_otherwise).then_some(Rival { place: from, complaint: "" });
+        let later = later.filter(is_rival).map(|shown| Rival { place: shown.place, complaint: &shown.complaint });
+        hook.into_iter().chain(later).collect()
     }
 
     /// Returns what the agent concluded after a position, in its round.
@@ -251,9 +313,10 @@ fn commands<'c, 'a>(
     found.split_off(found.len().saturating_sub(MAX_COMMANDS_NAMED))
 }
 
-/// Returns a command as the mend of something: a name that needs an object stands with it.
+/// Returns a command as the mend of something: a name that needs an object stands with it, unless that is cut.
 fn as_typed(text: &str, name: &str) -> String {
-    if name.contains(' ') && !name.starts_with("git ") { name } else { text }.to_owned()
+    let is_name = name.contains(' ') && (!name.starts_with("git ") || text.contains('…'));
+    if is_name { name } else { text }.to_owned()
 }
 
 fn files(edits: &[&Change<'_>]) -> String {
@@ -270,8 +333,8 @@ fn files(edits: &[&Change<'_>]) -> String {
 }
 
 /// Returns how a command that passed differs from the one that failed: another flag, another program or path. Where long
-/// lines look alike, only the words that differ are told.
-fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
+/// lines look alike, only the words that differ are told. `entered` is the `cd` before the one that passed, or empty.
+fn other_form(failed: &Step<'_>, passed: &Step<'_>, entered: &str) -> Option<String> {
     // `npm run test` is `npm test`.
     let split = |step: &Step<'_>| -> Vec<String> {
         step.in_its_environment().split(' ').filter(|word| *word != "run").map(str::to_owned).collect()
@@ -286,9 +349,12 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
         return (!flags.is_empty()).then(|| format!("by `git commit` with `{}`", shown(&flags.join(" "))));
     }
     let is_cut = [failed, passed].iter().any(|step| step.text().contains('…'));
-    let (now_shown, before_shown) = (shown(&passed.in_its_environment()), shown(&failed.in_its_environment()));
+    let (now_shown, before_shown) =
+        (shown(&format!("{entered}{}", passed.in_its_environment())), shown(&failed.in_its_environment()));
     let is_whole = ![&now_shown, &before_shown].iter().any(|text| text.ends_with('…'));
-    if is_whole {
+    // If something was only left out, the rest of a long line says nothing.
+    let is_long = added.is_empty() && !removed.is_empty() && now_shown.len() > SHORT_CHARS / 3;
+    if is_whole && !is_long {
         // A wrapper may repeat a word: `run bun test`, `run test bun test`.
         let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
         return (differs && now_shown != before_shown).then(|| format!("by `{now_shown}` instead of `{before_shown}`"));
@@ -306,11 +372,11 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>) -> Option<String> {
     let words = |of: &[String]| shown(&of.join(" "));
     match (added.is_empty(), removed.is_empty()) {
         (true, true) => None,
-        (false, true) => Some(format!("by `{}` with `{}`", passed.name(), words(&added))),
-        (true, false) => Some(format!("by `{}` without `{}`", passed.name(), words(&removed))),
-        (false, false) => {
-            Some(format!("by `{}` with `{}` instead of `{}`", passed.name(), words(&added), words(&removed)))
+        (false, is_all) if is_all || added.iter().all(|word| word.starts_with('-') && word.len() > 1) => {
+            Some(format!("by `{}` with `{}`", passed.name(), words(&added)))
         }
+        (true, false) => Some(format!("by `{}` without `{}`", passed.name(), words(&removed))),
+        (false, _) => Some(format!("by `{}` with `{}` instead of `{}`", passed.name(), words(&added), words(&removed))),
     }
 }
 

@@ -19,7 +19,9 @@ pub(super) struct Open<'a> {
     pub(super) is_past: bool,
     /// True if it did fail.
     pub(super) fails_otherwise: bool,
-    /// Position of the first run since that failed otherwise: what was changed after it was for something else.
+    /// Positions of the first runs since, after a change each, that failed otherwise although they cover it.
+    pub(super) otherwise: Vec<usize>,
+    /// Position of the first of them that shows it to be over: what was changed later was for something else.
     pub(super) gone: Option<usize>,
     /// Line and time of the last run of its family, if that passed.
     pub(super) passed: Option<(u64, Option<Timestamp>)>,
@@ -81,14 +83,21 @@ impl<'a> Directory<'a> {
         whole.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty() && *name != "..")
     }
 
+    /// Returns its path from another directory that contains it.
+    pub(super) fn below(self, other: Self) -> Option<String> {
+        let (inner, outer) = (self.path(), other.path());
+        let rest = inner.strip_prefix(&outer).filter(|_| !outer.is_empty())?.strip_prefix('/')?;
+        (!rest.is_empty()).then(|| rest.to_owned())
+    }
+
+    fn path(self) -> String {
+        let parts = [self.cwd.unwrap_or_default(), self.below].into_iter().filter(|part| !part.is_empty());
+        parts.map(|part| part.trim_end_matches('/')).collect::<Vec<_>>().join("/")
+    }
+
     /// Returns true if this may be the same place, or one above it.
     pub(super) fn contains(self, other: Self) -> bool {
-        let place = |directory: Self| {
-            let parts =
-                [directory.cwd.unwrap_or_default(), directory.below].into_iter().filter(|part| !part.is_empty());
-            parts.map(|part| part.trim_end_matches('/')).collect::<Vec<_>>().join("/")
-        };
-        let (outer, inner) = (place(self), place(other));
+        let (outer, inner) = (self.path(), other.path());
         let is_known = self.cwd.is_some() == other.cwd.is_some() || self.below == other.below;
         !is_known || outer == inner || inner.strip_prefix(&outer).is_some_and(|rest| rest.starts_with('/'))
     }

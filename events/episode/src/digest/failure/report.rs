@@ -283,7 +283,7 @@ impl<'a> Mended<'a> {
         let last = self.edits.last().map_or(prompt.place, |(place, _)| *place);
         let said = conclusion(timeline, round).filter(|reply| reply.place > last);
         let about = format!("{} {error}", before_log(prompt.text));
-        let mut told = speech.explain((prompt.place, last), error, &self.edits, None);
+        let mut told = speech.explain((prompt.place, last), (error, &[]), &self.edits, None);
         let concluded = said
             .and_then(|said| labelled(said).or_else(|| speech.best_change(said, (prompt.place, &about), &self.edits)));
         told.mend = concluded.or(told.mend);

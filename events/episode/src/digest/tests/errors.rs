@@ -123,7 +123,8 @@ fn what_differs_between_failure_and_success_has_mended_it() {
         let resolution = episode.errors[0].resolution.as_ref().map(|resolution| resolution.text.as_str());
         assert_eq!(resolution, Some(expected), "{failed}, {between:?}, {passed}");
     };
-    check("rtk bun run test", &[], "bun run test", "by `bun run test` instead of `rtk bun run test`");
+    // Another form of a check may check less.
+    check("bun run test", &[], "bun test src --bail", "passed later");
     check("git push", &[], "git push -u origin x", "by `git push -u origin x` instead of `git push`");
     check("git push", &["git pull --rebase"], "git push", "by `git pull --rebase`");
     check("bun run lint", &[], "bun run lint:fix", "by `bun run lint:fix`");
@@ -422,4 +423,62 @@ fn a_pasted_block_is_told_by_its_error() {
     };
     assert_eq!(first(&plan("")), ["reported: No trust in the winch"]);
     assert_eq!(first(&plan("rust")), [""; 0], "code");
+}
+
+#[test]
+fn a_line_is_blamed_on_the_part_whose_message_it_is() {
+    let ignored = "The following paths are ignored by one of your .gitignore files: out";
+    let failed = |files: &str| Session::default().failed(&format!("git add {files} && git commit -m x"), 1, ignored);
+    let check = |session: Session, mend: &str| {
+        let episode = session.digest();
+        let told = episode.errors[0].resolution.as_ref().map(|told| told.text.as_str());
+        assert_eq!(told, Some(mend));
+    };
+    check(
+        failed("src/winch.css src/drum.css src/rope.css src/hook.css out/all.css")
+            .ok("git add src/winch.css src/drum.css src/rope.css src/hook.css && git commit -m x"),
+        "by `git add` without `out/all.css`",
+    );
+    check(
+        failed("a.css out/all.css").ok("git add -f out/all.css && git add a.css && git commit -m x"),
+        "by `git add -f out/all.css` instead of `git add a.css out/all.css`",
+    );
+}
+
+#[test]
+fn what_failed_otherwise_in_between_tells_changes_apart() {
+    let complaint = |test: &str, what: &str| format!("test it {test} (Shop.WinchTest): {what}");
+    let failed = |session: Session, test: &str, what: &str| session.failed("mix test", 2, &complaint(test, what));
+    let check = |session: Session, mend: &str| {
+        let episode = session.digest();
+        let told = episode.errors[0].resolution.as_ref().map(|told| told.text.as_str());
+        assert_eq!(told, Some(mend));
+    };
+    let first = || failed(Session::default(), "winds", "no :max_load in the config");
+    // The tests come in any order: what else fails now may have failed before.
+    let otherwise = |session: Session| failed(session, "ends", "no drum").edit("b.ex", 1, 0).ok("mix test");
+    check(otherwise(first().edit("a.ex", 1, 0)), "passed later");
+    check(otherwise(first().wrote("a.ex", "max_load: 3")), "by edits to a.ex: `max_load: 3`; `mix test` passed");
+    let same = failed(first().edit("b.ex", 1, 0), "ends", "no drum").edit("b.ex", 1, 0).ok("mix test");
+    check(same, "by edits to b.ex; `mix test` passed");
+    let again = failed(first().edit("a.ex", 1, 0), "winds", "no drum").edit("b.ex", 1, 0).ok("mix test");
+    check(again, "by edits to a.ex; then it failed otherwise");
+}
+
+#[test]
+fn what_is_said_after_another_failure_is_about_the_one_that_it_names() {
+    let failed = || Session::default().prompt("go").failed("make test", 2, "winch_test: the rope is too short");
+    let other = failed().failed("make lint", 1, "drum.rs: max_load is never used");
+    let said = "The name `max_load` is never used because the drum reads `load`, so I rename it.";
+    let session = other.reply(said).edit("drum.rs", 1, 1).ok("make lint").ok("make test").reply("Done.");
+    check_errors(
+        session,
+        &[
+            ("make test: exit 2, winch_test: the rope is too short", Some("by edits to drum.rs; `make test` passed")),
+            (
+                "make lint: exit 1, drum.rs: max_load is never used",
+                Some(&*format!("by edits to drum.rs: \"{said}\"; `make lint` passed")),
+            ),
+        ],
+    );
 }

@@ -32,6 +32,47 @@ fn the_title_is_what_most_lines_were_changed_for() {
 }
 
 #[test]
+fn a_plan_of_files_names_what_was_changed_in_them() {
+    let plan = "Implement the following plan:\n\n# Grease the winch\n\nOil `winch.rs`.";
+    let planned = || committed(Session::default(), plan, "src/winch.rs", 50, "Oil the winch");
+    check(planned(), "Grease the winch");
+    let more = |session: Session, path: &str, subject: &str| {
+        session.edit(path, 30, 0).ok(&format!("git add {path} && git commit -m '{subject}'"))
+    };
+    let all = more(more(planned(), "src/mast.rs", "Paint the mast"), "src/jib.rs", "Cut the long jib");
+    check(all, "Grease the winch; Paint the mast");
+    let told = |said: &str| {
+        let all = more(more(planned(), "src/mast.rs", "Paint the mast"), "src/jib.rs", "Cut the long jib");
+        all.reply(said)
+    };
+    check(told("It is done.\n\n## The crane of pier seven\n\n`winch.rs`, `mast.rs` and `jib.rs` are new."), {
+        "The crane of pier seven"
+    });
+    let extended = committed(Session::default(), plan, "src/winch.rs", 50, "Grease the winch: oil, new brush");
+    check(extended, "Grease the winch: oil, new brush");
+    let long = "Grease the winch: oil from the shed, and a brush with a handle";
+    check(committed(Session::default(), plan, "src/winch.rs", 50, long), "Grease the winch: oil from the shed");
+}
+
+#[test]
+fn an_order_that_only_points_is_about_the_command_before_it() {
+    let ran = Session::default().ran_by_person("make lint", Report::default());
+    check(ran.prompt("please fix these").edit("src/winch.rs", 4, 1), "Fix make lint in winch.rs");
+    check(Session::default().prompt("please fix these").edit("src/winch.rs", 4, 1), "Fix these");
+}
+
+#[test]
+fn a_long_prompt_keeps_its_request() {
+    let digest = |prompt: &str| Session::default().prompt(prompt).edit("src/winch.rs", 4, 1).digest();
+    let story = "Oh, I have just found out that the winch stops in the rain. ".repeat(12);
+    let request = "Can you please make it turn in the rain and in the snow as well, also where the mast is in the way?";
+    let episode = digest(&format!("{}{request} The mast is old.", &story[..420]));
+    assert!(episode.objective.starts_with("Oh, I") && episode.objective.contains(request), "{}", episode.objective);
+    let goal = episode.continuation_context.split(" Changed").next().unwrap_or_default().to_owned();
+    assert!(goal.contains(request), "{goal}");
+}
+
+#[test]
 fn what_is_worked_on_says_more_than_the_first_question() {
     let asked = || Session::default().prompt("What does the winch do in the rain?").reply("It slips.");
     check(asked(), "What does the winch do in the rain");

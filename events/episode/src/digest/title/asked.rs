@@ -1,5 +1,6 @@
 //! The title of what was only asked for: no plan and no commit names it.
 
+use super::super::command::Command;
 use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
@@ -14,7 +15,7 @@ use super::super::request::{
 };
 use super::super::sentence::{is_decoration, plain};
 use super::super::task::{Task, main_task};
-use super::super::timeline::{Round, Timeline};
+use super::super::timeline::{Deed, Round, Timeline};
 use crate::lexicon::{Sign, Signs};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,6 +147,12 @@ fn shared_spans(answers: &[&str]) -> Vec<String> {
     shared.into_iter().map(|(span, _)| span.to_owned()).collect()
 }
 
+/// Returns the first heading of the last conclusion that names its matter.
+pub(super) fn last_heading(timeline: &Timeline<'_>) -> Option<String> {
+    let last = timeline.rounds.iter().rev().find_map(|round| conclusion(timeline, round))?;
+    heading(head(last.text, MAX_CONCLUSION_BYTES))
+}
+
 /// Returns the first heading of an answer if it names its matter.
 fn heading(answer: &str) -> Option<String> {
     let line = answer.lines().map(str::trim).find(|line| line.starts_with('#'))?;
@@ -201,10 +208,21 @@ fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) ->
     let deeds = rounds.iter().flat_map(|round| &timeline.deeds[round.deeds.clone()]);
     let edited = deeds.filter(|deed| deed.succeeded()).find_map(|deed| deed.edit());
     let name = edited?.0.rsplit(['/', '\\']).next()?;
+    // `Fix these` is about what the person has just run.
+    let ran = timeline.deeds.iter().take_while(|deed| rounds.first().is_some_and(|round| is_before(deed, round)));
+    let ran = ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.command()).filter(|_| after.is_empty());
+    if let Some(ran) = ran.map(|text| Command::read(text).shown().into_owned()) {
+        let title = format!("{} {ran} in {name}", before.join(" "));
+        return fits(&title).then(|| capitalised(&title));
+    }
     let told = [before, after].concat().join(" ");
     // `Them` and `here` stand for all of it.
     let names = !after.is_empty() && count(&told) <= MIN_WORDS && content(&after.join(" ")) > 0;
     names.then(|| label(&format!("{told} in {name}")))
+}
+
+fn is_before(deed: &Deed<'_>, round: &Round<'_>) -> bool {
+    round.prompt.is_some_and(|said| deed.began < said.place)
 }
 
 /// Returns a title made of what the agent concluded in a round: the first sentence whose verb has an object.

@@ -1,0 +1,112 @@
+//! What the telling line of a failure says by its form: that a program was called wrongly, that it crashed, or which test
+//! failed.
+
+/// Complaints about how a program was called or where.
+const USAGE: [&str; 15] = [
+    "Missing script",
+    "cript not found",
+    "unexpected argument",
+    "unrecognized argument",
+    "unrecognized option",
+    "unrecognized subcommand",
+    "unknown argument",
+    "unknown option",
+    "unknown flag",
+    "unknown command",
+    "invalid option",
+    "o such option",
+    "command not found",
+    "o such file or directory",
+    "or directory not found",
+];
+/// Returns true if a program complains about how it was called or where: it has not done anything yet.
+pub(in crate::digest) fn is_misuse(complaint: &str) -> bool {
+    USAGE.iter().any(|words| complaint.contains(words))
+}
+
+/// Returns true if a complaint names an exception: the program did not even begin to work.
+pub(super) fn is_crash(complaint: &str) -> bool {
+    let (name, _) = complaint.split_once(": ").unwrap_or((complaint, ""));
+    let is_exception = ["Error", "Exception"].iter().any(|end| name.ends_with(end)) && !name.contains(' ');
+    is_exception || complaint.contains(" panicked at ")
+}
+
+/// Returns true if a run with this complaint may not have come to the test that failed before.
+pub(super) fn hides(now: &str, before: &str) -> bool {
+    test(before).is_some() && test(now).is_none()
+}
+
+/// Returns true if a complaint that hides nothing shows that the one before it is gone: it is of the same test or a later
+/// one, or nothing could run before.
+pub(super) fn gives_way(before: &str, now: &str) -> bool {
+    match (test(before), test(now)) {
+        (Some(before), Some(now)) if before == now => true,
+        // Cargo reports failed tests sorted by name; ExUnit, whose names have several words, in any order.
+        (Some(before), Some(now)) if now.starts_with("test ") => before <= now && now.split(' ').count() == 2,
+        _ => true,
+    }
+}
+
+/// Returns the file or module of the test that a complaint names.
+pub(super) fn suite(complaint: &str) -> Option<&str> {
+    let test = test(complaint)?;
+    // `test it winds ropes (Shop.WinchTest)`, `winch > winds ropes`, `TestWinch.test_ropes`, `test winch::ropes`
+    let module = test.strip_suffix(')').and_then(|test| test.rsplit_once('(')).map(|(_, module)| module);
+    module.or_else(|| {
+        let separators = [" > ", " › ", "::", "."].into_iter();
+        separators.filter_map(|separator| test.split_once(separator)).map(|(suite, _)| suite).next()
+    })
+}
+
+/// Returns the test that a complaint names.
+fn test(complaint: &str) -> Option<&str> {
+    let (subject, _) = complaint.split_once(": ")?;
+    let names = subject.contains("test") || subject.contains("Test") || subject.contains('›');
+    (subject.starts_with("test ") || names && !subject.contains('/')).then_some(subject)
+}
+
+/// Returns true for a complaint of the agent's file tools about their arguments: nothing of the work failed.
+pub(super) fn is_slip(complaint: &str) -> bool {
+    const SLIPS: [&str; 8] = [
+        "String to replace not found",
+        "File has not been read yet",
+        "File has been modified since read",
+        "File has been unexpectedly modified",
+        "matches of the string to replace",
+        "No changes to make",
+        "File does not exist",
+        "InputValidationError",
+    ];
+    SLIPS.iter().any(|words| complaint.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_test_or_the_same_one_shows_that_a_failure_is_gone() {
+        for (before, now, is_gone) in [
+            ("error: no rope", "error: no drum", true),
+            ("error: no rope", "Winch > winds: no drum", true),
+            ("Winch > winds: no rope", "Winch > winds: no drum", true),
+            ("test winch::winds: no rope", "test winch::wraps: no drum", true),
+            ("test winch::winds: no rope", "test winch::ends: no drum", false),
+            ("test it winds a/b (Shop.WinchTest): no rope", "test it wraps (Shop.WinchTest): no drum", false),
+        ] {
+            assert!(!hides(now, before), "{now}");
+            assert_eq!(gives_way(before, now), is_gone, "{before} -> {now}");
+        }
+        assert!(hides("error: no drum", "Winch > winds test: no rope"), "what does not compile runs no test");
+    }
+
+    #[test]
+    fn a_test_names_its_file_or_module() {
+        let check = |complaint: &str, name: Option<&str>| assert_eq!(suite(complaint), name, "{complaint}");
+        check("test it winds (Shop.WinchTest): no rope", Some("Shop.WinchTest"));
+        check("winch test > winds: no rope", Some("winch test"));
+        check("TestWinch.test_winds: no rope", Some("TestWinch"));
+        check("test winch::winds: no rope", Some("test winch"));
+        check("error: no rope", None);
+    }
+}

@@ -1,0 +1,52 @@
+//! What failed, and what mended it.
+
+use super::{OK, Script, facts, of, sound};
+use crate::Graph;
+use baton_conversation::item::Outcome;
+
+#[test]
+fn a_failure_is_resolved_by_what_mended_it() {
+    let script = |between: &[&str]| {
+        let failed = (Outcome::Failed, "connect ECONNREFUSED 127.0.0.1:5432");
+        let script = Script::default().prompt("go on").bash("npm run test", failed);
+        between.iter().fold(script, |script, line| script.bash(line, OK)).bash("npm test", OK)
+    };
+    let resolved = |script: &Script| {
+        let graph = of("s", script);
+        sound(&graph);
+        facts(&graph).into_iter().filter(|fact| fact.starts_with("RESOLVED_BY")).collect::<Vec<_>>()
+    };
+    assert_eq!(resolved(&script(&[])), Vec::<String>::new(), "it passed later, for no known reason");
+    let [fact] = &resolved(&script(&["docker compose up -d"]))[..] else { panic!("one fact") };
+    assert!(fact.ends_with("was resolved by running `docker compose`"), "{fact}");
+}
+
+#[test]
+fn a_failure_belongs_to_the_program_whose_message_it_is() {
+    let check = |line: &str, error: &str, expected: &[&str]| {
+        let graph = of("s", &Script::default().prompt("go on").bash(line, (Outcome::Failed, error)));
+        let told: Vec<String> = facts(&graph).into_iter().filter(|fact| fact.contains("`")).collect();
+        for (fact, expected) in told.iter().zip(expected) {
+            assert!(fact.contains(expected), "{fact}");
+        }
+        assert_eq!(told.len(), expected.len(), "{told:?}");
+    };
+    check(
+        "git add a.css && git commit -m x",
+        "The following paths are ignored by one of your .gitignore files: out/css",
+        &["`git add` failed with", "ran `git add`, failed in the end", "ran `git commit`"],
+    );
+    // What a wrapper did not understand has not run.
+    let unknown = "error: unrecognized subcommand 'bun'";
+    check("rtk bun run test", unknown, &["`rtk` failed with", "ran `rtk`, failed in the end"]);
+    check("make test", "FAIL", &["ran `make test`, failed in the end"]);
+}
+
+#[test]
+fn what_was_mended_has_not_failed_in_the_end() {
+    let script = Script::default().prompt("go on").bash("bun run lint", (Outcome::Failed, "a.ts is not formatted"));
+    let graph: Graph = of("s", &script.bash("bun run lint:fix", OK));
+    let ran: Vec<String> = facts(&graph).into_iter().filter(|fact| fact.starts_with("RAN")).collect();
+    assert!(ran.iter().all(|fact| !fact.contains("failed")), "{ran:?}");
+    assert!(ran.iter().any(|fact| fact.ends_with("ran `bun run lint`")), "as typed: {ran:?}");
+}
