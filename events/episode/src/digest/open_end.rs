@@ -165,7 +165,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
         let signs = Signs::read(clause);
         signs.begins(Sign::Announce) && !signs.has(Sign::Look)
     };
-    clauses.iter().rfind(announces).map(|clause| pointed(clause, reply))
+    clauses.iter().rfind(announces).map(|clause| pointed(clause.trim_start_matches("then "), reply))
 }
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {

@@ -86,7 +86,7 @@ fn what_was_announced_or_stopped_is_open() {
     let broken_off = (1, "Not finished: Make the build green again");
     let call = |session: Session| session.call("Bash", json!({ "command": "git commit -m x" }), None);
     let lost = (5, "`git commit -m x` has no result");
-    check(call(says()), &[broken_off, lost], &[(4, "then I'll rebase it and push.")]);
+    check(call(says()), &[broken_off, lost], &[(4, "I'll rebase it and push.")]);
     check(says().ok("git commit -m x"), &[], &[]);
 }
 
