@@ -20,6 +20,7 @@ mod excerpt;
 mod exchange;
 mod failure;
 mod file;
+mod filed_issue;
 mod knowledge;
 mod label;
 mod leftovers;
@@ -57,6 +58,7 @@ pub use self::show::Show;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
+use self::command::Command;
 pub use self::command::{Part, Ran, failing_line, failing_program, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
@@ -380,10 +382,15 @@ impl Episode {
         self.decisions.iter().filter(|decision| !is_told(&decision.text)).cloned().collect()
     }
 
-    /// Returns true if the whole session is known, is in a repository, and made no commit.
+    /// Returns true if the whole session is known, is in a repository, and made no commit, nor tried to: a hook may make
+    /// one in its place.
     pub(crate) fn is_without_commit(&self) -> bool {
-        let is_whole = self.left_out == 0 && self.exchanges.len() < MAX_ENTRIES;
-        is_whole && self.state.branch.is_some() && self.exchanges.iter().all(|exchange| exchange.commits.is_empty())
+        let is_whole = self.left_out == 0 && self.exchanges.len().max(self.commands.len()) < MAX_ENTRIES;
+        let tries = self.commands.iter().any(|line| Command::read(&line.text).commits());
+        is_whole
+            && self.state.branch.is_some()
+            && !tries
+            && self.exchanges.iter().all(|exchange| exchange.commits.is_empty())
     }
 
     /// Returns the changed files, relative to the session's directory, without notes that lie elsewhere.

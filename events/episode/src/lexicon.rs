@@ -1,7 +1,8 @@
 //! Words that carry meaning, by language: one matcher over data files, one pass over a sentence.
 //!
 //! A file of `lexicon/` has sections such as `[contrast]`; each line below is a phrase. A phrase that begins with `^` counts
-//! only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces.
+//! only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces. `(a|b)` stands
+//! for either.
 //!
 //! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
 //! structure leaves open, so a phrase is worth its line only if it is right nearly always where it fires.
@@ -213,14 +214,24 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             }
             let Some(sign) = sign else { continue };
             let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
-            texts.push(text);
-            let marked = !text.starts_with(char::is_alphanumeric);
-            phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide), marked });
+            for text in spelled_out(text) {
+                let marked = !text.starts_with(char::is_alphanumeric);
+                phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide), marked });
+                texts.push(text);
+            }
         }
     }
     let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
     Lexicon { matcher: matcher.expect("phrases of bounded number and length always build"), phrases }
 });
+
+/// Returns the phrases that a line with alternatives stands for: `not (|yet )done` for `not done` and `not yet done`.
+fn spelled_out(line: &str) -> Vec<String> {
+    let Some((before, rest)) = line.split_once('(') else { return vec![line.to_owned()] };
+    let Some((choices, after)) = rest.split_once(')') else { return vec![line.to_owned()] };
+    let ends = spelled_out(after);
+    choices.split('|').flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}"))).collect()
+}
 
 /// What the words of a sentence tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -256,6 +267,11 @@ impl Signs {
                 continue;
             }
             signs.set |= bit;
+        }
+        if signs.begins(Sign::Offer) {
+            // `Let me know` announces nothing.
+            let announce = 1_u64 << Sign::Announce as u64;
+            (signs.set, signs.beginning) = (signs.set & !announce, signs.beginning & !announce);
         }
         signs
     }
@@ -342,6 +358,8 @@ mod tests {
             ("看看要不要加缓存", Sign::Choose, false),
             ("Let me look.", Sign::Announce, true),
             ("It will let me look.", Sign::Announce, false),
+            ("Let me know.", Sign::Announce, false),
+            ("It hasn't been tested.", Sign::Remaining, true),
         ] {
             assert_eq!(Signs::read(sentence).has(sign), expected, "{sentence}");
         }

@@ -12,16 +12,12 @@ use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, Show};
 use baton_conversation::item::{Item, Outcome, Verdict};
 
-/// Messages of the harness: another call failed, the call was not allowed, there is no such tool.
-const HARNESS: [&str; 7] = [
-    "Sibling tool call errored",
-    "Cancelled: parallel tool call",
-    "Tool use was cancelled",
-    "This command requires approval",
-    "The following part requires approval",
-    "you haven't granted it yet",
-    "No such tool available",
-];
+/// Messages of the harness: another call failed, there is no such tool.
+const HARNESS: [&str; 4] =
+    ["Sibling tool call errored", "Cancelled: parallel tool call", "Tool use was cancelled", "No such tool available"];
+/// Messages of the harness: nobody was there to allow the call.
+const NOT_PERMITTED: [&str; 3] =
+    ["This command requires approval", "The following part requires approval", "you haven't granted it yet"];
 /// What shows that a call failed, which decides what shows that the failure is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Evidence {
@@ -80,9 +76,18 @@ impl Deed<'_> {
 
     /// Returns true if the harness did not make the call: another one failed, or it was not allowed.
     pub(super) fn was_cancelled(&self) -> bool {
+        self.harness_says(&HARNESS) || self.lacked_permission()
+    }
+
+    /// Returns true if the harness did not make the call because nobody allowed it.
+    pub(super) fn lacked_permission(&self) -> bool {
+        self.harness_says(&NOT_PERMITTED)
+    }
+
+    fn harness_says(&self, messages: &[&str]) -> bool {
         let result = self.result.filter(|result| result.outcome == Outcome::Failed);
         let said = result.map(|result| result.error.as_deref().unwrap_or(&result.text));
-        said.is_some_and(|said| HARNESS.iter().any(|words| said.contains(words)))
+        said.is_some_and(|said| messages.iter().any(|words| said.contains(words)))
     }
 }
 

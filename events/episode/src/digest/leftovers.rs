@@ -122,6 +122,12 @@ fn is_label(text: &str) -> bool {
 /// Returns whether a sentence itself says that something is next (`true`) or open (`false`).
 fn says_left(sentence: &str) -> Option<bool> {
     let signs = Signs::read(sentence);
+    // `Nothing is left to do`.
+    let denies =
+        sentence.split_whitespace().any(|word| matches!(word.to_lowercase().as_str(), "no" | "nothing" | "none"));
+    if signs.has(Sign::Next) && denies {
+        return None;
+    }
     if signs.begins(Sign::Next) && !signs.asks() {
         return Some(true);
     }
@@ -199,7 +205,12 @@ mod tests {
         let lead = "It builds. For a release you need to set these two variables:\n- `KEY`\n- `USER`";
         check(lead, &[("For a release you need to set these two variables", true)]);
         check("Ready to push and deploy!", &[("Ready to push and deploy!", true)]);
-        check("I have not run the suite.", &[("I have not run the suite.", false)]);
+        for open in ["I have not run the suite.", "It hasn't been pushed.", "The build could not be verified here."] {
+            check(open, &[(open, false)]);
+        }
+        for next in ["You'll want to restart the editor.", "It takes effect after you restart the daemon."] {
+            check(next, &[(next, true)]);
+        }
         for nothing in [
             "Let me know if anything is not done.",
             "Would you like me to do that tomorrow?",
@@ -207,6 +218,10 @@ mod tests {
             "The page still works.",
             "All tests pass.",
             "The unrelated file was not committed.",
+            "All tests pass and nothing is left to do.",
+            "The hook did not run on Windows, so the file was missing.",
+            "The guard makes sure that jobs are not started twice.",
+            "Let me know if anything is missing.",
             "Next, I'll run the tests.",
             "",
         ] {

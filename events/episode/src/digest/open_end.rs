@@ -1,9 +1,12 @@
 //! What is open at the end, and the next steps: only what the latest evidence shows.
 
+use std::collections::BTreeMap;
+
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::failure::Failure;
+use super::filed_issue;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
@@ -49,6 +52,8 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
         Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
     }));
     ends.unresolved.extend(without_end(timeline));
+    ends.unresolved.extend(not_permitted(timeline));
+    ends.unresolved.extend(filed_issue::left_open(timeline));
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(unapproved_plan(timeline));
     ends.unresolved.extend(plan::left_out(timeline));
@@ -59,6 +64,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
     }
     ends.unresolved.extend(in_tree);
     ends.next_steps.extend(put_off(timeline));
+    ends.next_steps.extend(announced(timeline));
     add_stated(timeline, &mut ends);
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
@@ -109,7 +115,8 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
         let is_work = matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn);
-        is_work && !deed.aside && !deed.is_persons() && deed.began > replied
+        let looks = deed.command().is_some_and(|text| Command::read(text).only_looks());
+        is_work && !looks && !deed.aside && !deed.is_persons() && deed.began > replied
     });
     let told = cut.filter_map(|deed| {
         let how = match deed.outcome() {
@@ -123,11 +130,47 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     told.collect()
 }
 
+/// Returns the calls of the last round that nobody allowed, as one entry, unless the tool was used with success later,
+/// which may have been the way around.
+fn not_permitted(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let round = timeline.rounds.last()?;
+    let mut refused: BTreeMap<&str, &Deed<'_>> = BTreeMap::new();
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.aside) {
+        if deed.lacked_permission() {
+            refused.entry(deed.tool()).or_insert(deed);
+        } else if deed.succeeded() {
+            refused.remove(deed.tool());
+        }
+    }
+    let mut refused: Vec<&Deed<'_>> = refused.into_values().collect();
+    refused.sort_by_key(|deed| deed.began);
+    let first = refused.first()?;
+    let shown: Vec<String> = refused.iter().filter_map(|deed| shown_call(timeline, deed)).collect();
+    let text = one_line(&format!("Not permitted: {}", shown.join("; ")), LINE_CHARS);
+    Some(Pointed { text, line: first.line, at: first.at })
+}
+
+/// Returns what the agent said last that it would do, if the session breaks off in the call that begins it.
+fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
+    let reply = timeline.rounds.last()?.replies.last()?;
+    let mut later = timeline.deeds.iter().filter(|deed| deed.began > reply.place).peekable();
+    if later.peek().is_none()
+        || later.any(|deed| deed.result.is_some() || !matches!(deed.act(), Act::Shell | Act::Edit))
+    {
+        return None;
+    }
+    let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
+    let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
+    let announces = |clause: &&&str| {
+        let signs = Signs::read(clause);
+        signs.begins(Sign::Announce) && !signs.has(Sign::Look)
+    };
+    clauses.iter().rfind(announces).map(|clause| pointed(clause.trim_start_matches("then "), reply))
+}
+
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     if let Some(text) = deed.command() {
-        let command = Command::read(text);
-        return (!command.only_looks())
-            .then(|| format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
+        return Some(format!("`{}`", one_line(&without_filter_mark(&Command::read(text).shown()), SHORT_CHARS)));
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
@@ -188,10 +231,14 @@ fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> 
     found
 }
 
-/// Returns true for an offer that names what would be done: `if you'd like me to split it, let me know`.
+/// Returns true for an offer that names what would be done, or a choice: `if you'd like me to split it, let me know`, `if
+/// you want, I can split it`, `let me know which you prefer`.
 fn offers_work(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
-    Signs::read(sentence).has(Sign::Offer) && ["like me to ", "want me to "].iter().any(|phrase| lower.contains(phrase))
+    let signs = Signs::read(sentence);
+    let asks = ["like me to ", "want me to ", "let me know which ", "let me know what ", "let me know how "];
+    signs.has(Sign::Offer) && asks.iter().any(|phrase| lower.contains(phrase))
+        || signs.begins(Sign::Offer) && [" i can ", " i could "].iter().any(|phrase| lower.contains(phrase))
 }
 
 /// Returns true for an offer of further help, which is not a real question.
@@ -226,7 +273,9 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
             true => breaks_off(deed),
             false => announces,
         });
-        broken_off.then_some("Not finished")
+        // An interruption by which a person refuses a plan is told as such.
+        let stopped = || timeline.ends_interrupted && unapproved_plan(timeline).is_none();
+        (broken_off || stopped()).then_some("Not finished")
     };
     told.map(|told| Pointed {
         text: format!("{told}: {}", one_line(request.text, PROMPT_CHARS)),

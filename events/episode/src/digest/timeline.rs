@@ -92,6 +92,8 @@ pub(super) struct Timeline<'a> {
     pub(super) cwd: Option<&'a str>,
     /// The branches that the agent records, from each place on.
     pub(super) branches: Vec<BranchRecord<'a>>,
+    /// True if the person stopped the agent and typed nothing afterwards.
+    pub(super) ends_interrupted: bool,
 }
 
 impl<'a> Timeline<'a> {
@@ -179,6 +181,7 @@ impl<'a> Timeline<'a> {
                 _ => {}
             }
         }
+        timeline.ends_interrupted = interrupted;
         timeline
     }
 

@@ -10,6 +10,7 @@
 
 mod changes;
 mod place;
+mod pull_request;
 mod tree;
 
 use std::cmp::Reverse;
@@ -124,6 +125,9 @@ impl<'t, 'a> Fold<'t, 'a> {
         if matches!(deed.outcome(), Some(Outcome::Ok | Outcome::Failed)) {
             self.git(deed, &base);
         }
+        if pull_request::is_dealt_with(deed) {
+            self.trees.values_mut().for_each(|tree| tree.published.clear());
+        }
     }
 
     fn edit(&mut self, deed: &Deed<'a>, path: String) {
@@ -177,8 +181,9 @@ impl<'t, 'a> Fold<'t, 'a> {
             match &step.act {
                 GitAct::Commit { also, amends } if commit == Some(at) => {
                     self.commit(deed, result, &root, *amends);
-                    let is_cut = line.contains("…[+") || line.ends_with('…') || step.directory.is_none();
-                    let also = if is_cut { Some(&Paths::All) } else { also.as_ref() };
+                    // A line is cut before the commit, or in its message, after which no file is named.
+                    let is_cut = line.find("…[+").is_some_and(|cut| line[cut..].contains("commit"));
+                    let also = if is_cut || step.directory.is_none() { Some(&Paths::All) } else { also.as_ref() };
                     self.changes.take(&root, &directory, also);
                 }
                 GitAct::Switch(new) => {
@@ -189,13 +194,19 @@ impl<'t, 'a> Fold<'t, 'a> {
                     let is_sure = went_well || commit.is_some_and(|commit| at < commit) || stages_before_failing(deed);
                     self.changes.stage(&root, &directory, paths, is_sure);
                 }
-                GitAct::Push(names) => {
-                    let is_only = steps.iter().filter(|step| matches!(step.act, GitAct::Push(_))).count() == 1;
+                GitAct::Push { branches: names, is_first } => {
+                    let is_only = steps.iter().filter(|step| matches!(step.act, GitAct::Push { .. })).count() == 1;
                     let is_proven = went_well && step.is_proven && !deed.hides_exit();
                     let is_sent = is_proven || printed.pushed && is_only;
                     // It is unknown whether the line got that far.
                     if is_sent || went_well || deed.in_background() || !ends_with_push(deed) {
                         self.push_named(&root, names.as_deref(), is_sent);
+                        if is_sent
+                            && *is_first
+                            && let Some(tree) = self.tree(&root)
+                        {
+                            tree.publish(names.as_deref().unwrap_or_default(), (deed.line, deed.at));
+                        }
                     }
                 }
                 act if went_well => self.act(&root, &directory, act),
@@ -219,7 +230,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             (self.is_last_gone, self.pushed) = (true, false);
         }
         let opens = || result.made().iter().any(|made| matches!(made, GitOutput::PullRequest(_)));
-        let has_step = is(|act| matches!(act, GitAct::Push(_))).is_some();
+        let has_step = is(|act| matches!(act, GitAct::Push { .. })).is_some();
         if printed.pushed && !has_step || line.contains("pr create") && opens() {
             self.push(&root);
         }
@@ -253,6 +264,10 @@ impl<'t, 'a> Fold<'t, 'a> {
                 if let Some(tree) = self.tree(root) {
                     tree.branches.remove(branch);
                     tree.unpushed().is_inexact = true;
+                }
+                let name = branch.strip_prefix("origin/").unwrap_or(branch);
+                for tree in self.trees.values_mut() {
+                    tree.published.remove(name);
                 }
             }
             _ => {}
@@ -458,28 +473,14 @@ impl<'t, 'a> Fold<'t, 'a> {
             list.extend(tree.open());
         }
         open.extend(told.iter().cloned());
-        open.extend(draft(self.timeline));
+        open.extend(pull_request::draft(self.timeline));
+        open.extend(self.trees.values().flat_map(Tree::without_pull_request));
         let uncommitted = edited.iter().rev().map(|(.., path)| (*path).to_owned()).collect();
         let branch = branch.filter(|branch| !branch.is_empty());
         let (gone, is_last_gone) = (self.gone, self.is_last_gone);
         let pushed = self.pushed && !is_last_gone;
         TreeState { branch, uncommitted, pushed, gone, is_last_gone, unpushed, also_modified, open, told }
     }
-}
-
-/// Returns the last pull request that was opened as a draft and not made ready.
-fn draft(timeline: &Timeline<'_>) -> Option<Pointed> {
-    let runs = |deed: &&Deed<'_>, words: &str| deed.command().is_some_and(|text| text.contains(words));
-    let deed = timeline.deeds.iter().rfind(|deed| runs(deed, " --draft") && deed.succeeded())?;
-    let made = deed.result?.made().iter().find_map(|made| match made {
-        GitOutput::PullRequest(address) => Some(address),
-        GitOutput::Commit { .. } => None,
-    })?;
-    let later = |other: &Deed<'_>| other.began > deed.began && other.succeeded();
-    let is_over =
-        timeline.deeds.iter().any(|other| later(other) && (runs(&other, "pr ready") || runs(&other, "pr merge")));
-    let text = format!("Pull request is a draft: {}", one_line(made, SHORT_CHARS));
-    (!is_over).then_some(Pointed { text, line: deed.result_line, at: deed.result_at })
 }
 
 /// Returns true if a line that failed is known to have got past its `git add`.

@@ -24,7 +24,11 @@ pub(in crate::digest) enum GitAct {
     /// Commits what is staged, and these files; `amends` replaces the last commit.
     Commit { also: Option<Paths>, amends: bool },
     /// Pushes these branches, or the current one if there are none; `None` if the line does not name them literally.
-    Push(Option<Vec<String>>),
+    Push {
+        branches: Option<Vec<String>>,
+        /// True if the remote has had none of that name.
+        is_first: bool,
+    },
     /// Takes back changes of these files.
     Restore(Paths),
     /// Puts changes away, or brings them back.
@@ -141,7 +145,7 @@ fn acts(words: &[&str], is_shown: bool) -> Vec<GitAct> {
         "push" if has(&["-n", "-d", "--delete", "--tags"]) || plain().any(|word| word.starts_with(':')) => {
             GitAct::Other
         }
-        "push" => GitAct::Push(pushed(rest)),
+        "push" => GitAct::Push { branches: pushed(rest), is_first: has(&["-u", "--set-upstream"]) },
         "stash" => match rest.first() {
             None | Some(&("push" | "save")) => GitAct::Stash { back: false },
             Some(&("pop" | "apply")) => GitAct::Stash { back: true },
@@ -290,7 +294,7 @@ mod tests {
     fn what_git_is_told_is_read_of_the_words() {
         check(
             "git add a.rs src/ && git commit -m \"add b.rs\" && git push",
-            &[": stage a.rs,src/", ": commit", ": push(some([]))"],
+            &[": stage a.rs,src/", ": commit", ": push { branches: some([]), is_first: false }"],
         );
         check("git add -A; git commit -qam x c.rs", &[": stage all", ": commit all"]);
         check("git commit --amend --no-edit -- a.rs", &[": commit again a.rs"]);
@@ -322,8 +326,21 @@ mod tests {
             "git reset --soft HEAD^^; git reset --hard @~",
             &[": reset(some(2))", ": restore all", ": reset(some(1))"],
         );
-        check("git push -u origin +a:b HEAD; git push origin $B", &[": push(some([\"a\", \"head\"]))", ": push(none)"]);
+        check(
+            "git push -u origin +a:b HEAD; git push origin $B",
+            &[
+                ": push { branches: some([\"a\", \"head\"]), is_first: true }",
+                ": push { branches: none, is_first: false }",
+            ],
+        );
         check("grep git add; echo git push", &[]);
+        let message = "git commit -m \"$(cat <<'EOF'\nSay \"no\" to a; b\n\nEOF\n)\"";
+        check(message, &[": commit"]);
+        check(
+            &format!("{message} c.rs && git push"),
+            &[": commit c.rs", ": push { branches: some([]), is_first: false }"],
+        );
+        check("git commit -m \"$(cat <<'EOF'\nSay \"no\" to a", &[": commit"]);
     }
 
     #[test]

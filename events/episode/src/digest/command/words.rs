@@ -136,6 +136,9 @@ struct Scan<'a> {
     document: Option<&'a str>,
 }
 
+/// Begins a here-document inside double quotes.
+const QUOTED_DOCUMENT: &str = "$(cat <<";
+
 impl<'a> Scan<'a> {
     fn next(&mut self) -> Token<'a> {
         loop {
@@ -244,13 +247,21 @@ impl<'a> Scan<'a> {
         }))
     }
 
-    /// Returns the position of the closing quote, or the end.
+    /// Returns the position of the closing quote, or the end. A here-document in a substitution may hold quotes.
     fn quote_end(&self, quote: u8) -> usize {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
         while let Some(&byte) = bytes.get(at) {
             if byte == quote {
                 return at;
+            }
+            if quote == b'"' && byte == b'$' && self.text[at..].starts_with(QUOTED_DOCUMENT) {
+                let mut inner = Scan { text: self.text, at: at + QUOTED_DOCUMENT.len() - 2, document: None };
+                inner.begin_document();
+                inner.at += self.text[inner.at..].find('\n').unwrap_or(self.text.len() - inner.at);
+                inner.skip_document();
+                at = inner.at.max(at + 1);
+                continue;
             }
             at += if byte == b'\\' && quote == b'"' { 2 } else { 1 };
         }

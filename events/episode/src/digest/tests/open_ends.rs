@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Session;
-use baton_conversation::item::{Outcome, PERSONS_SHELL, Report};
+use baton_conversation::item::{Body, Outcome, PERSONS_SHELL, Report};
 
 #[track_caller]
 fn check(session: Session, unresolved: &[(u64, &str)], next_steps: &[(u64, &str)]) {
@@ -42,7 +42,52 @@ fn what_has_no_end_and_no_answer_is_open() {
     check(start().reply("It is green. Shall I push it?"), &[(2, "Not answered: It is green. Shall I push it?")], &[]);
     check(start().reply("It is green. Shall I push it?").prompt("thanks"), &[], &[]);
     check(start().reply("It is green. Anything else?"), &[], &[]);
+    let offer = "It is green. If you want, I can split it as well.";
+    check(start().reply(offer), &[(2, "Not answered: If you want, I can split it as well.")], &[]);
+    let choice = "It is green. Let me know which of the two you prefer.";
+    check(start().reply(choice), &[(2, "Not answered: Let me know which of the two you prefer.")], &[]);
+    check(start().reply("It is green. Let me know if you need more."), &[], &[]);
     check(start().reply("It is green.").prompt("and the docs?"), &[(3, "No answer to: and the docs?")], &[]);
+}
+
+#[test]
+fn a_call_that_nobody_allowed_is_open_until_another_does_the_same() {
+    let refused = |session: Session, command: &str| session.failed(command, 1, "This command requires approval");
+    let half = || refused(start(), "jib --version");
+    check(half().reply("I could not look."), &[(2, "Not permitted: `jib --version`")], &[]);
+    check(half().ok("jib -V").reply("It is the jib of last year."), &[], &[]);
+    let both = half().call("Fetch", json!({ "url": "jib.example" }), None);
+    let both = both.result(Outcome::Failed, None, Some("you haven't granted it yet")).reply("I could not look.");
+    check(both, &[(2, "Not permitted: `jib --version`; Fetch jib.example")], &[]);
+    check(half().prompt("leave it then").reply("I left the jib alone."), &[], &[]);
+}
+
+#[test]
+fn an_issue_that_was_filed_is_open_until_it_is_closed() {
+    let filed = || start().ok("bd show web-4").ok("bd create --title='Mend the jib' --type=bug");
+    let open = (4, "Issue filed and not closed: Mend the jib");
+    let done = |session: Session| session.reply("I mended the mast.");
+    check(done(filed()), &[open], &[]);
+    check(done(filed().ok("bd close web-4")), &[open], &[]);
+    check(done(filed().ok("bd close web-5 --reason=done")), &[], &[]);
+    check(done(start().failed("gh issue create -t Jib", 1, "no token").ok("ls")), &[], &[]);
+    let two = filed().ok("gh issue create --title 'Grease the hook'");
+    check(done(two), &[(6, "Issue filed and not closed: Mend the jib; Grease the hook")], &[]);
+}
+
+#[test]
+fn what_was_announced_or_stopped_is_open() {
+    let stopped = |session: Session| session.add(Body::Notice { text: "interrupted by the user".into() });
+    let half = || start().edit("a.rs", 1, 1);
+    check(half(), &[], &[]);
+    check(stopped(half()), &[(1, "Not finished: Make the build green again")], &[]);
+    check(stopped(half()).prompt("never mind").reply("I left it as it is."), &[], &[]);
+    let says = || half().reply("It is behind, so I commit first, then I'll rebase it and push.");
+    let broken_off = (1, "Not finished: Make the build green again");
+    let call = |session: Session| session.call("Bash", json!({ "command": "git commit -m x" }), None);
+    let lost = (5, "`git commit -m x` has no result");
+    check(call(says()), &[broken_off, lost], &[(4, "I'll rebase it and push.")]);
+    check(says().ok("git commit -m x"), &[], &[]);
 }
 
 #[test]

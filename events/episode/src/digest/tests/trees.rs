@@ -230,3 +230,23 @@ fn a_commit_that_was_taken_back_is_not_the_last_one() {
     let again = commit(greased("main").ok("git reset --soft HEAD~1"), "git commit -m Oil", "2a2b3c4", "Oil the jib");
     assert_eq!(told(again), (Some("2a2b3c4 Oil the jib".to_owned()), false));
 }
+
+#[test]
+fn a_new_branch_is_open_until_a_pull_request_or_a_merge_takes_it_up() {
+    let pushed = |line: &str| git(start(), line, WorkTree { pushed: true, ..on("jib") });
+    let new = || pushed("git push -u origin jib");
+    #[track_caller]
+    fn open(session: Session, expected: &[&str]) {
+        let told = session.digest().unresolved.into_iter().map(|entry| entry.text);
+        assert_eq!(told.filter(|text| text.starts_with("Pushed")).collect::<Vec<_>>(), expected);
+    }
+    let left = ["Pushed, and no pull request or merge seen: jib"];
+    open(new(), &left);
+    open(pushed("git push --set-upstream origin HEAD"), &left);
+    open(pushed("git push"), &[]);
+    open(pushed("git push -u origin main"), &[]);
+    open(new().ok("gh pr create --fill"), &[]);
+    open(new().ok("git checkout main").ok("git merge jib"), &[]);
+    open(new().ok("git merge origin/jib"), &[]);
+    open(new().ok("git merge mast"), &left);
+}

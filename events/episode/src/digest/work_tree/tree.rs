@@ -12,6 +12,9 @@ pub(super) const MAX_TREES: usize = 32;
 /// Number of commits that are followed.
 pub(super) const MAX_COMMITS: usize = 64;
 
+/// Branches that no pull request brings into another.
+const MAIN_BRANCHES: [&str; 6] = ["main", "master", "trunk", "develop", "dev", "gh-pages"];
+
 /// A work tree, or a repository.
 #[derive(Default)]
 pub(super) struct Tree {
@@ -21,6 +24,9 @@ pub(super) struct Tree {
     pub(super) committed: Option<usize>,
     /// True if the session pushed.
     pub(super) pushes: bool,
+    /// Branches that the session created on the remote and no pull request or merge took up, with line and time of the
+    /// push.
+    pub(super) published: BTreeMap<String, (u64, Option<Timestamp>)>,
 }
 
 /// Commits of a branch that its remote does not have.
@@ -82,6 +88,24 @@ impl Tree {
         unpushed.map_or(0, |unpushed| match unpushed.known.unwrap_or(0).saturating_add(unpushed.more) {
             count if unpushed.is_inexact => count.min(1),
             count => count,
+        })
+    }
+
+    /// Notes a branch that a push at this line and time created on the remote: the first that it names, or the current
+    /// one.
+    pub(super) fn publish(&mut self, names: &[String], pushed: (u64, Option<Timestamp>)) {
+        let named = names.iter().find(|name| !matches!(name.as_str(), "HEAD" | "@")).or(self.branch.as_ref());
+        let own = named.filter(|branch| !MAIN_BRANCHES.contains(&branch.as_str())).cloned();
+        if let Some(branch) = own.filter(|_| self.published.len() < MAX_TREES) {
+            self.published.insert(branch, pushed);
+        }
+    }
+
+    /// Returns the branches that were pushed for the first time and brought nowhere, as open matters.
+    pub(super) fn without_pull_request(&self) -> impl Iterator<Item = Pointed> {
+        self.published.iter().map(|(branch, &(line, at))| {
+            let text = format!("Pushed, and no pull request or merge seen: {branch}");
+            Pointed { text: one_line(&text, LINE_CHARS), line, at }
         })
     }
 
