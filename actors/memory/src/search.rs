@@ -139,6 +139,7 @@ impl Searcher {
         let mut plan = Plan::parse(query.text, &snapshot)?;
         plan.zone = query.zone;
         plan.expand(query.prefixes, &snapshot)?;
+        plan.add_synonyms(query.synonyms, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
             return Ok(SearchResult::default());

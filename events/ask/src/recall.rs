@@ -13,7 +13,7 @@ mod session_entries;
 #[cfg(test)]
 mod tests;
 
-pub use intent::{Context, Intent, Kind, Named, Span, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Term, read};
 pub use memo::memo_entry;
 pub use open::{Later, still_open};
 pub use selection::{Selection, append_below, select};

@@ -340,7 +340,7 @@ impl Recall {
 
     /// Typed text that reads like a preference, used if no preference is known as a fact.
     fn typed_preferences(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
-        let words = ["prefer always never please instead", &asked.about.join(" ")].join(" ");
+        let words = ["prefer always never please instead", &asked.subject()].join(" ");
         let question = Question { words, ..self.question.clone() };
         let hits = find(&self.wanted(question, self.sessions), &self.table, &self.settings, &self.searcher)?.hits;
         let typed = hits.into_iter().filter(|hit| hit.role.as_deref() == Some("user"));
@@ -363,6 +363,7 @@ impl Recall {
             scope: self.scope,
             sessions,
             turns: PASSAGES,
+            synonyms: Vec::new(),
             passage_chars: Some(PASSAGE_CHARS),
         }
     }

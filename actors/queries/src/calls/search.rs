@@ -127,6 +127,7 @@ pub(crate) async fn search(
         scope: Scope::All,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
+        synonyms: Vec::new(),
         passage_chars: None,
     };
     let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
@@ -150,6 +151,8 @@ pub(super) struct SearchRequest {
     pub(super) sessions: usize,
     /// Turns per session.
     pub(super) turns: usize,
+    /// Words of the question, each with one that means about the same.
+    pub(super) synonyms: Vec<(String, &'static str)>,
     /// Most characters of a passage; `None` for the usual number.
     pub(super) passage_chars: Option<usize>,
 }
@@ -231,6 +234,7 @@ pub(super) fn find(
         after: question.after,
         before: question.before,
     };
+    let synonyms: Vec<(&str, &str)> = wanted.synonyms.iter().map(|(word, synonym)| (word.as_str(), *synonym)).collect();
     let usual = Query::new(&question.words);
     let query = Query {
         project,
@@ -240,6 +244,7 @@ pub(super) fn find(
         elder: &elder,
         requirements,
         prefixes: &question.prefixes,
+        synonyms: &synonyms,
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),

@@ -5,9 +5,12 @@ mod phrasing;
 mod plain;
 mod signs;
 mod span;
+mod synonyms;
 
 pub use naming::Named;
 pub use span::Span;
+
+use std::collections::BTreeSet;
 
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
@@ -49,13 +52,24 @@ impl Kind {
     }
 }
 
+/// A word of a question's subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The word in lower case.
+    pub word: String,
+    /// Words that mean about the same.
+    pub synonyms: Vec<&'static str>,
+    /// How much the word tells: the rarer among what was said, the more; 0 if it was never said.
+    pub weight: f32,
+}
+
 /// The meaning of a question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// Its kinds, in the order of [`Kind`]; if empty, it is answered by search alone.
     pub kinds: Vec<Kind>,
-    /// Its subject: the words in lower case, without those that only mark its kind.
-    pub about: Vec<String>,
+    /// Its subject: the words without those that only mark its kind.
+    pub about: Vec<Term>,
     /// The subject as it was written, for searching; the whole question if nothing else is left.
     pub search: String,
     /// The projects that it names.
@@ -77,14 +91,34 @@ impl Intent {
         self.about.is_empty() && !self.kinds.is_empty()
     }
 
-    /// Returns the share of the subject's words that a text has, in any form; 1 if there is no subject.
+    /// Returns the words of the subject in lower case.
+    pub fn subject(&self) -> String {
+        self.about.iter().map(|term| term.word.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Sets the weights of the subject's words, which are equal before.
+    pub fn weigh(&mut self, weights: &[f32]) {
+        for (term, weight) in self.about.iter_mut().zip(weights) {
+            term.weight = *weight;
+        }
+    }
+
+    /// Returns the share of the subject's words that a text has, by weight, in any form or, for a part, as a synonym; 1 if
+    /// there is no subject.
     pub fn fit(&self, text: &str) -> f32 {
         if self.about.is_empty() {
             return 1.0;
         }
-        let there = words(text);
-        let has = |wanted: &&String| there.iter().any(|word| is_same_stem(word, wanted));
-        self.about.iter().filter(has).count() as f32 / self.about.len() as f32
+        let there: BTreeSet<String> = words(text).into_iter().collect();
+        let has = |wanted: &str| there.iter().any(|word| is_same_stem(word, wanted));
+        let share = |term: &Term| match has(&term.word) {
+            true => 1.0,
+            false if term.synonyms.iter().any(|synonym| has(synonym)) => SYNONYM,
+            false => 0.0,
+        };
+        let all: f32 = self.about.iter().map(|term| term.weight).sum();
+        let found: f32 = self.about.iter().map(|term| term.weight * share(term)).sum();
+        if all > 0.0 { found / all } else { 0.0 }
     }
 }
 
@@ -103,6 +137,8 @@ pub struct Context<'a> {
 const MAX_WORDS: usize = 200;
 /// Minimum length of the common prefix of two forms of a word.
 const STEM_CHARS: usize = 5;
+/// What a synonym of a word counts for, relative to the word.
+const SYNONYM: f32 = 0.5;
 
 /// Reads a question. Total; linear in its words.
 pub fn read(text: &str, around: &Context<'_>) -> Intent {
@@ -136,10 +172,10 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     };
     phrasing.leave_out(is_plain);
     let search = phrasing.as_written();
-    let mut about: Vec<String> = Vec::new();
+    let mut about: Vec<Term> = Vec::new();
     for word in phrasing.words() {
-        if !about.iter().any(|known| known == word) {
-            about.push(word.to_owned());
+        if !about.iter().any(|known| known.word == word) {
+            about.push(Term { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0 });
         }
     }
     Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
@@ -197,8 +233,8 @@ fn is_wide(c: char) -> bool {
 
 /// Returns true if two words differ only in their endings.
 pub(super) fn is_same_stem(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
+    if one == other || one.chars().next() != other.chars().next() {
+        return one == other;
     }
     let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let (shorter, longer) =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, Term, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::Episode;
 use baton_events::memo;
@@ -63,7 +63,9 @@ impl Recall {
             (false, false) => question.words,
         };
         let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
-        let wanted = SearchRequest { meaning: self.meaning.clone(), ..wanted };
+        let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
+        let synonyms = asked.about.iter().flat_map(pairs).collect();
+        let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms, ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
         let mut found =
             RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, share: hits.share };

@@ -16,7 +16,7 @@ fn kinds_are_known_by_plain_words() {
     let check = |text: &str, kinds: &str, about: &str| {
         let asked = asked(text);
         let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
-        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+        assert_eq!((names.join(" ").as_str(), asked.subject().as_str()), (kinds, about), "{text}");
     };
     check("what were we working on last time?", "latest", "");
     check("What did we do in the last session", "latest", "");
@@ -67,7 +67,7 @@ fn projects_that_are_named_are_no_words_of_the_question() {
             Named::Here => "here".to_owned(),
             Named::Called { names, .. } => names.join(" "),
         };
-        let told = (names.as_str(), asked.about.join(" "), asked.search.as_str());
+        let told = (names.as_str(), asked.subject(), asked.search.as_str());
         assert_eq!(told, (named, about.to_owned(), search), "{text}");
     };
     check("what is still open in ledger-api", "ledger-api", "", "what is still open in ledger-api");
@@ -112,7 +112,7 @@ fn a_time_that_is_named_bounds_the_question() {
         let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
         let bound = |text: &str| Some(text).filter(|text| !text.is_empty()).map(day);
         let expected = span.map(|(after, before)| Span { after: bound(after), before: bound(before) });
-        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+        assert_eq!((names.join(" ").as_str(), asked.subject().as_str()), (kinds, about), "{text}");
         assert_eq!(asked.span, expected, "{text}");
     };
     check("what did we work on yesterday", "latest", "", Some(("2026-11-19", "2026-11-20")));
