@@ -49,7 +49,9 @@ const EXPLAINED: usize = 2;
 const MOST_NAMES: usize = 8;
 const NAME_STEM: usize = 5;
 /// Most sessions named instead.
-const NEAREST: usize = 3;
+const NEAREST: usize = 4;
+/// Most characters that are told of one of them.
+const NEAREST_CHARS: usize = 400;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -174,7 +176,7 @@ impl Recall {
         if self.may_abstain(asked, &sessions) {
             let unknown = self.unknown_name(&sessions)?;
             if unknown.is_some() || sessions.share < LEAST_SHARE {
-                return Ok(self.abstention(unknown.unwrap_or(&asked.search), sessions));
+                return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
             }
         }
         let mut notes = std::mem::take(&mut sessions.notes);
@@ -226,11 +228,16 @@ impl Recall {
     }
 
     /// The answer that claims nothing and names the nearest sessions.
-    fn abstention(&self, about: &str, found: RelevantSessions) -> Answer {
-        let near = |session: &Session| answer::NearSession {
-            session_id: session.id.to_string(),
-            title: redact(&session.episode.title).into_owned(),
-            line: session.passages.first().and_then(|hit| hit.line),
+    fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
+        let near = |session: &Session| {
+            let said = recall::best_sentences(&session.episode, asked, NEAREST_CHARS);
+            let line = said.as_ref().map(|(line, _)| *line);
+            answer::NearSession {
+                session_id: session.id.to_string(),
+                title: redact(&session.episode.title).into_owned(),
+                text: said.map(|(_, text)| redact(&text).into_owned()).unwrap_or_default(),
+                line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
+            }
         };
         let nearest: Vec<_> = found.sessions.iter().take(NEAREST).map(near).collect();
         let subject: String = about.chars().take(UNSAID_CHARS).collect();

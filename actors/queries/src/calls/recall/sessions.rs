@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, Term, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, Term, evidence, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::Episode;
 use baton_events::memo;
@@ -17,6 +17,8 @@ use crate::memo as added;
 const NOTES: usize = 10;
 /// From this share of the best score on, a session's fit is not reduced.
 const NEAR: f32 = 0.6;
+/// So many times the sessions of an answer are compared by their exchanges.
+const COMPARED: usize = 3;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -55,14 +57,15 @@ impl Recall {
         let mut question = self.question.clone();
         // A prefix is no word of the question, but still states its subject.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
-        let most =
-            if reads_further(asked) { self.sessions * FURTHER } else { self.sessions }.min(MOST_SESSIONS as usize);
+        let most = self.sessions * if reads_further(asked) { FURTHER } else { 1 };
+        let compared = if asked.is_general() { most } else { self.sessions * COMPARED };
+        let (most, compared) = (most.min(MOST_SESSIONS as usize), compared.min(MOST_SESSIONS as usize));
         question.words = match (is_listed, question.phrases.is_empty()) {
             (true, _) => String::new(),
             (false, true) => asked.search.clone(),
             (false, false) => question.words,
         };
-        let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
+        let wanted = self.wanted(question, if is_listed { most + NOTES } else { compared });
         let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
         let synonyms = asked.about.iter().flat_map(pairs).collect();
         let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms, ..wanted };
@@ -82,7 +85,7 @@ impl Recall {
                 known.passages.extend(Some(hit).filter(|hit| hit.kind == "turn"));
                 continue;
             }
-            if found.sessions.len() == most {
+            if found.sessions.len() == compared {
                 continue;
             }
             let Some((id, row)) =
@@ -107,6 +110,10 @@ impl Recall {
             }
             passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
         }
+        if !asked.is_general() {
+            by_evidence(&mut found.sessions, asked);
+        }
+        found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
             let fits = |session: &Session| session.fit(asked);
             let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
@@ -126,4 +133,18 @@ impl Recall {
         let words = added::words(self.conversations.chunks(), uuid, memo).ok()?;
         Some(memo_entry(uuid, &words.name, &words.body, at, asked))
     }
+}
+
+/// Orders the sessions by their score and by what their exchanges have of the question. A session that the search placed
+/// below one with a lower score was replaced by that one, and stays below it.
+fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) {
+    let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
+    for session in sessions.drain(..) {
+        let own = session.score + evidence(&session.episode, asked);
+        let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
+        let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
+        ranked.push((own.min(most), session));
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sessions.extend(ranked.into_iter().map(|(_, session)| session));
 }
