@@ -59,8 +59,25 @@ pub struct Term {
     pub word: String,
     /// Words that mean about the same.
     pub synonyms: Vec<&'static str>,
-    /// How much the word tells: the rarer among what was said, the more; 0 if it was never said.
+    /// How much the word tells: the rarer among what was said, the more; 0 if neither it nor a synonym was ever said.
     pub weight: f32,
+    /// True if only synonyms of the word were ever said.
+    pub is_foreign: bool,
+}
+
+impl Term {
+    fn new(word: &str) -> Self {
+        Self { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0, is_foreign: false }
+    }
+
+    /// Returns what an occurrence of a word counts for: 1 for the term itself in any form, a part for a synonym.
+    fn likeness(&self, word: &str) -> f32 {
+        if is_same_stem(word, &self.word) {
+            return 1.0;
+        }
+        let is_synonym = self.synonyms.iter().any(|synonym| is_same_stem(word, synonym));
+        if is_synonym { if self.is_foreign { 1.0 } else { SYNONYM } } else { 0.0 }
+    }
 }
 
 /// The meaning of a question.
@@ -96,10 +113,16 @@ impl Intent {
         self.about.iter().map(|term| term.word.as_str()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Sets the weights of the subject's words, which are equal before.
-    pub fn weigh(&mut self, weights: &[f32]) {
-        for (term, weight) in self.about.iter_mut().zip(weights) {
-            term.weight = *weight;
+    /// Sets the weights of the subject's words, which are equal before. `weigh` returns the weights of given words, 0 for
+    /// one that was never said.
+    pub fn weigh(&mut self, weigh: impl Fn(&[&str]) -> Option<Vec<f32>>) {
+        for term in &mut self.about {
+            let words: Vec<&str> = [term.word.as_str()].into_iter().chain(term.synonyms.iter().copied()).collect();
+            let Some(weights) = weigh(&words) else { continue };
+            let Some((own, others)) = weights.split_first() else { continue };
+            let (own, others) = (*own, others.iter().copied().fold(0.0, f32::max));
+            term.is_foreign = own <= 0.0 && others > 0.0;
+            term.weight = if term.is_foreign { others * SYNONYM } else { own };
         }
     }
 
@@ -110,15 +133,23 @@ impl Intent {
             return 1.0;
         }
         let there: BTreeSet<String> = words(text).into_iter().collect();
-        let has = |wanted: &str| there.iter().any(|word| is_same_stem(word, wanted));
-        let share = |term: &Term| match has(&term.word) {
-            true => 1.0,
-            false if term.synonyms.iter().any(|synonym| has(synonym)) => SYNONYM,
-            false => 0.0,
-        };
+        let share = |term: &Term| there.iter().map(|word| term.likeness(word)).fold(0.0, f32::max);
         let all: f32 = self.about.iter().map(|term| term.weight).sum();
         let found: f32 = self.about.iter().map(|term| term.weight * share(term)).sum();
         if all > 0.0 { found / all } else { 0.0 }
+    }
+}
+
+impl Intent {
+    /// Returns how much a text says about the subject: BM25 with the weights of the words.
+    pub fn relevance(&self, text: &str) -> f32 {
+        let there = words(text);
+        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * there.len() as f32 / USUAL_WORDS;
+        let score = |term: &Term| {
+            let times: f32 = there.iter().map(|word| term.likeness(word)).sum();
+            term.weight * times / (times + SATURATION * length)
+        };
+        self.about.iter().map(score).sum()
     }
 }
 
@@ -135,6 +166,10 @@ pub struct Context<'a> {
 
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
+/// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
+const USUAL_WORDS: f32 = 300.0;
+const LENGTH_SHARE: f32 = 0.6;
+const SATURATION: f32 = 1.2;
 /// Minimum length of the common prefix of two forms of a word.
 const STEM_CHARS: usize = 5;
 /// What a synonym of a word counts for, relative to the word.
@@ -175,7 +210,7 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     let mut about: Vec<Term> = Vec::new();
     for word in phrasing.words() {
         if !about.iter().any(|known| known.word == word) {
-            about.push(Term { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0 });
+            about.push(Term::new(word));
         }
     }
     Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }

@@ -84,16 +84,16 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     asked.fit(&whole.join(" "))
 }
 
-/// Returns how well the best two exchanges of a session match, by prompt and conclusion together, beside the whole session.
+/// Returns how much the best two exchanges of a session say about the subject, by prompt and conclusion together.
 pub fn evidence(episode: &Episode, asked: &Intent) -> f32 {
     let (mut first, mut second) = (0.0_f32, 0.0_f32);
     for exchange in &episode.exchanges {
         let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
         let all: Vec<&str> = [episode.title.as_str()].into_iter().chain(said).collect();
-        let fit = asked.fit(&all.join(" "));
-        (first, second) = if fit > first { (fit, first) } else { (first, second.max(fit)) };
+        let said = asked.relevance(&all.join(" "));
+        (first, second) = if said > first { (said, first) } else { (first, second.max(said)) };
     }
-    whole_fit(episode, asked) + first + second / 2.0
+    first + second / 2.0
 }
 
 /// Returns the sentences of the conclusion that match best, with its line.

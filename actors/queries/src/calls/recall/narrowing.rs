@@ -105,10 +105,8 @@ impl Recall {
     fn read(&self, projects: &[String]) -> Intent {
         let context = Context { projects, now: self.now, zone: self.question.zone };
         let mut asked = recall::read(&self.question.words, &context);
-        let words = asked.about.iter().map(|term| term.word.as_str());
         // Without an index all words count alike.
-        let weights = self.searcher.word_weights(words).unwrap_or_default();
-        asked.weigh(&weights);
+        asked.weigh(|words| self.searcher.word_weights(words.iter().copied()).ok());
         asked
     }
 

@@ -19,6 +19,8 @@ const NOTES: usize = 10;
 const NEAR: f32 = 0.6;
 /// So many times the sessions of an answer are compared by their exchanges.
 const COMPARED: usize = 3;
+/// What the best exchanges, and title and purpose, count for beside the score of the search.
+const EVIDENCE: f32 = 0.5;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -138,9 +140,11 @@ impl Recall {
 /// Orders the sessions by their score and by what their exchanges have of the question. A session that the search placed
 /// below one with a lower score was replaced by that one, and stays below it.
 fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) {
+    let said: Vec<f32> = sessions.iter().map(|session| evidence(&session.episode, asked)).collect();
+    let most = said.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
-    for session in sessions.drain(..) {
-        let own = session.score + evidence(&session.episode, asked);
+    for (session, said) in sessions.drain(..).zip(said) {
+        let own = session.score + EVIDENCE * (said / most + whole_fit(&session.episode, asked));
         let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
