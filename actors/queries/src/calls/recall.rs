@@ -42,16 +42,18 @@ const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
 const PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 420;
 /// Least share of a question's words, by weight, that the best session must have for anything to be claimed.
-const LEAST_SHARE: f32 = 0.32;
+const LEAST_SHARE: f32 = 0.45;
 /// So many of the best sessions tell what was said around the tool calls found in them.
 const EXPLAINED: usize = 2;
 /// Most names of a question that are looked up, and the number of first letters by which one is found.
 const MOST_NAMES: usize = 8;
 const NAME_STEM: usize = 5;
+/// Capitals within a sentence mark names if at most one word of so many has one, unlike in German.
+const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
 /// Most characters that are told of one of them.
-const NEAREST_CHARS: usize = 400;
+const NEAREST_CHARS: usize = 500;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -174,7 +176,7 @@ impl Recall {
     fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let mut sessions = self.sessions(asked)?;
         if self.may_abstain(asked, &sessions) {
-            let unknown = self.unknown_name(&sessions)?;
+            let unknown = self.unknown_name(&sessions);
             if unknown.is_some() || sessions.share < LEAST_SHARE {
                 return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
             }
@@ -205,26 +207,14 @@ impl Recall {
         is_sought && !found.sessions.is_empty() && !has_own
     }
 
-    /// Returns the first name in the question, such as `OAuth` or `TLS`, that none of the sessions found has. Whatever else
-    /// they have of the question, they are not about it.
-    fn unknown_name(&self, found: &RelevantSessions) -> Result<Option<&str>, Failure> {
-        let is_shouted = !self.question.words.contains(char::is_lowercase);
-        let words = self.question.words.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|_| !is_shouted);
+    /// Returns the first name in the question, such as `OAuth` or `Redis`, that nothing said in the sessions found has.
+    /// Whatever else they have of the question, they are not about it.
+    fn unknown_name(&self, found: &RelevantSessions) -> Option<&str> {
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
-        for name in words.filter(|word| is_coined(word) && !is_project(word)).take(MOST_NAMES) {
-            // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
-            let stem: String = name.chars().take(NAME_STEM).collect();
-            let question =
-                Question { prefixes: vec![stem.to_lowercase()], words: name.to_owned(), ..self.question.clone() };
-            let most = MOST_SESSIONS as usize;
-            let with_it = find(&self.wanted(question, most), &self.table, &self.settings, &self.searcher)?.hits;
-            let is_found =
-                |hit: &answer::Hit| found.sessions.iter().any(|session| session.id.as_str() == hit.session_id);
-            if !with_it.iter().any(|hit| is_found(hit) || hit.rank as usize == most) {
-                return Ok(Some(name));
-            }
-        }
-        Ok(None)
+        // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
+        let stem = |name: &str| name.chars().take(NAME_STEM).flat_map(char::to_lowercase).collect::<String>();
+        let mut names = names(&self.question.words).into_iter().filter(|name| !is_project(name)).take(MOST_NAMES);
+        names.find(|name| !found.sessions.iter().any(|session| session.says(&stem(name))))
     }
 
     /// The answer that claims nothing and names the nearest sessions.
@@ -399,8 +389,19 @@ fn is_spoken(hit: &answer::Hit) -> bool {
     matches!(hit.role.as_deref(), Some("user" | "assistant"))
 }
 
-/// Returns true for a word that is a name by its capitals: an acronym of three letters or more, or one like `OAuth`. Of
-/// acronyms, these say how work is planned and not what it is about.
+/// Returns the words of a question that are names by their capitals: acronyms of three letters or more, ones like `OAuth`,
+/// and, where most words are in lower case, ones like `Redis` within a sentence.
+fn names(question: &str) -> Vec<&str> {
+    let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
+    let is_shouted = !question.contains(char::is_lowercase);
+    let is_capital = |word: &&&str| word.starts_with(char::is_uppercase);
+    let are_rare = words.iter().skip(1).filter(is_capital).count() * FEW_CAPITALS <= words.len();
+    let is_name = |(at, word): &(usize, &str)| is_coined(word) || *at > 0 && are_rare && is_capitalised(word);
+    words.into_iter().enumerate().filter(|_| !is_shouted).filter(is_name).map(|(_, word)| word).collect()
+}
+
+/// Returns true for a word that is coined by its capitals. Of acronyms, these say how work is planned and not what it is
+/// about.
 fn is_coined(word: &str) -> bool {
     const PLANNING: [&str; 8] = ["ASAP", "ETA", "FAQ", "FYI", "MVP", "POC", "TODO", "WIP"];
     let word = word.strip_suffix('s').filter(|stem| !stem.contains(char::is_lowercase)).unwrap_or(word);
@@ -410,6 +411,10 @@ fn is_coined(word: &str) -> bool {
     let capitals = word.chars().filter(|c| c.is_uppercase()).count();
     capitals >= 3
         || capitals >= 1 && word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase)
+}
+
+fn is_capitalised(word: &str) -> bool {
+    word.chars().count() > 2 && word.starts_with(char::is_uppercase) && word.chars().skip(1).all(|c| !c.is_uppercase())
 }
 
 /// Returns true if more sessions must be read, because most of them lack what is asked for.

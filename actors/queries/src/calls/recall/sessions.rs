@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_ask::recall::{Entry, Intent, Kind, Term, evidence, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
-use baton_episode::digest::Episode;
+use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
@@ -33,6 +33,18 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Returns true if its title, a prompt, a conclusion or a passage has a word that begins so, in lower case.
+    pub(super) fn says(&self, beginning: &str) -> bool {
+        let said = |exchange: &'_ Exchange| -> Vec<String> {
+            [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.clone()).collect()
+        };
+        let exchanges = self.episode.exchanges.iter().flat_map(said);
+        let passages = self.passages.iter().map(|hit| hit.snippet.clone());
+        [self.episode.title.clone()].into_iter().chain(exchanges).chain(passages).any(|text| {
+            text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(beginning))
+        })
+    }
+
     /// The fit of the whole session: of its goal and of the passages found in it.
     pub(super) fn fit(&self, asked: &Intent) -> f32 {
         let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
