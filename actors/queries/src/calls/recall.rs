@@ -41,8 +41,6 @@ const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
 /// Passages per session, and most characters of one.
 const PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 420;
-/// Least share of a question's words, by weight, that the best session must have for anything to be claimed.
-const LEAST_SHARE: f32 = 0.45;
 /// So many of the best sessions tell what was said around the tool calls found in them.
 const EXPLAINED: usize = 2;
 /// Most names of a question that are looked up, and the number of first letters by which one is found.
@@ -52,8 +50,9 @@ const NAME_STEM: usize = 5;
 const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
-/// Most characters that are told of one of them.
-const NEAREST_CHARS: usize = 500;
+/// Most characters that are told of one of them, and of the first.
+const NEAREST_CHARS: usize = 400;
+const FIRST_NEAREST_CHARS: usize = 900;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -177,7 +176,7 @@ impl Recall {
         let mut sessions = self.sessions(asked)?;
         if self.may_abstain(asked, &sessions) {
             let unknown = self.unknown_name(&sessions);
-            if unknown.is_some() || sessions.share < LEAST_SHARE {
+            if unknown.is_some() || !sessions.is_answered {
                 return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
             }
         }
@@ -219,8 +218,9 @@ impl Recall {
 
     /// The answer that claims nothing and names the nearest sessions.
     fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
-        let near = |session: &Session| {
-            let said = recall::best_sentences(&session.episode, asked, NEAREST_CHARS);
+        let near = |(at, session): (usize, &Session)| {
+            let chars = if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS };
+            let said = recall::best_sentences(&session.episode, asked, chars);
             let line = said.as_ref().map(|(line, _)| *line);
             answer::NearSession {
                 session_id: session.id.to_string(),
@@ -229,7 +229,7 @@ impl Recall {
                 line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
             }
         };
-        let nearest: Vec<_> = found.sessions.iter().take(NEAREST).map(near).collect();
+        let nearest: Vec<_> = found.sessions.iter().take(NEAREST).enumerate().map(near).collect();
         let subject: String = about.chars().take(UNSAID_CHARS).collect();
         let about = if self.question.has_secret { String::new() } else { format!(" about {subject}") };
         let notes = [found.notes, vec![format!("nothing is known{about}")]].concat();

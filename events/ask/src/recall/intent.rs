@@ -141,6 +141,22 @@ impl Intent {
 }
 
 impl Intent {
+    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or half of
+    /// them with the rarest. Words that were never said count as rare ones.
+    pub fn is_answered_by(&self, text: &str) -> bool {
+        let Some(rarest) = self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else { return true };
+        let known: f32 = self.about.iter().map(|term| term.weight).sum();
+        let missing = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
+            (true, true) => term.weight / SYNONYM - term.weight,
+            (true, false) => 0.0,
+            (false, _) => rarest.weight,
+        };
+        let all = known + self.about.iter().map(missing).sum::<f32>();
+        let share = if all > 0.0 { self.fit(text) * known / all } else { 0.0 };
+        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) > 0.0);
+        share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
+    }
+
     /// Returns how much a text says about the subject: BM25 with the weights of the words.
     pub fn relevance(&self, text: &str) -> f32 {
         let there = words(text);
@@ -166,6 +182,9 @@ pub struct Context<'a> {
 
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
+/// Share of a subject with which a text may answer, and the same if the text has the rarest of its words.
+const MOST_OF_IT: f32 = 0.6;
+const HALF_OF_IT: f32 = 0.5;
 /// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
 const USUAL_WORDS: f32 = 300.0;
 const LENGTH_SHARE: f32 = 0.6;

@@ -84,16 +84,29 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     asked.fit(&whole.join(" "))
 }
 
-/// Returns how much the best two exchanges of a session say about the subject, by prompt and conclusion together.
-pub fn evidence(episode: &Episode, asked: &Intent) -> f32 {
-    let (mut first, mut second) = (0.0_f32, 0.0_f32);
+/// How much the exchanges of a session say about a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Relevance of the best exchange, and half of that of the second.
+    pub relevance: f32,
+    /// Title, prompt and conclusion of the best.
+    pub text: String,
+}
+
+/// Returns how much the best exchanges of a session say about the subject, by prompt and conclusion together.
+pub fn evidence(episode: &Episode, asked: &Intent) -> Evidence {
+    let (mut text, mut first, mut second) = (episode.title.clone(), 0.0_f32, 0.0_f32);
     for exchange in &episode.exchanges {
         let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
-        let all: Vec<&str> = [episode.title.as_str()].into_iter().chain(said).collect();
-        let said = asked.relevance(&all.join(" "));
-        (first, second) = if said > first { (said, first) } else { (first, second.max(said)) };
+        let all = [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ");
+        let relevance = asked.relevance(&all);
+        if relevance > first {
+            (text, first, second) = (all, relevance, first);
+        } else {
+            second = second.max(relevance);
+        }
     }
-    first + second / 2.0
+    Evidence { relevance: first + second / 2.0, text }
 }
 
 /// Returns the sentences of the conclusion that match best, with its line.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, Term, evidence, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Intent, Evidence, Kind, Term, evidence, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
@@ -61,8 +61,8 @@ pub(super) struct RelevantSessions {
     pub(super) notes_told: Vec<Entry>,
     /// Remarks on the search.
     pub(super) notes: Vec<String>,
-    /// Share of the question's words that the best one has.
-    pub(super) share: f32,
+    /// True if the best one has enough of the question for an answer to be claimed.
+    pub(super) is_answered: bool,
 }
 
 impl Recall {
@@ -85,7 +85,7 @@ impl Recall {
         let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms, ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
         let mut found =
-            RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, share: hits.share };
+            RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, is_answered: true };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         for hit in hits.hits {
             if self.client.is_closed() {
@@ -125,7 +125,7 @@ impl Recall {
             passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
         }
         if !asked.is_general() {
-            by_evidence(&mut found.sessions, asked);
+            found.is_answered = by_evidence(&mut found.sessions, asked);
         }
         found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
@@ -150,17 +150,23 @@ impl Recall {
 }
 
 /// Orders the sessions by their score and by what their exchanges have of the question. A session that the search placed
-/// below one with a lower score was replaced by that one, and stays below it.
-fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) {
-    let said: Vec<f32> = sessions.iter().map(|session| evidence(&session.episode, asked)).collect();
-    let most = said.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+/// below one with a lower score was replaced by that one, and stays below it. Returns true if the first has enough of the
+/// question for an answer to be claimed.
+fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
+    let said: Vec<Evidence> = sessions.iter().map(|session| evidence(&session.episode, asked)).collect();
+    let most = said.iter().map(|said| said.relevance).fold(f32::MIN_POSITIVE, f32::max);
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
-    for (session, said) in sessions.drain(..).zip(said) {
-        let own = session.score + EVIDENCE * (said / most + whole_fit(&session.episode, asked));
+    for (session, said) in sessions.drain(..).zip(&said) {
+        let own = session.score + EVIDENCE * (said.relevance / most + whole_fit(&session.episode, asked));
         let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
+    sessions.first().is_none_or(|first| {
+        let passages = first.passages.iter().map(|hit| hit.snippet.as_str());
+        let said = evidence(&first.episode, asked).text;
+        asked.is_answered_by(&[said.as_str()].into_iter().chain(passages).collect::<Vec<_>>().join(" "))
+    })
 }

@@ -2,18 +2,24 @@
 
 use std::sync::LazyLock;
 
-use super::is_same_stem;
-
 /// One group per line.
 static GROUPS: LazyLock<Vec<Vec<&str>>> =
     LazyLock::new(|| include_str!("synonyms.txt").lines().map(|line| line.split_whitespace().collect()).collect());
 
 /// Returns the synonyms of a word in lower case, of all groups that have it.
 pub(super) fn of(word: &str) -> Vec<&'static str> {
-    let of_word = |group: &&Vec<&str>| group.iter().any(|known| is_same_stem(known, word));
+    let of_word = |group: &&Vec<&str>| group.iter().any(|known| is_form(word, known));
     let mut synonyms: Vec<&str> = GROUPS.iter().filter(of_word).flatten().copied().collect();
-    synonyms.retain(|synonym| !is_same_stem(synonym, word));
+    synonyms.retain(|synonym| !is_form(word, synonym));
     synonyms.sort_unstable();
     synonyms.dedup();
     synonyms
+}
+
+/// Returns true for a word, or an inflected form of it.
+fn is_form(word: &str, of: &str) -> bool {
+    let stem = of.strip_suffix(['e', 'y']).unwrap_or(of);
+    let Some(ending) = word.strip_prefix(stem) else { return false };
+    let doubled = ending.strip_prefix(|c| stem.ends_with(c)).unwrap_or(ending);
+    word == of || [ending, doubled].iter().any(|ending| matches!(*ending, "s" | "es" | "ies" | "ed" | "ied" | "ing" | "ying" | "ly"))
 }
