@@ -13,7 +13,8 @@ use super::Error;
 use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::dates::{self, Date};
 use super::limits::{
-    ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS, SNIPPET_CHARS, SYNONYMS,
+    ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS, SNIPPET_CHARS,
+    SYNONYMS,
 };
 use super::prefix::Prefix;
 use super::pretokenized::{END, NEAR_WORDS, Packed};
@@ -358,7 +359,12 @@ fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot
     for token in tokens {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
         if frequency > 0 {
-            wanted.push(Wanted { token: token.clone(), weight: weight_of(frequency, documents), frequency, boost: 1.0 });
+            wanted.push(Wanted {
+                token: token.clone(),
+                weight: weight_of(frequency, documents),
+                frequency,
+                boost: 1.0,
+            });
         }
     }
     Ok(wanted)

@@ -354,8 +354,10 @@ mod tests {
     #[test]
     fn what_one_word_decides_is_pruned() {
         let check = |words: &[(f32, u64)], expected: Walk| {
-            let wanted: Vec<Wanted> =
-                words.iter().map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency, boost: 1.0 }).collect();
+            let wanted: Vec<Wanted> = words
+                .iter()
+                .map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency, boost: 1.0 })
+                .collect();
             assert_eq!(Walk::of(&wanted, 200), expected, "{words:?}");
         };
         check(&[], Walk::Whole);

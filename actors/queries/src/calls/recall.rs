@@ -392,7 +392,8 @@ fn is_spoken(hit: &answer::Hit) -> bool {
 /// Returns the words of a question that are names by their capitals: acronyms of three letters or more, ones like `OAuth`,
 /// and, where most words are in lower case, ones like `Redis` within a sentence.
 fn names(question: &str) -> Vec<&str> {
-    let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
+    let words: Vec<&str> =
+        question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
     let is_shouted = !question.contains(char::is_lowercase);
     let is_capital = |word: &&&str| word.starts_with(char::is_uppercase);
     let are_rare = words.iter().skip(1).filter(is_capital).count() * FEW_CAPITALS <= words.len();
@@ -420,4 +421,24 @@ fn is_capitalised(word: &str) -> bool {
 /// Returns true if more sessions must be read, because most of them lack what is asked for.
 fn reads_further(asked: &Intent) -> bool {
     asked.is_general() && !asked.is(Kind::Latest) && !asked.is(Kind::Files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_their_capitals() {
+        for (question, expected) in [
+            ("Why do we store the cache in Redis?", "Redis"),
+            ("which OAuth provider do we use", "OAuth"),
+            ("Why is the numbat worker slow?", ""),
+            ("Warum hat der Arbeiter die Datei im Ordner gesperrt?", ""),
+            ("WHY IS IT SLOW", ""),
+            ("what is the ETA of the PR", ""),
+            ("", ""),
+        ] {
+            assert_eq!(names(question).join(" "), expected, "{question}");
+        }
+    }
 }

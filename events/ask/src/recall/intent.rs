@@ -10,7 +10,7 @@ mod synonyms;
 pub use naming::Named;
 pub use span::Span;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
@@ -161,8 +161,10 @@ impl Intent {
     pub fn relevance(&self, text: &str) -> f32 {
         let there = words(text);
         let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * there.len() as f32 / USUAL_WORDS;
+        let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
+        there.iter().for_each(|word| *counts.entry(word).or_default() += 1.0);
         let score = |term: &Term| {
-            let times: f32 = there.iter().map(|word| term.likeness(word)).sum();
+            let times: f32 = counts.iter().map(|(word, count)| count * term.likeness(word)).sum();
             term.weight * times / (times + SATURATION * length)
         };
         self.about.iter().map(score).sum()

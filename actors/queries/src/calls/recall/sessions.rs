@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Evidence, Kind, Term, evidence, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Evidence, Intent, Kind, Term, evidence, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;

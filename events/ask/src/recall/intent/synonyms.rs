@@ -21,5 +21,34 @@ fn is_form(word: &str, of: &str) -> bool {
     let stem = of.strip_suffix(['e', 'y']).unwrap_or(of);
     let Some(ending) = word.strip_prefix(stem) else { return false };
     let doubled = ending.strip_prefix(|c| stem.ends_with(c)).unwrap_or(ending);
-    word == of || [ending, doubled].iter().any(|ending| matches!(*ending, "s" | "es" | "ies" | "ed" | "ied" | "ing" | "ying" | "ly"))
+    word == of
+        || [ending, doubled]
+            .iter()
+            .any(|ending| matches!(*ending, "s" | "es" | "ies" | "ed" | "ied" | "ing" | "ying" | "ly"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_the_synonyms_of_its_groups_in_any_form() {
+        let check = |word: &str, known: &str, expected: bool| assert_eq!(of(word).contains(&known), expected, "{word}");
+        check("folder", "directory", true);
+        check("folders", "directory", true);
+        check("hiding", "conceal", true);
+        check("stopped", "halt", true);
+        check("folder", "folder", false);
+        check("folders", "folder", false);
+        check("broker", "break", false);
+        check("numbat", "directory", false);
+        assert_eq!(of(""), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_group_has_several_words_in_lower_case() {
+        for group in &*GROUPS {
+            assert!(group.len() > 1 && group.iter().all(|word| word.chars().all(char::is_lowercase)), "{group:?}");
+        }
+    }
 }

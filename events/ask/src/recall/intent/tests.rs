@@ -181,3 +181,37 @@ fn days_are_those_of_the_asker() {
     check("what did we work on yesterday", "2026-11-18T08", "2026-11-19T08");
     check("what did we work on this month", "2026-11-01T07", "2026-12-01T08");
 }
+
+#[test]
+fn what_a_text_has_of_a_subject_counts_by_weight() {
+    let weigh = |words: &[&str]| {
+        let weight = |word: &&str| match *word {
+            "worker" => 1.0,
+            "numbat" => 6.0,
+            "directory" => 3.0,
+            _ => 0.0,
+        };
+        Some(words.iter().map(weight).collect())
+    };
+    let check = |question: &str, text: &str, expected: f32, answers: bool| {
+        let mut asked = read(question, &Context { projects: &[], now: Timestamp(0), zone: Zone::UTC });
+        asked.weigh(weigh);
+        assert!((asked.fit(text) - expected).abs() < 0.01, "{question}: {text}: {}", asked.fit(text));
+        assert_eq!(asked.is_answered_by(text), answers, "{question}: {text}");
+    };
+    check("numbat worker", "the numbat waits", 0.857, true);
+    check("numbat worker", "a worker waits", 0.143, false);
+    // Words that were never said leave a question unanswered.
+    check("numbat quokka bilby", "the numbat waits", 1.0, false);
+    // `folder` was never said, but `directory` was.
+    check("folder", "the directory is empty", 1.0, true);
+    check("numbat folder", "the directory is empty", 0.2, false);
+}
+
+#[test]
+fn the_shorter_of_two_texts_with_the_same_words_is_more_relevant() {
+    let asked = read("numbat worker", &Context { projects: &[], now: Timestamp(0), zone: Zone::UTC });
+    let (short, long) = ("the numbat worker waits", format!("the numbat worker waits {}", "and so on ".repeat(300)));
+    assert!(asked.relevance(short) > asked.relevance(&long) && asked.relevance(short) > asked.relevance("a worker"));
+    assert_eq!(asked.relevance(""), 0.0);
+}
