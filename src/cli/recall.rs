@@ -27,7 +27,7 @@ narrows it. The question may use the query language of `baton search`.
 JSON: \
 {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"answer\":[{\"kind\": \
 \"session\"|\"done\"|\"answer\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"at\",\"day\", \
-\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"text\",\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
@@ -89,7 +89,8 @@ fn show(output: &Output, recall: &Recall) {
     for near in &recall.nearest {
         let line = near.line.map_or_else(String::new, |line| format!(":{line}"));
         let place = print::plain(&format!("({}{line})", output.id(&near.session_id)));
-        let title = print::one_line(&near.title, usize::MAX);
+        let told = if near.text.is_empty() { near.title.clone() } else { format!("{}: {}", near.title, near.text) };
+        let title = print::one_line(&told, usize::MAX);
         output.line(&format!(
             "{} {title}  {}",
             output.styled(Style::Faint, "nearest "),

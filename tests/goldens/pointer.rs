@@ -11,7 +11,8 @@ const TELLING_BYTES: usize = 3;
 const LEAST_SAID: usize = 60;
 
 /// Beginnings of items that are Baton's words.
-const BEGINNINGS: [&str; 4] = ["Plan approved: ", "No answer to: ", "User: ", "User refused "];
+const BEGINNINGS: [&str; 5] =
+    ["Plan approved: ", "No answer to: ", "User: ", "User refused ", "Pushed, and no pull request or merge seen: "];
 /// Ends of the part of an item that its line says; the rest describes the outcome.
 const ENDS: [&str; 5] = [" -> ", " instead of ", "passed later", " has no result", " was interrupted"];
 

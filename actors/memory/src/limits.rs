@@ -32,6 +32,8 @@ pub(super) const QUERY_BYTES: usize = 16 * 1024;
 pub(super) const QUERY_TOKENS: usize = 400;
 /// Different words and names that are searched for; the rarest, which decide.
 pub(super) const QUERY_TERMS: usize = 48;
+/// Synonyms of a query's words that are searched for.
+pub(super) const SYNONYMS: usize = 200;
 /// Turns taken before they are grouped by session: 200 to 400 give the same ranking.
 pub(super) const BEST_TURNS: usize = 200;
 /// Turns nearest to the query's vector that are joined with those.

@@ -14,6 +14,7 @@ use super::analyzer::{Analyzer, Listener, NAME_PREFIX};
 use super::dates::{self, Date};
 use super::limits::{
     ENTITY_NAMES, PAIR_WORDS, PREFIX_TERMS, QUERY_BYTES, QUERY_GRAMS, QUERY_TERMS, QUERY_TOKENS, SNIPPET_CHARS,
+    SYNONYMS,
 };
 use super::prefix::Prefix;
 use super::pretokenized::{END, NEAR_WORDS, Packed};
@@ -42,6 +43,8 @@ pub struct Query<'a> {
     pub requirements: Requirements<'a>,
     /// Prefixes of words and names to search for in addition to the text.
     pub prefixes: &'a [String],
+    /// Words of the text, each with one that means about the same. Turns with the latter are found too, and score less.
+    pub synonyms: &'a [(&'a str, &'a str)],
     /// The asking session, which ranks last.
     pub last: Option<&'a SessionId>,
     /// A group, project or directory whose sessions rank slightly higher.
@@ -66,6 +69,7 @@ impl<'a> Query<'a> {
             elder: &|one, other| one.cmp(other),
             requirements: Requirements::default(),
             prefixes: &[],
+            synonyms: &[],
             last: None,
             favour: None,
             meaning: None,
@@ -77,6 +81,8 @@ impl<'a> Query<'a> {
 
 /// Bytes of a text that are searched for the words of a query.
 const SHARE_BYTES: usize = 32 * 1024;
+/// Most that a synonym counts for, relative to the word of the query.
+const SYNONYM: f32 = 0.5;
 
 /// A token to search for in turns.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +92,8 @@ pub(super) struct Wanted {
     /// Inverse document frequency.
     pub(super) weight: f32,
     pub(super) frequency: u64,
+    /// Factor on its score; below 1 for a synonym of a word of the query.
+    pub(super) boost: f32,
 }
 
 /// What a query searches for.
@@ -209,8 +217,30 @@ impl Plan {
         for text in texts {
             find(analyzer, head(text, SHARE_BYTES), &self.wanted).iter().for_each(|found| has[found.wanted] = true);
         }
-        let there = self.wanted.iter().zip(has).filter(|(wanted, has)| *has && is_word(&wanted.token));
+        let is_counted = |wanted: &Wanted| is_word(&wanted.token) && wanted.boost == 1.0;
+        let there = self.wanted.iter().zip(has).filter(|(wanted, has)| *has && is_counted(wanted));
         if self.weight > 0.0 { there.map(|(wanted, _)| wanted.weight).sum::<f32>() / self.weight } else { 0.0 }
+    }
+
+    /// Adds the synonyms that turns contain, none of them with more weight than a part of that of its word.
+    pub(super) fn add_synonyms(&mut self, synonyms: &[(&str, &str)], snapshot: &Snapshot) -> Result<(), Error> {
+        if self.stops_only {
+            return Ok(());
+        }
+        let unknown = weight_of(0, snapshot.turns);
+        let mut added: Vec<Wanted> = Vec::new();
+        for (word, synonym) in synonyms.iter().take(SYNONYMS) {
+            let own = stems(word).iter().find_map(|stem| self.wanted.iter().find(|it| it.token == *stem));
+            let own = own.map_or(unknown, |it| it.weight);
+            for found in weighted(&stems(synonym), snapshot.fields.body, snapshot.turns, snapshot)? {
+                if self.wanted.iter().chain(&added).all(|it| it.token != found.token) {
+                    let boost = SYNONYM * (own / found.weight).min(1.0);
+                    added.push(Wanted { weight: found.weight * boost, boost, ..found });
+                }
+            }
+        }
+        self.wanted.append(&mut added);
+        Ok(())
     }
 
     /// Adds the words and names that begin with one of `prefixes`; all prefixes together add at most twice
@@ -329,7 +359,12 @@ fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot
     for token in tokens {
         let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
         if frequency > 0 {
-            wanted.push(Wanted { token: token.clone(), weight: weight_of(frequency, documents), frequency });
+            wanted.push(Wanted {
+                token: token.clone(),
+                weight: weight_of(frequency, documents),
+                frequency,
+                boost: 1.0,
+            });
         }
     }
     Ok(wanted)
@@ -339,6 +374,25 @@ fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot
 fn weight_of(frequency: u64, documents: u64) -> f32 {
     let others = documents.saturating_sub(frequency) as f32;
     (1.0 + (others + 0.5) / (frequency as f32 + 0.5)).ln()
+}
+
+/// Stems of the words of a short text.
+fn stems(text: &str) -> Vec<String> {
+    let mut found = QueryTokens::default();
+    Analyzer::default().analyze(text, &mut found);
+    found.stems
+}
+
+/// Weights of words among turns, by their rarest stem; 0 for a word that no turn has.
+pub(super) fn word_weights<'a>(
+    words: impl IntoIterator<Item = &'a str>,
+    snapshot: &Snapshot,
+) -> Result<Vec<f32>, Error> {
+    let weight = |word: &str| -> Result<f32, Error> {
+        let known = weighted(&stems(word), snapshot.fields.body, snapshot.turns, snapshot)?;
+        Ok(known.iter().map(|it| it.weight).fold(0.0, f32::max))
+    };
+    words.into_iter().map(weight).collect()
 }
 
 fn is_word(token: &str) -> bool {

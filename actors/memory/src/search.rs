@@ -35,9 +35,6 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// True if passages were left unread that may contain a required phrase.
     pub is_cut: bool,
-    /// Share of the query's words that the best turns and the title of the session with the best score have together, from
-    /// 0 to 1; rare words count more.
-    pub share: f32,
 }
 
 /// A session or turn that was found.
@@ -139,6 +136,7 @@ impl Searcher {
         let mut plan = Plan::parse(query.text, &snapshot)?;
         plan.zone = query.zone;
         plan.expand(query.prefixes, &snapshot)?;
+        plan.add_synonyms(query.synonyms, &snapshot)?;
         let limit = query.sessions.min(MAX_SESSIONS);
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
             return Ok(SearchResult::default());
@@ -153,7 +151,6 @@ impl Searcher {
         candidates.truncate(limit);
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
-        let share = candidates.first().map_or(Ok(0.0), |first| share_of(&snapshot, &plan, &mut analyzer, first))?;
         raise_later(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
@@ -167,7 +164,7 @@ impl Searcher {
             // Required phrases were checked in the text itself.
             hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(SearchResult { hits, is_cut, share })
+        Ok(SearchResult { hits, is_cut })
     }
 
     /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
@@ -410,17 +407,6 @@ fn append_hits(
         });
     }
     Ok(())
-}
-
-/// Share of the query's words in a session's title and the turns that make up its score.
-fn share_of(snapshot: &Snapshot, plan: &Plan, analyzer: &mut Analyzer, candidate: &Candidate) -> Result<f32, Error> {
-    let turns = candidate.turns.iter().take(COUNTED_TURNS).map(|turn| (turn.address, snapshot.fields.text));
-    let title = candidate.document.map(|address| (address, snapshot.fields.title));
-    let read = |(address, field)| -> Result<String, Error> {
-        Ok(text(&snapshot.searcher.doc::<TantivyDocument>(address)?, field).to_owned())
-    };
-    let texts = turns.chain(title).map(read).collect::<Result<Vec<_>, _>>()?;
-    Ok(plan.share(analyzer, texts.iter().map(String::as_str)))
 }
 
 fn stored_time(document: &TantivyDocument, field: Field) -> Option<Timestamp> {

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, EnableScoring, Query as _, TermQuery, Weight};
+use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Query as _, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, Score, Term};
 
@@ -89,7 +89,7 @@ pub(super) fn best(
     let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
     let mut terms = terms_of(&plan.wanted, &searched);
     // A turn may contain nothing of the query but a phrase of stop words.
-    terms.extend(filter.stop_word_phrases().map(|stop| Term::from_field_text(fields.stops, stop)));
+    terms.extend(filter.stop_word_phrases().map(|stop| (Term::from_field_text(fields.stops, stop), 1.0)));
     let weight = weight_of(snapshot, terms, &TurnCounts(snapshot))?;
     if !filter.needs_text() {
         let turns = collect(snapshot, query, filter, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
@@ -167,20 +167,24 @@ pub(super) fn any_of(
     weight_of(snapshot, terms_of(wanted, fields), counts)
 }
 
-fn terms_of(wanted: &[Wanted], fields: &[Field]) -> Vec<Term> {
-    let in_all = |wanted: &Wanted| fields.iter().map(|field| Term::from_field_text(*field, &wanted.token)).collect();
-    wanted.iter().flat_map(|wanted| -> Vec<Term> { in_all(wanted) }).collect()
+/// The wanted tokens in each of the fields, with the factor on their score.
+fn terms_of(wanted: &[Wanted], fields: &[Field]) -> Vec<(Term, Score)> {
+    let in_all = |wanted: &'_ Wanted| -> Vec<_> {
+        fields.iter().map(|field| (Term::from_field_text(*field, &wanted.token), wanted.boost)).collect()
+    };
+    wanted.iter().flat_map(in_all).collect()
 }
 
 fn weight_of(
     snapshot: &Snapshot,
-    terms: Vec<Term>,
+    terms: Vec<(Term, Score)>,
     counts: &dyn Bm25StatisticsProvider,
 ) -> Result<Box<dyn Weight>, Error> {
-    let terms = terms
-        .into_iter()
-        .map(|term| -> Box<dyn tantivy::query::Query> { Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) });
-    let any = BooleanQuery::union(terms.collect());
+    let query = |(term, boost): (Term, Score)| -> Box<dyn tantivy::query::Query> {
+        let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
+        if boost < 1.0 { Box::new(BoostQuery::new(query, boost)) } else { query }
+    };
+    let any = BooleanQuery::union(terms.into_iter().map(query).collect());
     Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
 }
 
@@ -350,8 +354,10 @@ mod tests {
     #[test]
     fn what_one_word_decides_is_pruned() {
         let check = |words: &[(f32, u64)], expected: Walk| {
-            let wanted: Vec<Wanted> =
-                words.iter().map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency }).collect();
+            let wanted: Vec<Wanted> = words
+                .iter()
+                .map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency, boost: 1.0 })
+                .collect();
             assert_eq!(Walk::of(&wanted, 200), expected, "{words:?}");
         };
         check(&[], Walk::Whole);

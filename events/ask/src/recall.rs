@@ -13,11 +13,11 @@ mod session_entries;
 #[cfg(test)]
 mod tests;
 
-pub use intent::{Context, Intent, Kind, Named, Span, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Term, read};
 pub use memo::memo_entry;
 pub use open::{Later, still_open};
 pub use selection::{Selection, append_below, select};
-pub use session_entries::{Place, session_entries, whole_fit};
+pub use session_entries::{Evidence, Place, best_sentences, evidence, session_entries, whole_fit};
 
 use std::collections::BTreeMap;
 

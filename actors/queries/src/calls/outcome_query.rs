@@ -82,6 +82,7 @@ impl OutcomeSource {
             scope: Scope::Others,
             sessions,
             turns,
+            synonyms: Vec::new(),
             passage_chars: None,
         };
         Ok(find(&wanted, &self.table, &self.settings, &self.searcher)?.hits)

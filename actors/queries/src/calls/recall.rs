@@ -41,15 +41,18 @@ const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
 /// Passages per session, and most characters of one.
 const PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 420;
-/// Least share of a question's words, by weight, that the best session must have for anything to be claimed.
-const LEAST_SHARE: f32 = 0.32;
 /// So many of the best sessions tell what was said around the tool calls found in them.
 const EXPLAINED: usize = 2;
 /// Most names of a question that are looked up, and the number of first letters by which one is found.
 const MOST_NAMES: usize = 8;
 const NAME_STEM: usize = 5;
+/// Capitals within a sentence mark names if at most one word of so many has one, unlike in German.
+const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
-const NEAREST: usize = 3;
+const NEAREST: usize = 4;
+/// Most characters that are told of one of them, and of the first.
+const NEAREST_CHARS: usize = 400;
+const FIRST_NEAREST_CHARS: usize = 900;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -172,9 +175,9 @@ impl Recall {
     fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let mut sessions = self.sessions(asked)?;
         if self.may_abstain(asked, &sessions) {
-            let unknown = self.unknown_name(&sessions)?;
-            if unknown.is_some() || sessions.share < LEAST_SHARE {
-                return Ok(self.abstention(unknown.unwrap_or(&asked.search), sessions));
+            let unknown = self.unknown_name(&sessions);
+            if unknown.is_some() || !sessions.is_answered {
+                return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
             }
         }
         let mut notes = std::mem::take(&mut sessions.notes);
@@ -203,36 +206,30 @@ impl Recall {
         is_sought && !found.sessions.is_empty() && !has_own
     }
 
-    /// Returns the first name in the question, such as `OAuth` or `TLS`, that none of the sessions found has. Whatever else
-    /// they have of the question, they are not about it.
-    fn unknown_name(&self, found: &RelevantSessions) -> Result<Option<&str>, Failure> {
-        let is_shouted = !self.question.words.contains(char::is_lowercase);
-        let words = self.question.words.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|_| !is_shouted);
+    /// Returns the first name in the question, such as `OAuth` or `Redis`, that nothing said in the sessions found has.
+    /// Whatever else they have of the question, they are not about it.
+    fn unknown_name(&self, found: &RelevantSessions) -> Option<&str> {
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
-        for name in words.filter(|word| is_coined(word) && !is_project(word)).take(MOST_NAMES) {
-            // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
-            let stem: String = name.chars().take(NAME_STEM).collect();
-            let question =
-                Question { prefixes: vec![stem.to_lowercase()], words: name.to_owned(), ..self.question.clone() };
-            let most = MOST_SESSIONS as usize;
-            let with_it = find(&self.wanted(question, most), &self.table, &self.settings, &self.searcher)?.hits;
-            let is_found =
-                |hit: &answer::Hit| found.sessions.iter().any(|session| session.id.as_str() == hit.session_id);
-            if !with_it.iter().any(|hit| is_found(hit) || hit.rank as usize == most) {
-                return Ok(Some(name));
-            }
-        }
-        Ok(None)
+        // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
+        let stem = |name: &str| name.chars().take(NAME_STEM).flat_map(char::to_lowercase).collect::<String>();
+        let mut names = names(&self.question.words).into_iter().filter(|name| !is_project(name)).take(MOST_NAMES);
+        names.find(|name| !found.sessions.iter().any(|session| session.says(&stem(name))))
     }
 
     /// The answer that claims nothing and names the nearest sessions.
-    fn abstention(&self, about: &str, found: RelevantSessions) -> Answer {
-        let near = |session: &Session| answer::NearSession {
-            session_id: session.id.to_string(),
-            title: redact(&session.episode.title).into_owned(),
-            line: session.passages.first().and_then(|hit| hit.line),
+    fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
+        let near = |(at, session): (usize, &Session)| {
+            let chars = if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS };
+            let said = recall::best_sentences(&session.episode, asked, chars);
+            let line = said.as_ref().map(|(line, _)| *line);
+            answer::NearSession {
+                session_id: session.id.to_string(),
+                title: redact(&session.episode.title).into_owned(),
+                text: said.map(|(_, text)| redact(&text).into_owned()).unwrap_or_default(),
+                line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
+            }
         };
-        let nearest: Vec<_> = found.sessions.iter().take(NEAREST).map(near).collect();
+        let nearest: Vec<_> = found.sessions.iter().take(NEAREST).enumerate().map(near).collect();
         let subject: String = about.chars().take(UNSAID_CHARS).collect();
         let about = if self.question.has_secret { String::new() } else { format!(" about {subject}") };
         let notes = [found.notes, vec![format!("nothing is known{about}")]].concat();
@@ -340,7 +337,7 @@ impl Recall {
 
     /// Typed text that reads like a preference, used if no preference is known as a fact.
     fn typed_preferences(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
-        let words = ["prefer always never please instead", &asked.about.join(" ")].join(" ");
+        let words = ["prefer always never please instead", &asked.subject()].join(" ");
         let question = Question { words, ..self.question.clone() };
         let hits = find(&self.wanted(question, self.sessions), &self.table, &self.settings, &self.searcher)?.hits;
         let typed = hits.into_iter().filter(|hit| hit.role.as_deref() == Some("user"));
@@ -363,6 +360,7 @@ impl Recall {
             scope: self.scope,
             sessions,
             turns: PASSAGES,
+            synonyms: Vec::new(),
             passage_chars: Some(PASSAGE_CHARS),
         }
     }
@@ -391,8 +389,20 @@ fn is_spoken(hit: &answer::Hit) -> bool {
     matches!(hit.role.as_deref(), Some("user" | "assistant"))
 }
 
-/// Returns true for a word that is a name by its capitals: an acronym of three letters or more, or one like `OAuth`. Of
-/// acronyms, these say how work is planned and not what it is about.
+/// Returns the words of a question that are names by their capitals: acronyms of three letters or more, ones like `OAuth`,
+/// and, where most words are in lower case, ones like `Redis` within a sentence.
+fn names(question: &str) -> Vec<&str> {
+    let words: Vec<&str> =
+        question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
+    let is_shouted = !question.contains(char::is_lowercase);
+    let is_capital = |word: &&&str| word.starts_with(char::is_uppercase);
+    let are_rare = words.iter().skip(1).filter(is_capital).count() * FEW_CAPITALS <= words.len();
+    let is_name = |(at, word): &(usize, &str)| is_coined(word) || *at > 0 && are_rare && is_capitalised(word);
+    words.into_iter().enumerate().filter(|_| !is_shouted).filter(is_name).map(|(_, word)| word).collect()
+}
+
+/// Returns true for a word that is coined by its capitals. Of acronyms, these say how work is planned and not what it is
+/// about.
 fn is_coined(word: &str) -> bool {
     const PLANNING: [&str; 8] = ["ASAP", "ETA", "FAQ", "FYI", "MVP", "POC", "TODO", "WIP"];
     let word = word.strip_suffix('s').filter(|stem| !stem.contains(char::is_lowercase)).unwrap_or(word);
@@ -404,7 +414,31 @@ fn is_coined(word: &str) -> bool {
         || capitals >= 1 && word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase)
 }
 
+fn is_capitalised(word: &str) -> bool {
+    word.chars().count() > 2 && word.starts_with(char::is_uppercase) && word.chars().skip(1).all(|c| !c.is_uppercase())
+}
+
 /// Returns true if more sessions must be read, because most of them lack what is asked for.
 fn reads_further(asked: &Intent) -> bool {
     asked.is_general() && !asked.is(Kind::Latest) && !asked.is(Kind::Files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_by_their_capitals() {
+        for (question, expected) in [
+            ("Why do we store the cache in Redis?", "Redis"),
+            ("which OAuth provider do we use", "OAuth"),
+            ("Why is the numbat worker slow?", ""),
+            ("Warum hat der Arbeiter die Datei im Ordner gesperrt?", ""),
+            ("WHY IS IT SLOW", ""),
+            ("what is the ETA of the PR", ""),
+            ("", ""),
+        ] {
+            assert_eq!(names(question).join(" "), expected, "{question}");
+        }
+    }
 }

@@ -127,6 +127,7 @@ pub(crate) async fn search(
         scope: Scope::All,
         sessions: asked.limit.min(SEARCH_LIMIT) as usize,
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
+        synonyms: Vec::new(),
         passage_chars: None,
     };
     let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
@@ -150,6 +151,8 @@ pub(super) struct SearchRequest {
     pub(super) sessions: usize,
     /// Turns per session.
     pub(super) turns: usize,
+    /// Words of the question, each with one that means about the same.
+    pub(super) synonyms: Vec<(String, &'static str)>,
     /// Most characters of a passage; `None` for the usual number.
     pub(super) passage_chars: Option<usize>,
 }
@@ -169,8 +172,6 @@ pub(super) enum Scope {
 /// The result of a search.
 pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
-    /// Share of the question's words that the first session has, see [`baton_memory::SearchResult::share`].
-    pub(super) share: f32,
     pub(super) notes: Vec<String>,
 }
 
@@ -221,7 +222,7 @@ pub(super) fn find(
         let listed = searcher.hits_for(&sessions).map_err(broke)?;
         let filters = filters::filter_names(question);
         let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
-        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), share: 1.0, notes: shown_notes(notes) });
+        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
     }
     let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
     let elder = |one: &str, other: &str| family::elder(table, one, other);
@@ -231,6 +232,7 @@ pub(super) fn find(
         after: question.after,
         before: question.before,
     };
+    let synonyms: Vec<(&str, &str)> = wanted.synonyms.iter().map(|(word, synonym)| (word.as_str(), *synonym)).collect();
     let usual = Query::new(&question.words);
     let query = Query {
         project,
@@ -240,6 +242,7 @@ pub(super) fn find(
         elder: &elder,
         requirements,
         prefixes: &question.prefixes,
+        synonyms: &synonyms,
         favour: own.as_deref(),
         last: wanted.asking.as_ref(),
         meaning: wanted.meaning.as_ref(),
@@ -247,7 +250,7 @@ pub(super) fn find(
         passage_chars: wanted.passage_chars.unwrap_or(usual.passage_chars),
         ..usual
     };
-    let baton_memory::SearchResult { mut hits, is_cut, share } = searcher.search_detailed(&query).map_err(broke)?;
+    let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {
@@ -263,7 +266,7 @@ pub(super) fn find(
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
-    Ok(SearchHits { hits, share, notes: shown_notes(notes) })
+    Ok(SearchHits { hits, notes: shown_notes(notes) })
 }
 
 /// The note if more passages contain the words of a phrase than one query reads.

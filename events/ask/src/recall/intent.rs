@@ -5,9 +5,12 @@ mod phrasing;
 mod plain;
 mod signs;
 mod span;
+mod synonyms;
 
 pub use naming::Named;
 pub use span::Span;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
@@ -49,13 +52,41 @@ impl Kind {
     }
 }
 
+/// A word of a question's subject.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Term {
+    /// The word in lower case.
+    pub word: String,
+    /// Words that mean about the same.
+    pub synonyms: Vec<&'static str>,
+    /// How much the word tells: the rarer among what was said, the more; 0 if neither it nor a synonym was ever said.
+    pub weight: f32,
+    /// True if only synonyms of the word were ever said.
+    pub is_foreign: bool,
+}
+
+impl Term {
+    fn new(word: &str) -> Self {
+        Self { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0, is_foreign: false }
+    }
+
+    /// Returns what an occurrence of a word counts for: 1 for the term itself in any form, a part for a synonym.
+    fn likeness(&self, word: &str) -> f32 {
+        if is_same_stem(word, &self.word) {
+            return 1.0;
+        }
+        let is_synonym = self.synonyms.iter().any(|synonym| is_same_stem(word, synonym));
+        if is_synonym { if self.is_foreign { 1.0 } else { SYNONYM } } else { 0.0 }
+    }
+}
+
 /// The meaning of a question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Intent {
     /// Its kinds, in the order of [`Kind`]; if empty, it is answered by search alone.
     pub kinds: Vec<Kind>,
-    /// Its subject: the words in lower case, without those that only mark its kind.
-    pub about: Vec<String>,
+    /// Its subject: the words without those that only mark its kind.
+    pub about: Vec<Term>,
     /// The subject as it was written, for searching; the whole question if nothing else is left.
     pub search: String,
     /// The projects that it names.
@@ -77,14 +108,66 @@ impl Intent {
         self.about.is_empty() && !self.kinds.is_empty()
     }
 
-    /// Returns the share of the subject's words that a text has, in any form; 1 if there is no subject.
+    /// Returns the words of the subject in lower case.
+    pub fn subject(&self) -> String {
+        self.about.iter().map(|term| term.word.as_str()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Sets the weights of the subject's words, which are equal before. `weigh` returns the weights of given words, 0 for
+    /// one that was never said.
+    pub fn weigh(&mut self, weigh: impl Fn(&[&str]) -> Option<Vec<f32>>) {
+        for term in &mut self.about {
+            let words: Vec<&str> = [term.word.as_str()].into_iter().chain(term.synonyms.iter().copied()).collect();
+            let Some(weights) = weigh(&words) else { continue };
+            let Some((own, others)) = weights.split_first() else { continue };
+            let (own, others) = (*own, others.iter().copied().fold(0.0, f32::max));
+            term.is_foreign = own <= 0.0 && others > 0.0;
+            term.weight = if term.is_foreign { others * SYNONYM } else { own };
+        }
+    }
+
+    /// Returns the share of the subject's words that a text has, by weight, in any form or, for a part, as a synonym; 1 if
+    /// there is no subject.
     pub fn fit(&self, text: &str) -> f32 {
         if self.about.is_empty() {
             return 1.0;
         }
+        let there: BTreeSet<String> = words(text).into_iter().collect();
+        let share = |term: &Term| there.iter().map(|word| term.likeness(word)).fold(0.0, f32::max);
+        let all: f32 = self.about.iter().map(|term| term.weight).sum();
+        let found: f32 = self.about.iter().map(|term| term.weight * share(term)).sum();
+        if all > 0.0 { found / all } else { 0.0 }
+    }
+}
+
+impl Intent {
+    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or half of
+    /// them with the rarest. Words that were never said count as rare ones.
+    pub fn is_answered_by(&self, text: &str) -> bool {
+        let Some(rarest) = self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else { return true };
+        let known: f32 = self.about.iter().map(|term| term.weight).sum();
+        let missing = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
+            (true, true) => term.weight / SYNONYM - term.weight,
+            (true, false) => 0.0,
+            (false, _) => rarest.weight,
+        };
+        let all = known + self.about.iter().map(missing).sum::<f32>();
+        let share = if all > 0.0 { self.fit(text) * known / all } else { 0.0 };
+        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) > 0.0);
+        share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
+    }
+
+    /// Returns how much a text says about the subject: BM25 with the weights of the words.
+    pub fn relevance(&self, text: &str) -> f32 {
         let there = words(text);
-        let has = |wanted: &&String| there.iter().any(|word| is_same_stem(word, wanted));
-        self.about.iter().filter(has).count() as f32 / self.about.len() as f32
+        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * there.len() as f32 / USUAL_WORDS;
+        let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
+        there.iter().for_each(|word| *counts.entry(word).or_default() += 1.0);
+        let score = |term: &Term| {
+            let times: f32 = counts.iter().map(|(word, count)| count * term.likeness(word)).sum();
+            term.weight * times / (times + SATURATION * length)
+        };
+        self.about.iter().map(score).sum()
     }
 }
 
@@ -101,8 +184,17 @@ pub struct Context<'a> {
 
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
+/// Share of a subject with which a text may answer, and the same if the text has the rarest of its words.
+const MOST_OF_IT: f32 = 0.6;
+const HALF_OF_IT: f32 = 0.5;
+/// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
+const USUAL_WORDS: f32 = 300.0;
+const LENGTH_SHARE: f32 = 0.6;
+const SATURATION: f32 = 1.2;
 /// Minimum length of the common prefix of two forms of a word.
 const STEM_CHARS: usize = 5;
+/// What a synonym of a word counts for, relative to the word.
+const SYNONYM: f32 = 0.5;
 
 /// Reads a question. Total; linear in its words.
 pub fn read(text: &str, around: &Context<'_>) -> Intent {
@@ -136,10 +228,10 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     };
     phrasing.leave_out(is_plain);
     let search = phrasing.as_written();
-    let mut about: Vec<String> = Vec::new();
+    let mut about: Vec<Term> = Vec::new();
     for word in phrasing.words() {
-        if !about.iter().any(|known| known == word) {
-            about.push(word.to_owned());
+        if !about.iter().any(|known| known.word == word) {
+            about.push(Term::new(word));
         }
     }
     Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
@@ -197,8 +289,8 @@ fn is_wide(c: char) -> bool {
 
 /// Returns true if two words differ only in their endings.
 pub(super) fn is_same_stem(one: &str, other: &str) -> bool {
-    if one == other {
-        return true;
+    if one == other || one.chars().next() != other.chars().next() {
+        return one == other;
     }
     let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let (shorter, longer) =

@@ -114,8 +114,8 @@ fn supporting(asked: &Intent, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<
 /// Returns the words of the subject that no entry has.
 fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
     let there: Vec<String> = entries.iter().flat_map(|entry| words(&entry.text)).collect();
-    let has = |wanted: &&String| !there.iter().any(|word| is_same_stem(word, wanted));
-    asked.about.iter().filter(has).cloned().collect()
+    let has = |wanted: &&str| !there.iter().any(|word| is_same_stem(word, wanted));
+    asked.about.iter().map(|term| term.word.as_str()).filter(has).map(str::to_owned).collect()
 }
 
 /// Returns true if an entry is what a kind of question asks for.

@@ -10,8 +10,9 @@ use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sent
 const TEXT_CHARS: usize = 240;
 /// Maximum length of a conclusion's sentences, in characters.
 const ANSWER_CHARS: usize = 420;
-/// The same for the best session.
+/// The same for the best session, and for its best conclusion.
 const BEST_ANSWER_CHARS: usize = 700;
+const BEST_OF_ALL_CHARS: usize = 1_000;
 /// Maximum length of the request before them, in characters.
 const REQUEST_CHARS: usize = 160;
 /// Maximum number of exchanges per session.
@@ -81,6 +82,38 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     let files = episode.files_modified.iter().map(|file| relative(&file.path, episode.cwd.as_deref()));
     let whole: Vec<&str> = [episode.title.as_str(), &episode.objective].into_iter().chain(files).collect();
     asked.fit(&whole.join(" "))
+}
+
+/// How much the exchanges of a session say about a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evidence {
+    /// Relevance of the best exchange, and half of that of the second.
+    pub relevance: f32,
+    /// Title, prompt and conclusion of the best.
+    pub text: String,
+}
+
+/// Returns how much the best exchanges of a session say about the subject, by prompt and conclusion together.
+pub fn evidence(episode: &Episode, asked: &Intent) -> Evidence {
+    let (mut text, mut first, mut second) = (episode.title.clone(), 0.0_f32, 0.0_f32);
+    for exchange in &episode.exchanges {
+        let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
+        let all = [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ");
+        let relevance = asked.relevance(&all);
+        if relevance > first {
+            (text, first, second) = (all, relevance, first);
+        } else {
+            second = second.max(relevance);
+        }
+    }
+    Evidence { relevance: first + second / 2.0, text }
+}
+
+/// Returns the sentences of the conclusion that match best, with its line.
+pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
+    let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
+    let text = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    (!text.is_empty()).then_some((best.concluded.line, text))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
@@ -154,47 +187,72 @@ fn is_failure_of_model(episode: &Episode, told: &Pointed) -> bool {
     episode.errors.iter().find(is_it).is_some_and(|error| episode.is_of_model(error.line, &error.text))
 }
 
-/// Returns the exchanges that match best: what the agent concluded, in the sentences that carry the subject. The question is
-/// matched against prompt and conclusion together, because a conclusion seldom repeats what was asked.
+/// An exchange, and how well it matches.
+struct Matched<'a> {
+    prompt: &'a str,
+    concluded: &'a Pointed,
+    /// By its own words.
+    own: f32,
+    /// The same, and whether a passage was found in it.
+    fit: f32,
+    is_found: bool,
+}
+
+/// Returns the exchanges with a conclusion, best first. The question is matched against prompt and conclusion together,
+/// because a conclusion seldom repeats what was asked.
+fn matched<'a>(episode: &'a Episode, asked: &Intent, found: &[u64]) -> Vec<Matched<'a>> {
+    let begins = |exchange: &Exchange| {
+        [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.line).min()
+    };
+    let matched = |(at, exchange): (usize, &'a Exchange)| {
+        let concluded = exchange.conclusion.as_ref()?;
+        let prompt = exchange.prompt.as_ref().map_or("", |prompt| &prompt.text);
+        let own = asked.fit(&format!("{prompt} {}", concluded.text));
+        // The conclusion of the exchange in which a passage was found is what became of it.
+        let from = begins(exchange).unwrap_or(concluded.line);
+        let until = episode.exchanges.get(at + 1).and_then(begins).unwrap_or(u64::MAX);
+        let is_found = found.iter().any(|line| (from..until).contains(line));
+        let fit = own + if is_found { (1.0 - own) * OF_A_PASSAGE } else { 0.0 };
+        Some(Matched { prompt, concluded, own, fit, is_found })
+    };
+    let mut all: Vec<_> = episode.exchanges.iter().enumerate().filter_map(matched).collect();
+    all.sort_by(|a, b| b.fit.total_cmp(&a.fit).then_with(|| b.concluded.line.cmp(&a.concluded.line)));
+    all
+}
+
+/// Returns what the agent concluded in the exchanges that match best, in the sentences that carry the subject; a short
+/// conclusion of the best session whole, since an answer need not have the words of its question.
 fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
     if asked.is_general() || asked.is(Kind::Files) {
         return Vec::new();
     }
-    let begins = |exchange: &Exchange| {
-        [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.line).min()
-    };
-    let told = |(at, exchange): (usize, &Exchange)| {
-        let said = exchange.conclusion.as_ref()?;
-        let prompt = exchange.prompt.as_ref().map_or("", |prompt| &prompt.text);
-        let own = asked.fit(&format!("{prompt} {}", said.text));
-        // The conclusion of the exchange in which a passage was found is what became of it.
-        let from = begins(exchange).unwrap_or(said.line);
-        let until = episode.exchanges.get(at + 1).and_then(begins).unwrap_or(u64::MAX);
-        let is_found = place.found.iter().any(|line| (from..until).contains(line));
-        let counts = own >= ANSWER_FIT || place.rank == 1 && is_found;
-        let fits = |sentence: &str| asked.fit(sentence);
-        let chars = if place.rank == 1 { BEST_ANSWER_CHARS } else { ANSWER_CHARS };
-        let concluded = counts.then(|| carrying_sentences(&said.text, chars, fits)).filter(|text| !text.is_empty())?;
-        let request = carrying_sentences(prompt, REQUEST_CHARS, fits);
-        let request = if fits(&request) > 0.0 { request } else { String::new() };
-        let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
-        let fit = own + if is_found { (1.0 - own) * OF_A_PASSAGE } else { 0.0 };
-        Some((Pointed { text, line: said.line, at: said.at }, fit, own))
-    };
-    let mut found: Vec<_> = episode.exchanges.iter().enumerate().filter_map(told).collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| b.0.line.cmp(&a.0.line)));
     let worth = if asked.kinds.is_empty() { 2.2 } else { 2.9 };
-    let entry = |(said, fit, own): (Pointed, f32, f32)| {
-        let near = fit + (1.0 - fit) * OF_THE_SESSION * place.fit;
-        let entry = place.line(Sort::Answer, "", Some(said.line), said.at.or(place.at), worth * (0.4 + 0.6 * near));
-        Entry {
-            text: one_line(&said.text, BEST_ANSWER_CHARS + REQUEST_CHARS),
-            fit: near,
-            answers: own >= ANSWER_FIT,
-            ..entry
-        }
+    let fits = |sentence: &str| asked.fit(sentence);
+    let entry = |(number, said): (usize, Matched<'_>)| {
+        let chars = match (place.rank, number) {
+            (1, 0) => BEST_OF_ALL_CHARS,
+            (1, _) => BEST_ANSWER_CHARS,
+            _ => ANSWER_CHARS,
+        };
+        let concluded = match place.rank == 1 && said.concluded.text.chars().count() <= chars {
+            true => said.concluded.text.clone(),
+            false => carrying_sentences(&said.concluded.text, chars, fits),
+        };
+        let request = carrying_sentences(said.prompt, REQUEST_CHARS, fits);
+        let text = match (concluded.is_empty(), fits(&request) > 0.0) {
+            (true, _) => return None,
+            (false, true) => format!("Asked: {request} Concluded: {concluded}"),
+            (false, false) => concluded,
+        };
+        let near = said.fit + (1.0 - said.fit) * OF_THE_SESSION * place.fit;
+        let (line, at) = (Some(said.concluded.line), said.concluded.at.or(place.at));
+        let entry = place.line(Sort::Answer, "", line, at, worth * (0.4 + 0.6 * near));
+        let text = one_line(&text, BEST_OF_ALL_CHARS + REQUEST_CHARS);
+        Some(Entry { text, fit: near, answers: said.own >= ANSWER_FIT, ..entry })
     };
-    found.into_iter().take(MOST_ANSWERS).map(entry).collect()
+    let counts = |said: &Matched<'_>| said.own >= ANSWER_FIT || place.rank == 1 && said.is_found;
+    let best = matched(episode, asked, place.found).into_iter().filter(counts).take(MOST_ANSWERS);
+    best.enumerate().filter_map(entry).collect()
 }
 
 /// Returns title, project and purpose on one line.

@@ -39,7 +39,10 @@ pub struct NearSession {
     pub session_id: String,
     /// Its title.
     pub title: String,
-    /// The transcript line with most words of the question.
+    /// What was concluded there that has most words of the question, if anything.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// The transcript line that says it, or has most words of the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
 }

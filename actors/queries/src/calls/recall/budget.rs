@@ -27,6 +27,7 @@ impl Recall {
             ..answer::Recall::default()
         };
         let zone = self.question.zone;
+        while tokens_of(&answer) + AROUND_TOKENS > self.budget && answer.nearest.pop().is_some() {}
         let around = tokens_of(&answer) + AROUND_TOKENS;
         let (entries, left_out) =
             chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry, zone)) + 1);

@@ -43,7 +43,7 @@ impl Recall {
         ];
         let wanted: Vec<Relation> =
             of_a_kind.into_iter().filter(|(kind, _)| asked.is(*kind)).map(|(_, relation)| relation).collect();
-        let text = asked.about.join(" ");
+        let text = asked.subject();
         let is_searched = asked.kinds.is_empty() && !text.is_empty();
         if wanted.is_empty() && !is_searched {
             return Ok((Vec::new(), Reversed::new()));

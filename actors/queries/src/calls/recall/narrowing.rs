@@ -103,7 +103,11 @@ impl Recall {
     }
 
     fn read(&self, projects: &[String]) -> Intent {
-        recall::read(&self.question.words, &Context { projects, now: self.now, zone: self.question.zone })
+        let context = Context { projects, now: self.now, zone: self.question.zone };
+        let mut asked = recall::read(&self.question.words, &context);
+        // Without an index all words count alike.
+        asked.weigh(|words| self.searcher.word_weights(words.iter().copied()).ok());
+        asked
     }
 
     /// Applies the time that the question names.

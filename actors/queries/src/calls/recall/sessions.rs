@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Evidence, Intent, Kind, Term, evidence, memo_entry, whole_fit};
 use baton_conversation::record::SessionId;
-use baton_episode::digest::Episode;
+use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
@@ -17,6 +17,10 @@ use crate::memo as added;
 const NOTES: usize = 10;
 /// From this share of the best score on, a session's fit is not reduced.
 const NEAR: f32 = 0.6;
+/// So many times the sessions of an answer are compared by their exchanges.
+const COMPARED: usize = 3;
+/// What the best exchanges, and title and purpose, count for beside the score of the search.
+const EVIDENCE: f32 = 0.5;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -29,6 +33,18 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// Returns true if its title, a prompt, a conclusion or a passage has a word that begins so, in lower case.
+    pub(super) fn says(&self, beginning: &str) -> bool {
+        let said = |exchange: &'_ Exchange| -> Vec<String> {
+            [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.clone()).collect()
+        };
+        let exchanges = self.episode.exchanges.iter().flat_map(said);
+        let passages = self.passages.iter().map(|hit| hit.snippet.clone());
+        [self.episode.title.clone()].into_iter().chain(exchanges).chain(passages).any(|text| {
+            text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(beginning))
+        })
+    }
+
     /// The fit of the whole session: of its goal and of the passages found in it.
     pub(super) fn fit(&self, asked: &Intent) -> f32 {
         let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
@@ -45,8 +61,8 @@ pub(super) struct RelevantSessions {
     pub(super) notes_told: Vec<Entry>,
     /// Remarks on the search.
     pub(super) notes: Vec<String>,
-    /// Share of the question's words that the best one has.
-    pub(super) share: f32,
+    /// True if the best one has enough of the question for an answer to be claimed.
+    pub(super) is_answered: bool,
 }
 
 impl Recall {
@@ -55,18 +71,21 @@ impl Recall {
         let mut question = self.question.clone();
         // A prefix is no word of the question, but still states its subject.
         let is_listed = asked.is_general() && question.prefixes.is_empty() && question.phrases.is_empty();
-        let most =
-            if reads_further(asked) { self.sessions * FURTHER } else { self.sessions }.min(MOST_SESSIONS as usize);
+        let most = self.sessions * if reads_further(asked) { FURTHER } else { 1 };
+        let compared = if asked.is_general() { most } else { self.sessions * COMPARED };
+        let (most, compared) = (most.min(MOST_SESSIONS as usize), compared.min(MOST_SESSIONS as usize));
         question.words = match (is_listed, question.phrases.is_empty()) {
             (true, _) => String::new(),
             (false, true) => asked.search.clone(),
             (false, false) => question.words,
         };
-        let wanted = self.wanted(question, if is_listed { most + NOTES } else { most });
-        let wanted = SearchRequest { meaning: self.meaning.clone(), ..wanted };
+        let wanted = self.wanted(question, if is_listed { most + NOTES } else { compared });
+        let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
+        let synonyms = asked.about.iter().flat_map(pairs).collect();
+        let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms, ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
         let mut found =
-            RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, share: hits.share };
+            RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, is_answered: true };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         for hit in hits.hits {
             if self.client.is_closed() {
@@ -80,7 +99,7 @@ impl Recall {
                 known.passages.extend(Some(hit).filter(|hit| hit.kind == "turn"));
                 continue;
             }
-            if found.sessions.len() == most {
+            if found.sessions.len() == compared {
                 continue;
             }
             let Some((id, row)) =
@@ -105,6 +124,10 @@ impl Recall {
             }
             passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
         }
+        if !asked.is_general() {
+            found.is_answered = by_evidence(&mut found.sessions, asked);
+        }
+        found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
             let fits = |session: &Session| session.fit(asked);
             let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
@@ -124,4 +147,26 @@ impl Recall {
         let words = added::words(self.conversations.chunks(), uuid, memo).ok()?;
         Some(memo_entry(uuid, &words.name, &words.body, at, asked))
     }
+}
+
+/// Orders the sessions by their score and by what their exchanges have of the question. A session that the search placed
+/// below one with a lower score was replaced by that one, and stays below it. Returns true if the first has enough of the
+/// question for an answer to be claimed.
+fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
+    let said: Vec<Evidence> = sessions.iter().map(|session| evidence(&session.episode, asked)).collect();
+    let most = said.iter().map(|said| said.relevance).fold(f32::MIN_POSITIVE, f32::max);
+    let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
+    for (session, said) in sessions.drain(..).zip(&said) {
+        let own = session.score + EVIDENCE * (said.relevance / most + whole_fit(&session.episode, asked));
+        let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
+        let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
+        ranked.push((own.min(most), session));
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sessions.extend(ranked.into_iter().map(|(_, session)| session));
+    sessions.first().is_none_or(|first| {
+        let passages = first.passages.iter().map(|hit| hit.snippet.as_str());
+        let said = evidence(&first.episode, asked).text;
+        asked.is_answered_by(&[said.as_str()].into_iter().chain(passages).collect::<Vec<_>>().join(" "))
+    })
 }

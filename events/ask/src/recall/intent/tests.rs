@@ -16,7 +16,7 @@ fn kinds_are_known_by_plain_words() {
     let check = |text: &str, kinds: &str, about: &str| {
         let asked = asked(text);
         let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
-        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+        assert_eq!((names.join(" ").as_str(), asked.subject().as_str()), (kinds, about), "{text}");
     };
     check("what were we working on last time?", "latest", "");
     check("What did we do in the last session", "latest", "");
@@ -67,7 +67,7 @@ fn projects_that_are_named_are_no_words_of_the_question() {
             Named::Here => "here".to_owned(),
             Named::Called { names, .. } => names.join(" "),
         };
-        let told = (names.as_str(), asked.about.join(" "), asked.search.as_str());
+        let told = (names.as_str(), asked.subject(), asked.search.as_str());
         assert_eq!(told, (named, about.to_owned(), search), "{text}");
     };
     check("what is still open in ledger-api", "ledger-api", "", "what is still open in ledger-api");
@@ -112,7 +112,7 @@ fn a_time_that_is_named_bounds_the_question() {
         let names: Vec<&str> = asked.kinds.iter().map(|kind| kind.as_str()).collect();
         let bound = |text: &str| Some(text).filter(|text| !text.is_empty()).map(day);
         let expected = span.map(|(after, before)| Span { after: bound(after), before: bound(before) });
-        assert_eq!((names.join(" ").as_str(), asked.about.join(" ").as_str()), (kinds, about), "{text}");
+        assert_eq!((names.join(" ").as_str(), asked.subject().as_str()), (kinds, about), "{text}");
         assert_eq!(asked.span, expected, "{text}");
     };
     check("what did we work on yesterday", "latest", "", Some(("2026-11-19", "2026-11-20")));
@@ -180,4 +180,38 @@ fn days_are_those_of_the_asker() {
     check("what did we work on today", "2026-11-19T08", "2026-11-20T08");
     check("what did we work on yesterday", "2026-11-18T08", "2026-11-19T08");
     check("what did we work on this month", "2026-11-01T07", "2026-12-01T08");
+}
+
+#[test]
+fn what_a_text_has_of_a_subject_counts_by_weight() {
+    let weigh = |words: &[&str]| {
+        let weight = |word: &&str| match *word {
+            "worker" => 1.0,
+            "numbat" => 6.0,
+            "directory" => 3.0,
+            _ => 0.0,
+        };
+        Some(words.iter().map(weight).collect())
+    };
+    let check = |question: &str, text: &str, expected: f32, answers: bool| {
+        let mut asked = read(question, &Context { projects: &[], now: Timestamp(0), zone: Zone::UTC });
+        asked.weigh(weigh);
+        assert!((asked.fit(text) - expected).abs() < 0.01, "{question}: {text}: {}", asked.fit(text));
+        assert_eq!(asked.is_answered_by(text), answers, "{question}: {text}");
+    };
+    check("numbat worker", "the numbat waits", 0.857, true);
+    check("numbat worker", "a worker waits", 0.143, false);
+    // Words that were never said leave a question unanswered.
+    check("numbat quokka bilby", "the numbat waits", 1.0, false);
+    // `folder` was never said, but `directory` was.
+    check("folder", "the directory is empty", 1.0, true);
+    check("numbat folder", "the directory is empty", 0.2, false);
+}
+
+#[test]
+fn the_shorter_of_two_texts_with_the_same_words_is_more_relevant() {
+    let asked = read("numbat worker", &Context { projects: &[], now: Timestamp(0), zone: Zone::UTC });
+    let (short, long) = ("the numbat worker waits", format!("the numbat worker waits {}", "and so on ".repeat(300)));
+    assert!(asked.relevance(short) > asked.relevance(&long) && asked.relevance(short) > asked.relevance("a worker"));
+    assert_eq!(asked.relevance(""), 0.0);
 }
