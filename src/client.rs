@@ -167,9 +167,14 @@ impl Client {
         params: &impl Serialize,
         mut progress: impl FnMut(Progress),
     ) -> Result<Box<RawValue>, Error> {
+        let call = Call { jsonrpc: "2.0", id: self.calls + 1, method, params };
+        let line = serde_json::to_vec(&call).map_err(|error| Error::Garbled(error.to_string()))?;
+        self.exchange(line, &mut progress)
+    }
+
+    /// Sends one call and waits for its result.
+    fn exchange(&mut self, mut line: Vec<u8>, progress: &mut dyn FnMut(Progress)) -> Result<Box<RawValue>, Error> {
         self.calls += 1;
-        let call = Call { jsonrpc: "2.0", id: self.calls, method, params };
-        let mut line = serde_json::to_vec(&call).map_err(|error| Error::Garbled(error.to_string()))?;
         line.push(b'\n');
         self.stream.get_mut().write_all(&line).map_err(Error::Broken)?;
         loop {

@@ -22,6 +22,7 @@ use tree::{check, ignored, root, tree};
 
 /// Everything allowed at the top, besides what `.gitignore` names.
 const TOP: &[&str] = &[
+    ".cargo",
     ".ci",
     ".git",
     ".gitignore",

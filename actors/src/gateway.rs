@@ -114,7 +114,7 @@ async fn accept(listener: Listener, parts: Arc<DaemonParts>) {
         match slots.allocate(process) {
             Some(slot) => {
                 let (slot, parts) = (Arc::new(slot), parts.clone());
-                tokio::spawn(async move {
+                baton_base::task::spawn(async move {
                     tokio::select! {
                         () = connection::serve(stream, &slot, &parts) => {}
                         () = slot.revoked() => tracing::debug!("connection dropped for another"),
@@ -124,7 +124,7 @@ async fn accept(listener: Listener, parts: Arc<DaemonParts>) {
             None => {
                 // Beyond that many refusals in progress, connections are dropped without an answer.
                 let Ok(permit) = refusals.clone().try_acquire_owned() else { continue };
-                tokio::spawn(async move {
+                baton_base::task::spawn(async move {
                     connection::refuse(stream).await;
                     drop(permit);
                 });
@@ -159,9 +159,9 @@ impl Actor for GatewayActor {
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { parts, endpoint } = arguments;
         let BoundSocket { listener, file } = socket::listen(&endpoint, &parts.info.home).await?;
-        let accepting = tokio::spawn(accept(listener, parts));
+        let accepting = baton_base::task::spawn(accept(listener, parts));
         let state = State { accepting: AcceptTask(accepting.abort_handle()), socket: file };
-        tokio::spawn(async move {
+        baton_base::task::spawn(async move {
             // The task ends because it was aborted or has panicked.
             if accepting.await.is_err_and(|error| error.is_panic()) {
                 let _ = myself.send_message(Msg::AcceptFailed);

@@ -329,7 +329,7 @@ impl System {
         let options = supervisor::Options { sessions, table, progress, degraded, children, tasks: tasks.clone(), stop };
         let started = supervisor.start(options).await;
         let ended = started.map_err(|error| StartError::Actors { reason: cause(&error) })?;
-        tokio::spawn(end_with(ended, parts.stop.clone()));
+        baton_base::task::spawn(end_with(ended, parts.stop.clone()));
         let stop = parts.stop.clone();
         tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
         tracing::info!(home = %home.display(), sessions = parts.catalog.table.now().len(), "daemon started");
@@ -419,7 +419,7 @@ impl System {
         self.parts.hooks.save(true).await;
         self.exporter.finish().await;
         let journal = self.journal.clone();
-        let _ = tokio::task::spawn_blocking(move || journal.close()).await;
+        let _ = baton_base::task::spawn_blocking(move || journal.close()).await;
         tracing::info!("daemon stopped");
         self.lock
     }
@@ -445,7 +445,7 @@ async fn end_with(supervisor: tokio::task::JoinHandle<()>, stop: watch::Sender<b
 async fn open_log(home: &Path, now: Timestamp) -> Result<Log, StartError> {
     let (fold, table) = TableFold::new();
     let options = baton_journal::Options::new(home.join("log"), now);
-    let opened = tokio::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
+    let opened = baton_base::task::spawn_blocking(move || DiskJournal::open(options, Box::new(fold))).await;
     let journal = opened.map_err(|error| StartError::Actors { reason: error.to_string() })??;
     let found = journal.recovery();
     let mut problem = None;

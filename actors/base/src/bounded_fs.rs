@@ -27,7 +27,7 @@ impl BoundedFs {
     /// `until`.
     pub async fn run<T: Send + 'static>(&self, until: Instant, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let room = timeout_at(until.min(Instant::now() + ROOM), self.0.clone().acquire_owned()).await.ok()?.ok()?;
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = crate::task::spawn_blocking(move || {
             // Held until the look ends, even if the caller has given up.
             let _room = room;
             look()

@@ -173,7 +173,7 @@ mod tests {
         let clock = std::sync::Arc::new(ManualClock::new(Timestamp(0)));
         let sleeper = {
             let clock = clock.clone();
-            tokio::spawn(async move { clock.sleep_until(Timestamp(60_000)).await })
+            crate::task::spawn(async move { clock.sleep_until(Timestamp(60_000)).await })
         };
         clock.advance(Duration::from_secs(60));
         sleeper.await.unwrap();

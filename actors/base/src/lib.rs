@@ -15,6 +15,7 @@ pub mod pinned_folder;
 pub mod project;
 pub mod restart_budget;
 pub mod supervised_task;
+pub mod task;
 pub mod throttle;
 pub mod transcript_file;
 pub mod transcript_root;

@@ -4,6 +4,7 @@
 //! the daemon ends with the reason.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +12,14 @@ use baton_conversation::record::Timestamp;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use crate::limits;
 use crate::restart_budget::{RestartBudget, Verdict};
+use crate::{limits, task};
 
 /// Pause between a panic and the restart, so that a task that fails at once does not occupy a processor.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// One run of a task.
+type Run = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Starts tasks and observes how they end. Cheap to clone.
 #[derive(Clone)]
@@ -43,30 +47,31 @@ impl TaskSupervisor {
         name: &'static str,
         mut work: impl FnMut() -> F + Send + 'static,
     ) -> JoinHandle<()> {
-        let supervisor = self.clone();
-        tokio::spawn(async move {
-            let window_ms = i64::try_from(limits::RESTART_WINDOW.as_millis()).unwrap_or(i64::MAX);
-            let (mut budget, begun) = (RestartBudget::new(limits::RESTARTS, window_ms), Instant::now());
-            loop {
-                // Dropping it with this task aborts the work.
-                let mut running = JoinSet::new();
-                running.spawn(supervisor.breakable(name, work()));
-                let Some(Err(error)) = running.join_next().await else { return };
-                if error.is_cancelled() {
-                    return;
-                }
-                let now = Timestamp(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
-                if budget.failed(&name, now) == Verdict::GiveUp {
-                    return (supervisor.0.end_daemon)(format!("its task {name} keeps failing"));
-                }
-                tracing::error!(task = name, "task panicked, restarting it");
-                tokio::time::sleep(PAUSE).await;
+        task::spawn(self.clone().keep_running(name, Box::new(move || Box::pin(work()))))
+    }
+
+    async fn keep_running(self, name: &'static str, mut work: Box<dyn FnMut() -> Run + Send>) {
+        let window_ms = i64::try_from(limits::RESTART_WINDOW.as_millis()).unwrap_or(i64::MAX);
+        let (mut budget, begun) = (RestartBudget::new(limits::RESTARTS, window_ms), Instant::now());
+        loop {
+            // Dropping it with this task aborts the work.
+            let mut running = JoinSet::new();
+            running.spawn(self.breakable(name, work()));
+            let Some(Err(error)) = running.join_next().await else { return };
+            if error.is_cancelled() {
+                return;
             }
-        })
+            let now = Timestamp(i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX));
+            if budget.failed(&name, now) == Verdict::GiveUp {
+                return (self.0.end_daemon)(format!("its task {name} keeps failing"));
+            }
+            tracing::error!(task = name, "task panicked, restarting it");
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     #[cfg(not(any(test, feature = "faults")))]
-    fn breakable<F>(&self, _: &'static str, work: F) -> F {
+    fn breakable(&self, _: &'static str, work: Run) -> Run {
         work
     }
 }
@@ -80,7 +85,7 @@ mod faults {
 
     use tokio::sync::watch;
 
-    use super::TaskSupervisor;
+    use super::{Run, TaskSupervisor};
 
     #[derive(Clone, Default)]
     struct Task {
@@ -93,11 +98,7 @@ mod faults {
     pub(super) struct Running(Mutex<BTreeMap<&'static str, Task>>);
 
     impl TaskSupervisor {
-        pub(super) fn breakable(
-            &self,
-            name: &'static str,
-            work: impl Future<Output = ()> + Send + 'static,
-        ) -> impl Future<Output = ()> + Send + 'static {
+        pub(super) fn breakable(&self, name: &'static str, work: Run) -> impl Future<Output = ()> + Send + 'static {
             let mut broken = self.change(name, |task| {
                 task.starts += 1;
                 task.broken.subscribe()

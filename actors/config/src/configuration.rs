@@ -379,7 +379,7 @@ pub async fn watch(configuration: std::sync::Weak<Configuration>) {
         tokio::time::sleep(LOOK).await;
         let Some(configuration) = configuration.upgrade() else { return };
         // A hanging disk must not block an async worker thread.
-        let _ = tokio::task::spawn_blocking(move || configuration.look()).await;
+        let _ = baton_base::task::spawn_blocking(move || configuration.look()).await;
     }
 }
 

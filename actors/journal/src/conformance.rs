@@ -285,7 +285,7 @@ fn many_writers_lose_nothing(journal: Arc<dyn Journal>, witness: &Witness) {
     runtime().block_on(async {
         let writers = (0..WRITERS).map(|writer| {
             let (journal, witness) = (Arc::clone(&journal), witness.clone());
-            tokio::spawn(async move {
+            baton_base::task::spawn(async move {
                 for number in 0..APPENDS {
                     let batch = vec![event(number * 2), event(number * 2 + 1)];
                     let ack = journal.append(stream(&format!("w{writer}")), SequenceNumber(number * 2), batch);
@@ -312,7 +312,9 @@ fn one_version_is_won_once(journal: Arc<dyn Journal>) {
     let answers = runtime().block_on(async {
         let rivals = (0..16).map(|rival| {
             let journal = Arc::clone(&journal);
-            tokio::spawn(async move { journal.append(stream("a"), SequenceNumber(0), vec![event(rival)]).await })
+            baton_base::task::spawn(
+                async move { journal.append(stream("a"), SequenceNumber(0), vec![event(rival)]).await },
+            )
         });
         let mut answers = Vec::new();
         for rival in rivals.collect::<Vec<_>>() {

@@ -99,7 +99,7 @@ impl SessionStream {
     /// Looks up a batch whose answer was lost: the position of its first record, if it was stored.
     async fn find_stored(&self, before: SequenceNumber, batch: Vec<NewRecord>) -> Option<Position> {
         let (journal, stream) = (self.journal.clone(), self.stream.clone());
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let records = journal.read_stream(&stream, before, batch.len()).ok()?;
             let same = |(record, new): (&StoredRecord, &NewRecord)| {
                 (&record.kind, record.v, record.at, &record.metadata, &record.data)

@@ -76,7 +76,7 @@ impl Vitals {
                 _ = stopping.wait_for(|stop| *stop) => return,
             }
             let vitals = Arc::clone(&self);
-            if tokio::task::spawn_blocking(move || vitals.check()).await.unwrap_or(false) {
+            if baton_base::task::spawn_blocking(move || vitals.check()).await.unwrap_or(false) {
                 return;
             }
         }

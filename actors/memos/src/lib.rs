@@ -399,7 +399,7 @@ impl Memos {
         work: impl FnOnce(&ChunkStore) -> Result<T, chunks::Error> + Send + 'static,
     ) -> Result<T, Error> {
         let chunks = self.chunks.clone();
-        let done = tokio::task::spawn_blocking(move || work(&chunks)).await;
+        let done = baton_base::task::spawn_blocking(move || work(&chunks)).await;
         Ok(done.map_err(|_| Error::Broken)??)
     }
 

@@ -98,7 +98,7 @@ impl Transport {
             None => None,
             Some(source @ KeySource::Variable(_)) => Some(key::read(&source).map_err(boxed)?),
             Some(source @ KeySource::File(_)) => {
-                let read = tokio::task::spawn_blocking(move || key::read(&source)).await;
+                let read = baton_base::task::spawn_blocking(move || key::read(&source)).await;
                 let broke = |_| boxed(Failure::new(Kind::NoKeyFile, "reading the key's file failed"));
                 Some(read.map_err(broke)?.map_err(boxed)?)
             }

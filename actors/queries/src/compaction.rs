@@ -64,7 +64,7 @@ impl Compaction {
         };
         let swept = self.indexer.sweep().await?;
         let journal = self.journal.clone();
-        let rewriting = tokio::task::spawn_blocking(move || {
+        let rewriting = baton_base::task::spawn_blocking(move || {
             let _turn = turn;
             journal.compact(&mut go_on)
         });
@@ -97,7 +97,7 @@ impl Compaction {
     async fn rebuild(&self, stop: watch::Receiver<bool>) -> bool {
         let Ok(turn) = self.verifying.clone().acquire_owned().await else { return false };
         let journal = self.journal.clone();
-        let rebuilding = tokio::task::spawn_blocking(move || {
+        let rebuilding = baton_base::task::spawn_blocking(move || {
             let _turn = turn;
             journal.compact(&mut |_, _| !*stop.borrow())
         });
@@ -148,7 +148,7 @@ async fn watch(
     loop {
         tokio::time::sleep(wait).await;
         let journal = compaction.journal.clone();
-        let lost = tokio::task::spawn_blocking(move || journal.stats().index_lost).await.unwrap_or(false);
+        let lost = baton_base::task::spawn_blocking(move || journal.stats().index_lost).await.unwrap_or(false);
         let rebuilt = !lost || compaction.rebuild(stop.clone()).await;
         wait = if rebuilt { limits::INDEX_LOST } else { (2 * wait).min(limits::UPKEEP) };
         if looked.elapsed() < limits::UPKEEP {
@@ -156,7 +156,7 @@ async fn watch(
         }
         looked = Instant::now();
         let disk_usage = compaction.disk_usage.clone();
-        let looking = tokio::task::spawn_blocking(move || disk_usage.measure_index());
+        let looking = baton_base::task::spawn_blocking(move || disk_usage.measure_index());
         let Ok(index) = looking.await else { continue };
         let is_idle = !throttle.is_answering() && progress.borrow().pending() == 0;
         if !is_idle || !policy.should_rewrite(index, Instant::now()) {

@@ -60,7 +60,7 @@ impl DiskUsage {
             return last;
         }
         let usage = self.clone();
-        let weighing = tokio::task::spawn_blocking(move || {
+        let weighing = baton_base::task::spawn_blocking(move || {
             // Allows the next measurement, however this one ends.
             let _ended = MeasurementEnd(usage.clone());
             let storage = usage.measure();

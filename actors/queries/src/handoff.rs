@@ -103,7 +103,7 @@ impl Handoffs {
     /// How a session began or was last opened, if its hooks reported that and it can be read in time.
     async fn begun(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
         let (journal, stream) = (self.journal.clone(), StreamId::session(id));
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = baton_base::task::spawn_blocking(move || {
             let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
             let events = records.iter().rev().filter_map(|record| Some(session_stream::decode(record).ok()?.event));
             let starts = events.filter_map(|event| match event {
@@ -250,7 +250,7 @@ impl Handoffs {
     /// Calls [`Hooks::claim`](baton_tracking::hooks::Hooks::claim); the claim continues after the deadline.
     async fn claim(self: &Arc<Self>, id: &SessionId, until: Instant) {
         let (hooks, id) = (self.hooks.clone(), id.clone());
-        let claiming = tokio::spawn(async move { hooks.claim(&id).await });
+        let claiming = baton_base::task::spawn(async move { hooks.claim(&id).await });
         let _ = tokio::time::timeout_at(until, claiming).await;
     }
 }

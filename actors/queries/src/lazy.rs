@@ -186,7 +186,7 @@ impl FreshMemory<'_> {
         let (grown, counted_beyond) = (unread.files, unread.beyond);
         // During a scan of very many files the number of new ones is unknown.
         let is_unknown = not_checked.is_some() && self.discovery.watcher.is_large();
-        let choosing = tokio::task::spawn_blocking(move || {
+        let choosing = baton_base::task::spawn_blocking(move || {
             let mut chosen = stale::find_all(&table, &settings, now, grown);
             if is_backfill(&chosen) {
                 // Somebody works in sessions that were read before, so they come first.

@@ -230,7 +230,7 @@ impl Redacting {
         }
         let changed = std::mem::take(&mut self.state().changed).len();
         let this = self.log.clone();
-        let removed = tokio::task::spawn_blocking(move || match fs::remove_file(this.join(LIST)) {
+        let removed = baton_base::task::spawn_blocking(move || match fs::remove_file(this.join(LIST)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         });
@@ -256,7 +256,7 @@ impl Redacting {
     /// Reads the list of an interrupted pass, of this version or an earlier one.
     async fn read_list(&self) -> io::Result<()> {
         let file = self.log.join(LIST);
-        let read = tokio::task::spawn_blocking(move || read_list(&file)).await.map_err(io::Error::other)??;
+        let read = baton_base::task::spawn_blocking(move || read_list(&file)).await.map_err(io::Error::other)??;
         let mut state = self.state();
         state.has_traces |= !read.is_empty();
         state.changed.extend(read);
@@ -300,7 +300,7 @@ impl Redacting {
                 Some(again) => again,
                 None => {
                     let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
-                    let redacting = tokio::task::spawn_blocking(move || indexer.redact_again(&table, &of));
+                    let redacting = baton_base::task::spawn_blocking(move || indexer.redact_again(&table, &of));
                     let Some(again) = redacting.await.map_err(refused)?? else { return Ok(()) };
                     again
                 }
@@ -312,7 +312,7 @@ impl Redacting {
             passes += 1;
         }
         let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
-        match tokio::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
+        match baton_base::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
             .await
             .map_err(refused)??
         {
@@ -340,7 +340,7 @@ impl Redacting {
         };
         let (rest, is_recorded) = (again.rest.take(), recorded.is_ok());
         let (indexer, of) = (stored.indexer.clone(), id.clone());
-        let removing = tokio::task::spawn_blocking(move || indexer.replaced(&of, again, is_recorded));
+        let removing = baton_base::task::spawn_blocking(move || indexer.replaced(&of, again, is_recorded));
         let removed = removing.await.map_err(refused)?;
         recorded?;
         removed?;

@@ -106,7 +106,7 @@ impl Rereading {
             .collect();
         found.sort();
         let roots = self.roots.clone();
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             found.retain(|(_, _, path)| !roots.is_hung(Path::new(path)) && Path::new(path).exists());
             found.into_iter().map(|(_, id, _)| id).collect()
         });

@@ -81,7 +81,7 @@ impl SessionStatesFile {
     /// Writes the current state now, because what was forgotten must not stay in the file. The error is the reason.
     pub(crate) async fn write_now(self: &Arc<Self>) -> Result<(), String> {
         let file = self.clone();
-        let written = tokio::task::spawn_blocking(move || file.write()).await;
+        let written = baton_base::task::spawn_blocking(move || file.write()).await;
         written.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 
@@ -193,7 +193,7 @@ mod tests {
         let written = Arc::new(AtomicU32::new(0));
         let (count, failing) = (written.clone(), Arc::new(AtomicBool::new(false)));
         let fails = failing.clone();
-        let task = tokio::spawn(keep(of_table.into(), of_settings.into(), finished, async move || {
+        let task = baton_base::task::spawn(keep(of_table.into(), of_settings.into(), finished, async move || {
             count.fetch_add(1, Ordering::Relaxed);
             !fails.load(Ordering::Relaxed)
         }));

@@ -54,7 +54,7 @@ pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()>
 /// Records the cut tombstones again, and deletes what was stored of these sessions meanwhile.
 pub async fn forget_again(log: PathBuf, table: TableReader, supervisor: supervisor::Handle, indexer: indexer::Handle) {
     let reading = log.clone();
-    let sessions = match tokio::task::spawn_blocking(move || read(&reading)).await {
+    let sessions = match baton_base::task::spawn_blocking(move || read(&reading)).await {
         Ok(Ok(sessions)) if sessions.is_empty() => return,
         Ok(Ok(sessions)) => sessions,
         Ok(Err(error)) => {
@@ -76,7 +76,7 @@ pub async fn forget_again(log: PathBuf, table: TableReader, supervisor: supervis
         tracing::error!(%problem, "text of forgotten sessions that a repair brought back is not deleted yet; the next start retries");
     }
     if purged.is_ok() && forgotten.len() == sessions.len() {
-        let removed = tokio::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
+        let removed = baton_base::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
         tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "sessions forgotten again after a repair");
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn serve(stream: Stream, slot: &Arc<ConnectionSlot>, parts: &Ar
     let stream = Arc::new(stream);
     let outgoing = stream.clone();
     let (lines, mut queued) = mpsc::channel::<Line>(LINES_OUT);
-    let writing = tokio::spawn(async move {
+    let writing = baton_base::task::spawn(async move {
         while let Some(Line { bytes, room: _room }) = queued.recv().await {
             match tokio::time::timeout(limits::WRITE, (&*outgoing).write_all(&bytes)).await {
                 Ok(Ok(())) => {}

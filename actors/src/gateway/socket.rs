@@ -288,7 +288,7 @@ mod tests {
         assert!(refused.to_string().contains("set hooks.socket_path to another path"), "{refused}");
         // The previous listener ends.
         let BoundSocket { listener, file } = first;
-        let ending = tokio::spawn(async move {
+        let ending = baton_base::task::spawn(async move {
             tokio::time::sleep(LOOK).await;
             drop(listener);
         });

@@ -58,7 +58,7 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let seen = parts.watcher.refresh().await.unwrap().into_iter().find(|file| file.session == id);
     let call = CloseCall { reason: CloseReason::Explicit, note: None, by_self: false, command: CommandId::new("d") };
     let (supervisor, of) = (parts.supervisor.clone(), id.clone());
-    let closing = tokio::spawn(async move { supervisor.close(&of, seen, call, DEADLINE).await });
+    let closing = baton_base::task::spawn(async move { supervisor.close(&of, seen, call, DEADLINE).await });
     let row = || parts.catalog.table.now().get(&id).cloned().unwrap();
     while row().state.job.is_none() {
         tokio::task::yield_now().await;

@@ -177,7 +177,7 @@ async fn a_hanging_disk_is_reported_and_work_continues_when_it_returns() {
     // Closing a session does not wait for it.
     house.work(3, "src/three.rs");
     house.close(3).await;
-    let reader = tokio::task::spawn_blocking(move || std::fs::File::open(lock));
+    let reader = baton_base::task::spawn_blocking(move || std::fs::File::open(lock));
     let status = house.until(|status| status.state == "ready" && status.notes == 3).await;
     assert_eq!((status.behind, status.pending), (0, 0));
     drop(reader.await);

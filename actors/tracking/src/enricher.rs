@@ -311,7 +311,7 @@ impl Enricher {
             return wake;
         }
         let looked = settings.clone();
-        let obstacle = tokio::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        let obstacle = baton_base::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
         if obstacle.is_some() {
             self.known().problem = obstacle;
             // An environment variable cannot appear, but a key file can.
@@ -432,7 +432,7 @@ impl Enricher {
         }
         let wanted = endpoint.clone();
         // Reads the system's certificates.
-        let made = tokio::task::spawn_blocking(move || Client::new(&wanted, None)).await;
+        let made = baton_base::task::spawn_blocking(move || Client::new(&wanted, None)).await;
         let made = made.unwrap_or_else(|_| Err(Failure::broken("the way to the endpoint could not be prepared")))?;
         let mut client = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         // Use a client made concurrently, so that there is one circuit breaker.

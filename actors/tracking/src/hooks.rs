@@ -174,7 +174,7 @@ impl Hooks {
     pub async fn save(&self, now: bool) {
         if let Some(kept) = self.statistics.take_unsaved(now) {
             let home = self.options.home.clone();
-            let _ = tokio::task::spawn_blocking(move || statistics::save(&home, &kept)).await;
+            let _ = baton_base::task::spawn_blocking(move || statistics::save(&home, &kept)).await;
         }
     }
 
@@ -229,7 +229,7 @@ impl Hooks {
     /// Records a signal that no caller waits for.
     fn signal_later(&self, session: SessionId, call: SignalCall) {
         let supervisor = self.options.supervisor.clone();
-        tokio::spawn(async move {
+        baton_base::task::spawn(async move {
             if let Err(error) = supervisor.signal(&session, None, call, RECORD).await {
                 tracing::debug!(%session, %error, "activity not recorded");
             }

@@ -186,7 +186,7 @@ impl Handle {
     pub async fn sweep(&self) -> Result<Swept, CallError> {
         let chunks = self.chunks.clone();
         // List the folders before reading the table: a session is in the table before anything of it is stored.
-        let folders = tokio::task::spawn_blocking(move || chunks.folders()).await;
+        let folders = baton_base::task::spawn_blocking(move || chunks.folders()).await;
         let folders = folders.ok().and_then(Result::ok).ok_or(CallError::Gone)?;
         let (reply, swept) = oneshot::channel();
         self.slot.cast(Msg::Sweep(folders, reply));
@@ -332,7 +332,7 @@ impl Actor for IndexerActor {
         }
         let (large, left_out, restorer) = (handle.large.clone(), handle.left_out.clone(), handle.restorer());
         let for_thread = (options.clone(), fresh.clone(), myself.clone());
-        let port = tokio::task::spawn_blocking(move || {
+        let port = baton_base::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
             let collect = move |session| drop(indexer.send_message(Msg::Collect(session)));
@@ -451,9 +451,9 @@ impl State {
                 (self.under_way.clone(), self.slot.clone(), self.options.throttle.clone());
             self.collecting = true;
             let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
-            tokio::spawn(async move {
+            baton_base::task::spawn(async move {
                 let id = session.clone();
-                let blocking = tokio::task::spawn_blocking(move || {
+                let blocking = baton_base::task::spawn_blocking(move || {
                     // Refresh the list of unreadable lines: the conversation is new, or this process has not seen it
                     // yet.
                     left_out.look_at(&chunks, &id, named.first().filter(|_| !is_forgotten));

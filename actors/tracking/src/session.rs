@@ -324,7 +324,7 @@ impl State {
             return Ok(Ok(()));
         }
         let stream = self.stream.clone();
-        Ok(match tokio::task::spawn_blocking(move || stream.rehydrate()).await? {
+        Ok(match baton_base::task::spawn_blocking(move || stream.rehydrate()).await? {
             Ok(aggregate) => {
                 self.aggregate = Some(aggregate);
                 Ok(())

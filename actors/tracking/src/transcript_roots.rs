@@ -310,7 +310,7 @@ impl Roots {
             return Err(silent().into());
         }
         let under_way = UnderWay { known: self.known.clone(), config_dir: config_dir.to_owned() };
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let _under_way = under_way;
             // The path may be another spelling of a root that is read already.
             let real = |path: &Path| std::fs::canonicalize(path).ok();

@@ -400,7 +400,7 @@ impl State {
         let roots: Vec<Root> = seen.answered.into_iter().map(|looked| looked.root).filter(answers).collect();
         let is_every_root = roots.len() == all;
         let finding = self.search.find(roots, id);
-        tokio::spawn(async move {
+        baton_base::task::spawn(async move {
             let (found, is_all) = finding.await;
             drop(reply.send(Some(found).filter(|found| !found.is_empty() || (is_all && is_every_root))));
         });

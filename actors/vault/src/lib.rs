@@ -331,7 +331,7 @@ impl NoteWriter {
         let removal = Removal::begin(&self.removal_owed);
         let (vault, table, zone) = (options.settings.now().vault.clone(), options.table.now(), options.clock.zone());
         let sessions = sessions.to_vec();
-        let forgetting = tokio::task::spawn_blocking(move || {
+        let forgetting = baton_base::task::spawn_blocking(move || {
             // Includes what could not be reached before.
             let before = forgetting::owed_removals(&vaults, &table, &vault).sessions;
             let all: Vec<SessionId> = before.into_iter().chain(sessions).collect::<BTreeSet<_>>().into_iter().collect();
@@ -355,7 +355,7 @@ impl NoteWriter {
         let Ok(mut vaults) = self.lock_vaults().await else { return };
         let removal = Removal::begin(&self.removal_owed);
         let (vault, table, zone) = (options.settings.now().vault.clone(), options.table.now(), options.clock.zone());
-        let removing = tokio::task::spawn_blocking(move || {
+        let removing = baton_base::task::spawn_blocking(move || {
             let OwedRemovals { sessions, mut away } = forgetting::owed_removals(&vaults, &table, &vault);
             match sessions.is_empty() {
                 true => (true, away),
@@ -383,7 +383,7 @@ impl NoteWriter {
             let (settings, table) = (options.settings.now(), options.table.now());
             let removal_owed = self.removal_owed.load(Ordering::Relaxed);
             let counting =
-                tokio::task::spawn_blocking(move || status::count(&mut vaults, &settings, &table, removal_owed));
+                baton_base::task::spawn_blocking(move || status::count(&mut vaults, &settings, &table, removal_owed));
             if let Ok(Ok((counted, away))) = timeout(PATIENCE, counting).await {
                 let mut last_known = self.last_known();
                 last_known.counted = counted;

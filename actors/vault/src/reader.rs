@@ -59,7 +59,7 @@ impl NoteWriter {
         let options = &self.options;
         let (settings, home, path) = (options.settings.now(), options.home.clone(), path.to_owned());
         let permit = timeout(LOCK_WAIT, self.readers.clone().acquire_owned()).await.map_err(|_| unresponsive())?;
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = baton_base::task::spawn_blocking(move || {
             let _permit = permit;
             read_note(&open_fs(&settings.vault, &home)?, &path)
         });
@@ -73,7 +73,7 @@ impl NoteWriter {
         let (settings, home) = (options.settings.now(), options.home.clone());
         // Lock the vault: between writing two notes of a session, links lead nowhere yet.
         let mut vaults = self.lock_vaults().await?;
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = baton_base::task::spawn_blocking(move || {
             let vault_fs = open_fs(&settings.vault, &home)?;
             // Unreadable heads are reported by `status` from then on.
             let mut open = if settings.vault.enabled { vaults.open(&settings.vault).ok() } else { None };

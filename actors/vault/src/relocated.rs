@@ -51,7 +51,7 @@ impl SingleLook {
             let _looking = looking;
             look()
         };
-        tokio::task::spawn_blocking(run).await.ok()
+        baton_base::task::spawn_blocking(run).await.ok()
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         let (begun, has_begun) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let other = looks.clone();
-        let hangs = tokio::spawn(async move {
+        let hangs = baton_base::task::spawn(async move {
             let look = move || {
                 begun.send(()).unwrap();
                 ended.recv().is_err()

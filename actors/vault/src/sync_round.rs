@@ -133,7 +133,7 @@ impl NoteWriter {
         let options = &self.options;
         let mut vaults = self.lock_vaults().await?;
         let options = options.clone();
-        let promoting = tokio::task::spawn_blocking(move || {
+        let promoting = baton_base::task::spawn_blocking(move || {
             let (settings, table) = (options.settings.now(), options.table.now());
             promote(&mut vaults, &options, &settings, &table, is_news)
         });
@@ -172,7 +172,7 @@ impl NoteWriter {
         let mut vaults = self.lock_vaults().await?;
         let (table, settings, request) = (options.table.now(), options.settings.now(), request.clone());
         let was_refused = self.last_known().is_refused();
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let (open, outbox) = vaults.open(&settings.vault)?;
             let is_idle = open.owed(&table, &settings).len() == 0 && outbox.len() == 0;
             // The vault was walked before and nothing is to be done: leave its disk alone.
@@ -215,7 +215,7 @@ impl NoteWriter {
         let permit = if request.is_manual { None } else { Some(options.throttle.wait_for_background().await) };
         let (options, group, is_manual) = (options.clone(), group.to_vec(), request.is_manual);
         let working =
-            tokio::task::spawn_blocking(move || write_group(&mut vaults, &options, &group, is_manual, before));
+            baton_base::task::spawn_blocking(move || write_group(&mut vaults, &options, &group, is_manual, before));
         match wait_with_permit(permit, working).await {
             Ok(round) => round,
             Err(refused) => Round { refused: Some(refused), ..Round::default() },

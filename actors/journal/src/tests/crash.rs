@@ -24,7 +24,7 @@ fn child() {
     super::super::conformance::runtime().block_on(async {
         let writers = heads.into_iter().enumerate().map(|(writer, head)| {
             let journal = Arc::clone(&journal);
-            tokio::spawn(async move {
+            baton_base::task::spawn(async move {
                 for version in head.. {
                     let name = stream(&format!("w{writer}"));
                     journal.append(name, SequenceNumber(version), vec![event(version)]).await.unwrap();

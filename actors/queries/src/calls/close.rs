@@ -84,7 +84,7 @@ pub(crate) async fn close(
         }
     };
     // A task of its own: the close continues if the client stops waiting.
-    let closed = match tokio::time::timeout(deadline, tokio::spawn(closing)).await {
+    let closed = match tokio::time::timeout(deadline, baton_base::task::spawn(closing)).await {
         Ok(closed) => closed.unwrap_or(Err(CallError::Gone)),
         Err(_) => Err(CallError::TimedOut),
     };

@@ -18,7 +18,7 @@ pub(crate) async fn config(
         None => Vec::new(),
         Some(original) => {
             let configuration = configuration.clone();
-            let importing = tokio::task::spawn_blocking(move || configuration.import(&original, force, dry_run));
+            let importing = baton_base::task::spawn_blocking(move || configuration.import(&original, force, dry_run));
             importing.await.map_err(|error| internal("importing broke", error))?.map_err(refused)?
         }
     };

@@ -96,7 +96,7 @@ async fn read(conversations: &Arc<Conversations>, id: &SessionId) -> Result<List
         return Err(failure(code::REFUSED, format!("nothing to correct in session {id}: {next}")));
     };
     let (conversations, id, show) = (conversations.clone(), id.clone(), settings.filtering);
-    let reading = tokio::task::spawn_blocking(move || {
+    let reading = baton_base::task::spawn_blocking(move || {
         let (_, mut episode) = conversations.uncorrected(&id, current, &show)?;
         let entries = episode.correctable(&id);
         let standing = row.state.corrections.clone();

@@ -185,7 +185,7 @@ impl Edges<'_> {
         let searcher = self.indexer.searcher().map_err(|_| memory_unavailable(self.indexer))?;
         let searcher = searcher.without_facts(self.conversations.catalog().table.now().deleted_facts());
         let conversations = self.conversations.clone();
-        let searching = tokio::task::spawn_blocking(move || ask(&searcher, &conversations));
+        let searching = baton_base::task::spawn_blocking(move || ask(&searcher, &conversations));
         let found = searching.await.map_err(|error| internal("the search broke", error))?;
         Ok(found.map_err(|error| internal("the search failed", redact(&error.to_string())))?)
     }

@@ -80,7 +80,7 @@ pub(crate) async fn enrich(
                 };
                 let by = by.clone();
                 // One that has begun is finished, even if the client disconnects.
-                let work = tokio::spawn(async move {
+                let work = baton_base::task::spawn(async move {
                     let done = work.enrich(&id, &by).await;
                     (id, done)
                 });

@@ -37,7 +37,7 @@ pub(super) async fn enrichment(catalog: &Catalog, enricher: &Enricher) -> (answe
         ..answer::Enrichment::default()
     };
     let Some(llm) = settings.llm.clone() else { return (counted, Vec::new()) };
-    let looking = tokio::task::spawn_blocking(move || Enricher::obstacle(&settings));
+    let looking = baton_base::task::spawn_blocking(move || Enricher::obstacle(&settings));
     let obstacle = tokio::time::timeout(LOOK, looking).await.ok().and_then(Result::ok).flatten();
     let (problem, next_step) = obstacle.or_else(|| shown.problem.clone()).unzip();
     let state = match () {

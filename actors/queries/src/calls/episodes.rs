@@ -62,7 +62,7 @@ pub(crate) async fn episodes(
     let tokens = budget::tokens(asked.budget_tokens, limit, !asked.uuids.is_empty());
     let asked_for = asked.uuids.first().cloned();
     let named = NamedEpisodes(asked.uuids);
-    let found = tokio::task::spawn_blocking(move || {
+    let found = baton_base::task::spawn_blocking(move || {
         let mut found = EpisodePage::default();
         let mut listed: Vec<(Key, Listed)> = Vec::new();
         for (uuid, _) in table.memos() {

@@ -54,7 +54,7 @@ impl Explain {
         let overview = resolver.discovery.watcher.overview().await.unwrap_or_default();
         let after = SequenceNumber(asked.after);
         // Events, notes and the transcript are files.
-        let read = tokio::task::spawn_blocking(move || {
+        let read = baton_base::task::spawn_blocking(move || {
             let policy = self.rows.conversations.catalog().settings.now().policy_for(&row.state);
             let is_forgotten = row.state.phase == Phase::Forgotten;
             let (events, next) = self.events(&StreamId::session(&id), is_forgotten, after, &policy)?;
@@ -72,7 +72,7 @@ impl Explain {
 
     /// Explains a memo. It has no owed work: what is recorded is searched.
     async fn of_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
-        let read = tokio::task::spawn_blocking(move || {
+        let read = baton_base::task::spawn_blocking(move || {
             let policy = self.rows.conversations.catalog().settings.now().policy.clone();
             let (events, next) = self.events(&StreamId::memo(uuid), false, after, &policy)?;
             let notes =

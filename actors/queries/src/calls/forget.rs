@@ -138,7 +138,7 @@ impl Forget {
         let (working, before) = (work.clone(), earlier.clone());
         let targets: Vec<Target> = selection.sessions.into_iter().chain(selection.also).collect();
         // A task of its own, so that it does not stop half-way when the client disconnects.
-        let carried_out = tokio::spawn(async move {
+        let carried_out = baton_base::task::spawn(async move {
             match asked.undo {
                 true => {
                     let mut done = self.restore(targets, hidden.count(), &before, &working).await;
@@ -354,7 +354,7 @@ async fn answer_for(table: &SessionTable, selection: &Selection) -> answer::Forg
     };
     let paths: Vec<String> =
         selection.sessions.iter().chain(&selection.also).filter_map(path_of).take(TRANSCRIPTS).collect();
-    let there = tokio::task::spawn_blocking(move || -> Vec<String> {
+    let there = baton_base::task::spawn_blocking(move || -> Vec<String> {
         paths.into_iter().filter(|path| std::path::Path::new(path).exists()).collect()
     });
     answer::Forget {
@@ -391,7 +391,7 @@ async fn measure_stored(conversations: &Arc<Conversations>, selection: &Selectio
     let ids: Vec<SessionId> =
         selection.sessions.iter().chain(&selection.also).map(|target| target.id.clone()).collect();
     let conversations = conversations.clone();
-    let weighing = tokio::task::spawn_blocking(move || {
+    let weighing = baton_base::task::spawn_blocking(move || {
         ids.iter().try_fold(Removed::default(), |mut all, id| {
             all += conversations.chunks().stored(id)?;
             Ok::<_, baton_store::chunks::Error>(all)

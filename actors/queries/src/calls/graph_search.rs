@@ -75,7 +75,7 @@ impl GraphSearch<'_> {
         let FreshSearcher { searcher, freshness } = self.memory.searcher(self.client, ask).await?;
         let (query, lookup) = (asked.query, FactLookup::new(self.conversations, searcher));
         let groups = resolve::groups(&lookup.table, &lookup.settings, &asked.groups)?;
-        let searching = tokio::task::spawn_blocking(move || {
+        let searching = baton_base::task::spawn_blocking(move || {
             let exclude = |id: &str| graph::hidden(&lookup.table, &lookup.settings, &groups, id);
             let broke = |error| internal("the search failed", error);
             if let Some(center) = center

@@ -41,7 +41,7 @@ pub(crate) async fn handoff(
         }
         (None, Some(directory)) => {
             let table = catalog.table.now();
-            let project = tokio::task::spawn_blocking(move || baton_views::clones::project_of(&table, &directory));
+            let project = baton_base::task::spawn_blocking(move || baton_views::clones::project_of(&table, &directory));
             Some(project.await.map_err(|error| super::internal("resolving the directory broke", error))?)
         }
         (Some(_), _) => None,

@@ -36,7 +36,7 @@ pub(crate) async fn stats(
 ) -> Result<LogStats, QueryError> {
     let (daemon, journal) = (daemon.clone(), journal.clone());
     let (table, disk_usage) = (table.clone(), disk_usage.clone());
-    let reading = tokio::task::spawn_blocking(move || {
+    let reading = baton_base::task::spawn_blocking(move || {
         // All values are as of the table's position.
         let table = table.now();
         let position = table.position();
@@ -82,7 +82,7 @@ pub(crate) async fn read(
     }
     let limit = usize::try_from(asked.limit).unwrap_or(RECORDS_MAX).clamp(1, RECORDS_MAX);
     let (journal, table) = (journal.clone(), table.clone());
-    let read = tokio::task::spawn_blocking(move || {
+    let read = baton_base::task::spawn_blocking(move || {
         let journal = &*journal;
         let tail = journal.tail();
         let records = match &session {

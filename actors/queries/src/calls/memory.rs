@@ -133,7 +133,7 @@ pub(super) async fn group_of(catalog: &Catalog, named: Option<&str>, caller: &Ca
     }
     let table = catalog.table.now();
     let resolve = move || Some(clones::joined(&table, baton_base::project::resolve_in_time(&directory)?));
-    let place = tokio::task::spawn_blocking(resolve).await;
+    let place = baton_base::task::spawn_blocking(resolve).await;
     let place = place.map_err(|error| internal("resolving the directory broke", error))?;
     // The note would be in another group than the rest of its project.
     let hung = "the file system of the caller's directory does not answer; give group_id to name the group";

@@ -37,7 +37,7 @@ pub(crate) async fn messages(
 ) -> Result<answer::Messages, QueryError> {
     let conversations = resolver.conversations.clone();
     if let Some((uuid, added)) = memo::find_visible(resolver.catalog(), &asked.session) {
-        let read = tokio::task::spawn_blocking(move || of_memo(conversations.chunks(), uuid, &added));
+        let read = baton_base::task::spawn_blocking(move || of_memo(conversations.chunks(), uuid, &added));
         return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
     let id = resolver.find_session(&asked.session).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn messages(
         Some(line) => StretchRequest::Around(line, asked.context.min(CONTEXT_MAX) as usize),
         None => StretchRequest::From(asked.from, limit),
     };
-    let read = tokio::task::spawn_blocking(move || {
+    let read = baton_base::task::spawn_blocking(move || {
         let Some(current) = row.state.episode.clone() else {
             let note = match row.state.phase {
                 Phase::Forgotten => format!("it is forgotten; `baton forget --undo {id}` lifts that"),

@@ -119,7 +119,7 @@ pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send 
     let project = named().transpose()?;
     let (table, settings) = memory.catalog().now();
     let directory = caller.directory.clone();
-    let computing = tokio::task::spawn_blocking(move || {
+    let computing = baton_base::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_views::clones::project_of(&table, &directory));
         let source = OutcomeSource { searcher, table, settings, asking, project, own };
         compute(&source).and_then(|answer| redacted(&answer))

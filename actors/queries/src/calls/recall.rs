@@ -96,7 +96,7 @@ pub(crate) async fn recall(
     };
     let asking_last = recall.has_indexed_own_parts();
     let recall = Recall { freshness: answer::BriefFreshness { asking_last, ..recall.freshness.clone() }, ..recall };
-    let looked = tokio::task::spawn_blocking(move || recall.answer());
+    let looked = baton_base::task::spawn_blocking(move || recall.answer());
     let answer = looked.await.map_err(|error| internal("the recall broke", error))??;
     let sessions = answer.answer.iter().map(|entry| entry.session_id.clone()).collect();
     recalls.record(&asked.caller, Recalled::Words { words: asked.query, sessions });

@@ -98,7 +98,7 @@ impl QuestionReader<'_> {
         let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
         let Some(row) = row.cloned() else { return false };
         let id = id.clone();
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             transcript_peek::file_of(&id, &row.state).is_some_and(|file| transcript_peek::is_compacted(&file))
         });
         matches!(tokio::time::timeout(limits::ROOT, looking).await, Ok(Ok(true)))
@@ -130,7 +130,7 @@ pub(crate) async fn search(
         synonyms: Vec::new(),
         passage_chars: None,
     };
-    let found = tokio::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
+    let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
     enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     Ok(answer::Search { hits, freshness, notes })

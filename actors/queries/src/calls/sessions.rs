@@ -49,7 +49,7 @@ pub(crate) async fn sessions(
     let reading = (unread > 0).then_some(answer::Reading { done, total: done + unread });
     let (rows, asked) = (rows.clone(), asked.clone());
     // The rows read notes from files.
-    let listing = tokio::task::spawn_blocking(move || {
+    let listing = baton_base::task::spawn_blocking(move || {
         let wanted = |state: &State| {
             (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))

@@ -20,7 +20,7 @@ pub(crate) async fn show(
 ) -> Result<answer::Show, QueryError> {
     let conversations = resolver.conversations.clone();
     if let Some((uuid, added)) = memo::find_visible(conversations.catalog(), &asked.session) {
-        let read = tokio::task::spawn_blocking(move || memo::show(conversations.chunks(), uuid, &added)).await;
+        let read = baton_base::task::spawn_blocking(move || memo::show(conversations.chunks(), uuid, &added)).await;
         let read = read.map_err(|error| internal("reading the memo broke", error))?;
         return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
@@ -31,7 +31,7 @@ pub(crate) async fn show(
     };
     let searcher = indexer.searcher().ok();
     // The row reads a note, the episode reads its conversation: both are files.
-    let read = tokio::task::spawn_blocking(move || {
+    let read = baton_base::task::spawn_blocking(move || {
         let mut shown = rows.row(&id, &row.state);
         let (current, mut summary) = match table.shown(&row).cloned() {
             Some(current) => {

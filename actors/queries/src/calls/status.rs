@@ -167,7 +167,7 @@ impl StatusReport<'_> {
         problems.extend(self.indexer.not_storing().map(lasting));
         problems.extend(self.states_file.condition.describe().map(lasting));
         let (catalog, known) = (self.discovery.catalog.clone(), self.roots.clone());
-        let older = tokio::task::spawn_blocking(move || reindex::count_older_filter(&catalog, &known));
+        let older = baton_base::task::spawn_blocking(move || reindex::count_older_filter(&catalog, &known));
         let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
         let hooks = self.hooks.shown().await;
         problems.extend(of_hooks(&settings.now(), self.daemon, &hooks));
@@ -313,7 +313,7 @@ async fn roots(roots: &Roots, overview: &Overview) -> Vec<(PathBuf, bool, bool)>
         true => {
             let there = roots.now().into_iter().map(|root| {
                 let path = root.projects.clone();
-                let looking = tokio::task::spawn_blocking(move || path.is_dir());
+                let looking = baton_base::task::spawn_blocking(move || path.is_dir());
                 (root.projects, tokio::time::timeout(LOOK, looking))
             });
             let mut roots = Vec::new();

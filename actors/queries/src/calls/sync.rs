@@ -422,7 +422,7 @@ async fn close(supervisor: &supervisor::Handle, work: &Work) -> Result<Closed, C
 async fn measure(table: &SessionTable, chunks: Arc<ChunkStore>, id: &SessionId) -> Tokens {
     let Some(row) = table.get(id).cloned() else { return Tokens::default() };
     let id = id.clone();
-    let measured = tokio::task::spawn_blocking(move || {
+    let measured = baton_base::task::spawn_blocking(move || {
         let episode = row.state.episode.as_ref()?;
         let mut kept = 0;
         baton_store::conversation::for_each_item(&chunks, &id, episode, |item| {

@@ -50,7 +50,7 @@ pub(crate) async fn timeline(
     let (table, settings) = memory.catalog().now();
     let (conversations, limit) = (conversations.clone(), page::entries(asked.limit).max(1));
     let waiting = client.clone();
-    let read = tokio::task::spawn_blocking(move || {
+    let read = baton_base::task::spawn_blocking(move || {
         let mut listed: Vec<(Key, Arc<Row>)> = table
             .iter()
             .filter(|(id, row)| {

@@ -322,7 +322,7 @@ impl Call<'_> {
         };
         let rows = self.parts.rows();
         // The note is read from a file.
-        let reading = tokio::task::spawn_blocking(move || rows.row(&id, &row.state));
+        let reading = baton_base::task::spawn_blocking(move || rows.row(&id, &row.state));
         to_result(&reading.await.map_err(|error| internal("reading the session's row broke", error))?, true)
     }
 

@@ -34,7 +34,7 @@ pub(crate) async fn tracking(
             Meant::Glob(glob) => glob,
         });
         let configuration = configuration.clone();
-        let writing = tokio::task::spawn_blocking(move || match project {
+        let writing = baton_base::task::spawn_blocking(move || match project {
             Some(project) => configuration.enable_project(&project, enabled),
             None => configuration.enable(enabled),
         });

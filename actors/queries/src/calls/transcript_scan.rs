@@ -49,7 +49,7 @@ pub(super) async fn scan<T: Send + 'static>(
     let working = async {
         let room = throttle.wait_to_scan().await;
         let scan_progress = scan_progress.clone();
-        let working = tokio::task::spawn_blocking(move || {
+        let working = baton_base::task::spawn_blocking(move || {
             let _room = room;
             work(&scan_progress)
         });

@@ -45,7 +45,7 @@ pub(crate) async fn sync(
     let asked = SyncRequest { is_manual: true, project, progress: progress.clone() };
     // A task of its own, so that it does not stop half-way when the client disconnects.
     let working = note_writer.clone();
-    let syncing = tokio::spawn(async move { working.sync(&asked).await });
+    let syncing = baton_base::task::spawn(async move { working.sync(&asked).await });
     let synced = with_progress(client, "writing notes", || progress.now(), syncing).await?;
     Ok(synced.map_err(|error| super::internal("writing notes broke", error))?)
 }
@@ -114,8 +114,8 @@ impl RecallRecorder<'_> {
         let Some(directory) = caller.directory.clone().filter(|_| is_on) else { return };
         let (catalog, indexer) = (self.catalog.clone(), self.indexer.clone());
         let note_writer = self.note_writer.clone();
-        tokio::spawn(async move {
-            let looked = tokio::task::spawn_blocking(move || {
+        baton_base::task::spawn(async move {
+            let looked = baton_base::task::spawn_blocking(move || {
                 let table = catalog.table.now();
                 let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
                 let nodes = nodes(&indexer, &catalog.hidden_now(), &recalled).unwrap_or_default();

@@ -57,7 +57,7 @@ pub(crate) async fn verify(
     let under = Arc::new(WorkProgress::default());
     let given_up_with = CancelOnDrop(under.clone());
     let working = under.clone();
-    let work = tokio::task::spawn_blocking(move || {
+    let work = baton_base::task::spawn_blocking(move || {
         let _turn = turn;
         verify::verify_daemon(&open, asked.quick, &mut |what, done, total| working.report(what, done, total))
     });

@@ -95,7 +95,7 @@ impl Handoffs {
             return Some((current, facts));
         }
         let (this, id) = (self.clone(), id.clone());
-        let reading = tokio::task::spawn_blocking(move || this.read(&id, current));
+        let reading = baton_base::task::spawn_blocking(move || this.read(&id, current));
         tokio::time::timeout_at(until, reading).await.ok()?.ok()?
     }
 
@@ -132,7 +132,7 @@ impl Handoffs {
                 }
                 table.newest();
                 let (this, room) = (self.clone(), throttle.wait_for_background().await);
-                let prepared = tokio::task::spawn_blocking(move || {
+                let prepared = baton_base::task::spawn_blocking(move || {
                     let _room = room;
                     for (id, current) in this.last_of_projects() {
                         let key = this.key(&id, &current);

@@ -54,7 +54,7 @@ async fn who_waits_goes_on_with_the_progress_and_not_at_the_next_look() {
     let (begun, done) = (Instant::now(), watch::Sender::new(0));
     let mut progress = done.subscribe();
     let mut interval = tokio::time::interval_at(begun + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
-    let working = tokio::spawn(async move {
+    let working = baton_base::task::spawn(async move {
         tokio::time::sleep(PROGRESS_INTERVAL / 10).await;
         done.send_replace(1);
     });

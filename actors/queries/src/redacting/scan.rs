@@ -59,7 +59,7 @@ impl Redacting {
         let room = stored.throttle.wait_for_background().await;
         let (indexer, memos, table) = (stored.indexer.clone(), stored.memos.clone(), stored.table.clone());
         let first = waiting.front().cloned();
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let _room = room;
             let begun = Instant::now();
             let mut turn = TurnResult { rest: waiting, ..TurnResult::default() };

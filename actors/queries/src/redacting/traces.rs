@@ -33,7 +33,7 @@ impl Redacting {
         let is_there = |id: &&SessionId| table.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
         let sessions: Vec<SessionId> = changed.iter().filter(is_there).cloned().collect();
         let (indexer, reader, of) = (stored.indexer.clone(), stored.table.clone(), sessions.clone());
-        let collecting = tokio::task::spawn_blocking(move || {
+        let collecting = baton_base::task::spawn_blocking(move || {
             let collected = of.into_iter().map(|id| (indexer.collect_now(&reader, &id), id));
             collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
         });
@@ -56,7 +56,7 @@ impl Redacting {
             match stored.note_writer.forget(&sessions).await {
                 Ok(theirs) => {
                     let telling = move || theirs.into_iter().filter(|note| has_secrets(note)).collect::<BTreeSet<_>>();
-                    let edited = tokio::task::spawn_blocking(telling).await.unwrap_or_default();
+                    let edited = baton_base::task::spawn_blocking(telling).await.unwrap_or_default();
                     self.update_mark(|mark| mark.edited = edited.into_iter().take(EDITED).collect());
                 }
                 Err(problem) => problems.push(problem),

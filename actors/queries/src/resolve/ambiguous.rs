@@ -18,7 +18,7 @@ const TITLE_CHARS: usize = 60;
 pub(super) async fn refusal(conversations: &Arc<Conversations>, text: &str, several: Vec<SessionId>) -> Failure {
     let (count, conversations) = (several.len(), conversations.clone());
     // Titles are read from files.
-    let listing = tokio::task::spawn_blocking(move || listed(&conversations, several)).await;
+    let listing = baton_base::task::spawn_blocking(move || listed(&conversations, several)).await;
     let (lines, example) = listing.unwrap_or_default();
     let message = format!(
         "{text:?} fits {count} sessions; give more of the id, as {example}; `baton sessions` lists all:{lines}"

@@ -33,7 +33,7 @@ async fn names_are_read_again_after_a_session_was_forgotten_between_groups() {
 
     // A removal that has to wait for the vault is owed meanwhile.
     parts.note_writer.clear_owed_removal();
-    let forgetting = tokio::spawn({
+    let forgetting = baton_base::task::spawn({
         let parts = parts.clone();
         async move { parts.note_writer.forget(&[id(1)]).await }
     });

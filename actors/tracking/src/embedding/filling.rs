@@ -82,7 +82,7 @@ async fn work(embedder: &Arc<Embedder>, options: &Options, embedding: Option<&Em
 /// Runs a blocking call in a background slot. Returns `None` if it panicked.
 async fn blocking<T: Send + 'static>(options: &Options, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     let _room = options.throttle.wait_for_background().await;
-    tokio::task::spawn_blocking(work).await.ok()
+    baton_base::task::spawn_blocking(work).await.ok()
 }
 
 fn refused(error: &Refused) -> (String, String) {

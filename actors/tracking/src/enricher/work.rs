@@ -85,7 +85,7 @@ impl Enricher {
             });
         };
         let looked = settings.clone();
-        let obstacle = tokio::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        let obstacle = baton_base::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
         if let Some((what, fix)) = obstacle {
             self.known().problem = Some((what.clone(), fix.clone()));
             return Err(Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true });
@@ -110,7 +110,7 @@ impl Enricher {
         }
         let (limits, show) = (llm.limits(), settings.filtering);
         let (options, of, current) = (self.options.clone(), id.clone(), episode.clone());
-        let read = tokio::task::spawn_blocking(move || {
+        let read = baton_base::task::spawn_blocking(move || {
             let _room = room;
             conversation::read(&options.indexer, &options.chunks, &options.table, &of, &current, &limits, &show)
         });
@@ -303,7 +303,7 @@ impl Work<'_> {
         let new = answers.iter().map(|(_, answer)| *answer).filter(|answer| !self.stored.contains_key(answer));
         let new: Vec<ContentHash> = new.collect();
         let (chunks, id) = (self.enricher.options.chunks.clone(), self.id.clone());
-        let read = tokio::task::spawn_blocking(move || {
+        let read = baton_base::task::spawn_blocking(move || {
             let read =
                 |hash: ContentHash| (hash, chunks.note(&id, &hash).ok().and_then(|text| Answer::from_json(&text)));
             new.into_iter().map(read).collect::<Vec<_>>()
@@ -385,7 +385,7 @@ impl Work<'_> {
         let (facts, dropped) = (u32::try_from(answer.facts.len()).unwrap_or(u32::MAX), answer.dropped);
         let (unseen, not_held) = (self.read.plan.unseen(), self.read.plan.not_held);
         let (chunks, id, text) = (enricher.options.chunks.clone(), self.id.clone(), answer.to_json());
-        let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
+        let stored = baton_base::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         match stored {
             Ok(Ok(answer)) => {
                 let next = if request.is_last() { Next::End(Outcome::Enriched) } else { Next::GoOn(None) };
@@ -422,7 +422,7 @@ impl Work<'_> {
         if row.is_some_and(|row| row.state.phase == Phase::Forgotten) {
             // The answer was stored after the session's folder was deleted.
             let (chunks, id) = (enricher.options.chunks.clone(), self.id.clone());
-            let forgotten = tokio::task::spawn_blocking(move || chunks.forget(&id)).await;
+            let forgotten = baton_base::task::spawn_blocking(move || chunks.forget(&id)).await;
             if !matches!(forgotten, Ok(Ok(_))) {
                 tracing::warn!(session = %self.id, "answer about a forgotten session not removed");
             }

@@ -71,7 +71,7 @@ impl Hooks {
         }
         let hooks = self.clone();
         // In a task of its own, so that a caller that gives up does not interrupt it halfway.
-        let _ = tokio::spawn(async move { hooks.drain_changed().await }).await;
+        let _ = baton_base::task::spawn(async move { hooks.drain_changed().await }).await;
     }
 
     async fn drain_changed(&self) {
@@ -165,7 +165,7 @@ impl Hooks {
         run: impl FnOnce(&super::spool::Spool) -> T + Send + 'static,
     ) -> Option<T> {
         let spool = self.spool.clone();
-        tokio::task::spawn_blocking(move || run(&spool)).await.ok()
+        baton_base::task::spawn_blocking(move || run(&spool)).await.ok()
     }
 }
 

@@ -58,7 +58,7 @@ impl Handle {
                 }
             };
             let (chunks, id) = (self.chunks.clone(), session.clone());
-            let gone = tokio::task::spawn_blocking(move || {
+            let gone = baton_base::task::spawn_blocking(move || {
                 let _held = held;
                 chunks.forget(&id)
             });

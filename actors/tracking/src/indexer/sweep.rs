@@ -110,8 +110,8 @@ impl super::State {
         let (chunks, slot, myself) = (self.options.chunks.clone(), self.slot.clone(), myself.clone());
         self.sweep.discarding();
         let held = self.under_way.hold_all();
-        tokio::spawn(async move {
-            let gone = tokio::task::spawn_blocking(move || discard(&chunks, folders)).await;
+        baton_base::task::spawn(async move {
+            let gone = baton_base::task::spawn_blocking(move || discard(&chunks, folders)).await;
             drop(held);
             super::report(&myself, &slot, Msg::Discarded(gone.unwrap_or_default()));
         });

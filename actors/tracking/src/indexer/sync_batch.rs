@@ -55,7 +55,7 @@ impl SyncQueue {
     /// stores a batch.
     pub(super) fn new(fresh: Arc<FreshConversations>, storing: Arc<Condition>, gather: Duration) -> Self {
         let (queue, pending) = mpsc::channel(limits::STORED_TOGETHER);
-        tokio::spawn(store_batches(pending, fresh, storing.clone(), gather));
+        baton_base::task::spawn(store_batches(pending, fresh, storing.clone(), gather));
         Self { pending: queue, storing }
     }
 
@@ -101,7 +101,7 @@ async fn store_batches(
         let (prepared, pending): (Vec<_>, Vec<_>) = taken.drain(..).unzip();
         tracing::debug!(sessions = pending.len(), "conversations stored together");
         let fresh = fresh.clone();
-        let stored = tokio::task::spawn_blocking(move || job::store(prepared, &fresh)).await;
+        let stored = baton_base::task::spawn_blocking(move || job::store(prepared, &fresh)).await;
         let mut outcomes = stored.unwrap_or_default().into_iter();
         for pending in pending {
             let outcome = outcomes.next().unwrap_or_else(|| broken(pending.effect));

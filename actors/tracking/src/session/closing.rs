@@ -98,7 +98,7 @@ impl State {
     /// Stores a note beside the conversation, because the log holds no text. It is durable before an event names it.
     pub(super) async fn store_note(&self, text: String) -> Result<ContentHash, String> {
         let (chunks, id) = (self.options.chunks.clone(), self.id.clone());
-        let stored = tokio::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
+        let stored = baton_base::task::spawn_blocking(move || chunks.put_note(&id, &text)).await;
         let not_stored = |error: &dyn std::fmt::Display| format!("its text cannot be stored: {error}");
         stored.map_err(|error| not_stored(&error))?.map_err(|error| not_stored(&error))
     }

@@ -81,7 +81,7 @@ impl State {
         let start =
             Start { source, path: transcript.path.clone(), cursor: Cursor::default(), tail: TailDigest::default() };
         let (id, room) = (self.id.clone(), self.options.throttle.wait_to_read(self.urgency).await);
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let _room = room;
             let mut records = Marks::default();
             // An unreadable file yields no records and is not a copy.

@@ -36,7 +36,7 @@ impl State {
         if self.is_hung(&path) {
             return FailureReason::Unreadable;
         }
-        let looking = tokio::task::spawn_blocking(move || Path::new(&path).is_file());
+        let looking = baton_base::task::spawn_blocking(move || Path::new(&path).is_file());
         // A file system that does not answer does not prove that the file is gone.
         match tokio::time::timeout(limits::ROOT, looking).await {
             Ok(Ok(false)) => why,
@@ -88,7 +88,7 @@ impl State {
                 let source = Source { agent: file.agent, subagent: state.is_subagent() };
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.to_string(), state.read.offset, state.tail);
-                let comparing = tokio::task::spawn_blocking(move || {
+                let comparing = baton_base::task::spawn_blocking(move || {
                     transcript_reader::continues(source, &known, &file, offset, tail)
                 });
                 matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
@@ -161,7 +161,7 @@ impl State {
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
             let (table, clones) = (self.options.table.clone(), self.options.clones.clone());
             let room = self.options.throttle.wait_to_read(self.urgency).await;
-            let reading = tokio::task::spawn_blocking(move || {
+            let reading = baton_base::task::spawn_blocking(move || {
                 let pass = transcript_reader::observe(&start);
                 let seen = match &pass {
                     Pass::Read(done) if !has_place => Some(&done.seen),

@@ -155,7 +155,7 @@ impl State {
             (None, None) => return KnownPlace::Somewhere(None),
         };
         let room = self.options.throttle.wait_to_read(self.urgency).await;
-        let peeked = tokio::task::spawn_blocking(move || {
+        let peeked = baton_base::task::spawn_blocking(move || {
             let _room = room;
             match transcript_reader::peek(source, &path) {
                 Peek::Cwd(cwd) => project::resolve_in_time(&cwd)

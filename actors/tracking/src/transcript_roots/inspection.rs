@@ -74,7 +74,7 @@ impl RootInspector {
         for (path, agent) in &named {
             if !under_way.contains_key(path) {
                 let (path, agent, reach) = (path.clone(), *agent, self.reach.clone());
-                let look = tokio::task::spawn_blocking({
+                let look = baton_base::task::spawn_blocking({
                     let path = path.clone();
                     move || looked(path, agent, &reach)
                 });

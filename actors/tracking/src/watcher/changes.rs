@@ -174,7 +174,7 @@ impl Changes {
         what: impl FnOnce(&mut (dyn Watcher + Send)) -> T + Send + 'static,
     ) -> Option<T> {
         let mut tells = std::mem::replace(&mut self.notifier, Err(Swept::Silent)).ok()?;
-        let asked = tokio::task::spawn_blocking(move || {
+        let asked = baton_base::task::spawn_blocking(move || {
             let answer = what(&mut *tells.watcher);
             (tells, answer)
         });

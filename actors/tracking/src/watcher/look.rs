@@ -61,7 +61,7 @@ impl State {
         }
         let roots = self.roots.clone();
         let (stamps, elsewhere) = (std::mem::take(&mut self.last.stamps), self.last.elsewhere.clone());
-        let mut looking = tokio::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
+        let mut looking = baton_base::task::spawn_blocking(move || Look::at(&roots, taken, stamps, elsewhere));
         let looked = tokio::time::timeout(limits::ROOT_LOOK, &mut looking).await;
         let Ok(Ok(look)) = looked else {
             tracing::error!("scanning for transcripts panicked or hangs");

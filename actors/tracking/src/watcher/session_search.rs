@@ -31,9 +31,9 @@ impl SessionSearch {
         let until = Instant::now() + FIND;
         let looks = roots.into_iter().map(|root| {
             let turn = self.0.entry(root.projects.clone()).or_default().clone();
-            tokio::spawn(timeout_at(until, async move {
+            baton_base::task::spawn(timeout_at(until, async move {
                 let turn = turn.lock_owned().await;
-                let looking = tokio::task::spawn_blocking(move || {
+                let looking = baton_base::task::spawn_blocking(move || {
                     let _turn = turn;
                     scan::everything(&[root]).files
                 });

@@ -84,7 +84,7 @@ impl State {
         }
         self.walk = Some(walk);
         let (walking, myself) = (self.walks.begin(self.roots.clone()), myself.clone());
-        tokio::spawn(async move { drop(myself.send_message(Msg::Walked(Box::new(walking.await)))) });
+        baton_base::task::spawn(async move { drop(myself.send_message(Msg::Walked(Box::new(walking.await)))) });
     }
 
     pub(super) async fn walked(&mut self, myself: &ActorRef<Msg>, walked: Walked) {
@@ -183,7 +183,7 @@ impl Walks {
         }
         let under_way = UnderWay { walks: self.clone(), projects: root.projects.clone() };
         let counted = self.counted.clone();
-        Some(tokio::task::spawn_blocking(move || {
+        Some(baton_base::task::spawn_blocking(move || {
             let _under_way = under_way;
             scan::counted(&[root], counted)
         }))

@@ -37,7 +37,7 @@ impl NoteWriter {
         for id in ids {
             let mut vaults = self.lock_vaults().await.map_err(refused)?;
             let (working, is_named) = (options.clone(), session.is_some());
-            let compacting = tokio::task::spawn_blocking(move || {
+            let compacting = baton_base::task::spawn_blocking(move || {
                 let compacted = compact_one(&mut vaults, &working, &id, is_named, dry_run);
                 (id, compacted)
             });

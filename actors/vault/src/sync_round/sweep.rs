@@ -64,7 +64,7 @@ impl NoteWriter {
             let mut vaults = self.lock_vaults().await.map_err(SweepError::Stuck)?;
             let permit = options.throttle.wait_for_background().await;
             let (working, group, group_len) = (options.clone(), group.to_vec(), group.len() as u64);
-            let checking = tokio::task::spawn_blocking(move || check_notes(&mut vaults, &working, &group));
+            let checking = baton_base::task::spawn_blocking(move || check_notes(&mut vaults, &working, &group));
             match wait_with_permit(Some(permit), checking).await {
                 Ok(checked) => all.add(checked.map_err(SweepError::Stuck)?),
                 // A panic on one note must not keep the others from being checked.
@@ -100,7 +100,7 @@ impl NoteWriter {
         let options = &self.options;
         let mut vaults = self.lock_vaults().await?;
         let settings = options.settings.now();
-        let looking = tokio::task::spawn_blocking(move || {
+        let looking = baton_base::task::spawn_blocking(move || {
             let (open, _) = vaults.open(&settings.vault)?;
             open.check(false)?;
             if rescan {

@@ -39,7 +39,7 @@ impl EarlierAttempt {
             return Ok(Self::default());
         };
         let journal = journal.clone();
-        let reading = tokio::task::spawn_blocking(move || {
+        let reading = baton_base::task::spawn_blocking(move || {
             let mut from = Position(journal.tail().position.0.saturating_sub(LOOKED_THROUGH) + 1);
             let mut earlier = Self { cause: Some(cause), ..Self::default() };
             loop {

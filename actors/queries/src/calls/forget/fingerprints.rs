@@ -22,7 +22,7 @@ pub(super) async fn keep(
 ) -> Result<(), String> {
     let (forgotten_sessions, indexer) = (forgotten_sessions.clone(), indexer.clone());
     let (table, targets) = (table.clone(), targets.to_vec());
-    let keeping = tokio::task::spawn_blocking(move || {
+    let keeping = baton_base::task::spawn_blocking(move || {
         let kept = targets.iter().map(|target| {
             let marks = marks(&indexer, &table, target);
             (target.id.clone(), forgotten::select_marks(&marks))
@@ -35,7 +35,7 @@ pub(super) async fn keep(
 /// Removes the fingerprints of sessions that are no longer forgotten.
 pub(super) async fn lift(forgotten_sessions: &Arc<ForgottenSessions>, sessions: Vec<SessionId>) -> Result<(), String> {
     let forgotten_sessions = forgotten_sessions.clone();
-    let lifting = tokio::task::spawn_blocking(move || forgotten_sessions.lift(&sessions));
+    let lifting = baton_base::task::spawn_blocking(move || forgotten_sessions.lift(&sessions));
     lifting.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
 }
 

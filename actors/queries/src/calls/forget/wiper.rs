@@ -36,7 +36,7 @@ impl Wiper {
         let turn = tokio::time::timeout(limits::PURGE, self.verifying.clone().acquire_owned()).await;
         let turn = turn.map_err(|_| "the home is being verified".to_owned())?.map_err(|error| error.to_string())?;
         let (home, sessions) = (self.home.clone(), sessions.to_vec());
-        let wiping = tokio::task::spawn_blocking(move || {
+        let wiping = baton_base::task::spawn_blocking(move || {
             let _turn = turn;
             set_aside::wipe(&home, &sessions)
         });

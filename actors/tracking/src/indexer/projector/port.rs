@@ -108,7 +108,7 @@ pub(in crate::indexer) fn close_now(port: &Port) {
 
 /// Nudges the memory whenever the table has changed.
 pub(in crate::indexer) fn follow(mut table: TableReader, port: Port) {
-    tokio::spawn(async move {
+    baton_base::task::spawn(async move {
         while table.changed().await.is_ok() {
             port.nudge();
         }
