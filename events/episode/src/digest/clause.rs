@@ -1,6 +1,6 @@
 //! Cuts a text at the end of a clause.
 
-use super::excerpt::sentences_within;
+use super::excerpt::{one_line, sentences_within};
 use super::label::is_joint;
 
 /// A clause ends no earlier than after this length, in characters.
@@ -10,6 +10,9 @@ const ENUMERATED_WORDS: usize = 2;
 
 /// Shortens a text to whole sentences, or else to a clause of the first one.
 pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
+        return one_line(text, max_chars);
+    }
     let cut = sentences_within(text, max_chars);
     match cut.strip_suffix('…') {
         Some(whole) if whole.ends_with(' ') => whole.trim_end().to_owned(),

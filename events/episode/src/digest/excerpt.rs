@@ -7,6 +7,11 @@ const FILTER_MARK: &str = "…[+";
 /// `max_chars` characters are kept. A longer text is cut at a nearby word boundary and ends in `…`. Reads no further
 /// into `text` than necessary.
 pub fn one_line(text: &str, max_chars: usize) -> String {
+    cut_line(text, max_chars).0
+}
+
+/// Like [`one_line`]; returns with it whether it was cut.
+fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
     let mut line = String::with_capacity(text.len().min(max_chars.saturating_mul(2)));
     let (mut chars, mut gap) = (0, false);
     let mut rest = text.chars();
@@ -19,7 +24,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         }
         if chars + 1 + usize::from(gap) > max_chars {
             shorten(&mut line, max_chars, gap);
-            return line;
+            return (line, true);
         }
         if gap {
             line.push(' ');
@@ -28,13 +33,13 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         chars += 1 + usize::from(gap);
         gap = false;
     }
-    line
+    (line, false)
 }
 
 /// Like [`one_line`], but prefers to cut after a sentence in the second half.
 pub fn sentences_within(text: &str, max_chars: usize) -> String {
-    let line = one_line(text, max_chars);
-    let Some(whole) = line.strip_suffix('…') else {
+    let (line, is_cut) = cut_line(text, max_chars);
+    let Some(whole) = line.strip_suffix('…').filter(|_| is_cut) else {
         return line;
     };
     let end = whole.char_indices().zip(whole.chars().skip(1).chain([' '])).filter_map(|((at, c), next)| {
@@ -137,6 +142,7 @@ mod tests {
         assert_eq!(sentences_within("First one here. Second one is long.", 24), "First one here. …");
         assert_eq!(sentences_within("No. Then it goes on and on and on", 20), "No. Then it goes on…");
         assert_eq!(sentences_within("Short.", 20), "Short.");
+        assert_eq!(sentences_within("First one here. And the names of…", 40), "First one here. And the names of…");
         assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
     }
