@@ -120,9 +120,10 @@ impl Facts {
 /// Puts the title before the objective, unless the objective contains it.
 fn purpose(episode: &Episode, objective: String) -> String {
     let title = quoted(&episode.title, PURPOSE_CHARS);
+    let bare = |text: &str| text.replace('`', "").to_lowercase();
     match (episode.is_titled && !title.is_empty(), objective.is_empty()) {
         (true, true) => title,
-        (true, false) if !objective.to_lowercase().contains(&title.to_lowercase()) => {
+        (true, false) if !bare(&objective).contains(&bare(&title)) => {
             format!("{title}: {objective}")
         }
         _ => objective,

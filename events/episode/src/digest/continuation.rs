@@ -4,7 +4,7 @@ use super::check;
 use super::clause::shortened;
 use super::command::Command;
 use super::conclusion::Conclusion;
-use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{closed, named, one_line, sentences_within, without_filter_mark};
 use super::exchange::Exchange;
 use super::file;
 use super::objective::requested;
@@ -30,7 +30,7 @@ const QUOTED_CHARS: usize = 260;
 const TELLING_CHARS: usize = 120;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
-/// Maximum number of decisions, open matters and files that are named.
+/// Maximum number of decisions and open matters that are named.
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
 const MAX_PULLS: usize = 4;
@@ -50,7 +50,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
-        state.also_modified.as_ref().map(|also| closed(one_line(&also.text, SHORT_CHARS * 3 / 2))),
+        state.also_modified.as_ref().map(|also| closed(also.text.clone())),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -202,10 +202,8 @@ fn files(episode: &Episode) -> Option<String> {
         [] => (episode.changed_files(), "Changed"),
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
-    let named: Vec<_> = files.iter().rev().take(MAX_NAMED).map(|path| one_line(path, SHORT_CHARS)).collect();
-    let more = files.len().saturating_sub(named.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("{state}: {}{more}.", named.join(", ")))
+    let last_first: Vec<&str> = files.into_iter().rev().collect();
+    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first)))
 }
 
 /// Returns what was in progress at the end of the transcript.

@@ -2,6 +2,10 @@
 
 /// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
+/// Maximum number of names of a list.
+const MAX_NAMED: usize = 3;
+/// Maximum length of these names, in characters.
+const NAMED_CHARS: usize = 200;
 
 /// Puts the text on one line: white space and control characters collapse to one space, ends are trimmed, and at most
 /// `max_chars` characters are kept. A longer text is cut at a nearby word boundary and ends in `…`. Reads no further
@@ -34,6 +38,28 @@ fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
         gap = false;
     }
     (line, false)
+}
+
+/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the others.
+pub(super) fn named(names: &[&str]) -> String {
+    let mut left = NAMED_CHARS;
+    let fits = |(at, name): &(usize, String)| {
+        let length = name.chars().count();
+        let fits = *at == 0 || length <= left;
+        left = left.saturating_sub(length);
+        fits
+    };
+    let told: Vec<String> = names
+        .iter()
+        .take(MAX_NAMED)
+        .map(|name| one_line(name, NAMED_CHARS))
+        .enumerate()
+        .take_while(fits)
+        .map(|(_, name)| name)
+        .collect();
+    let more = names.len() - told.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", told.join(", "))
 }
 
 /// Like [`one_line`], but prefers to cut after a sentence in the second half.
@@ -145,6 +171,15 @@ mod tests {
         assert_eq!(sentences_within("First one here. And the names of…", 40), "First one here. And the names of…");
         assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
+    }
+
+    #[test]
+    fn a_list_says_how_many_it_leaves_out() {
+        let long = "mast/".repeat(30);
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs"]), "a.rs, b.rs, c.rs");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"]), "a.rs, b.rs, c.rs and 2 more");
+        assert_eq!(named(&[&long, &long, "c.rs"]), format!("{long} and 2 more"));
+        assert_eq!(named(&[]), "");
     }
 
     #[test]

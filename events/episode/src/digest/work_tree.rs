@@ -21,15 +21,12 @@ use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
 use super::evidence::complaint;
-use super::excerpt::one_line;
+use super::excerpt::{named, one_line};
 use super::file;
 use super::timeline::{Deed, Timeline};
-use super::{LINE_CHARS, Pointed, SHORT_CHARS};
+use super::{Pointed, SHORT_CHARS};
 use baton_conversation::item::{GitOutput, Outcome, ToolResult, WorkTree};
 use baton_conversation::record::Timestamp;
-
-/// Number of files that are named in one entry.
-const MAX_FILES: usize = 4;
 
 /// State of the work tree at the end.
 #[derive(Default)]
@@ -459,10 +456,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>| {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
-            let more = files.len().saturating_sub(MAX_FILES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let named: Vec<&str> = files.iter().take(MAX_FILES).map(|(.., path)| *path).collect();
-            Some(Pointed { text: one_line(&format!("{what}: {}{more}", named.join(", ")), LINE_CHARS), line, at })
+            let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
+            Some(Pointed { text: format!("{what}: {}", named(&paths)), line, at })
         };
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
