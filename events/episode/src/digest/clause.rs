@@ -1,7 +1,7 @@
 //! Cuts a text at the end of a clause.
 
 use super::excerpt::{one_line, sentences_within};
-use super::label::is_joint;
+use super::label::{is_joint, is_loose, without_brackets};
 
 /// A clause ends no earlier than after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
@@ -23,8 +23,14 @@ pub(super) fn shortened(text: &str, max_chars: usize) -> String {
 
 /// Returns the beginning of a text up to the end of a clause, some way behind its label. `None` if no such end is near.
 pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
-    if text.chars().count() <= max_chars {
+    let fits = |text: &str| text.chars().count() <= max_chars;
+    if fits(text) {
         return Some(text.to_owned());
+    }
+    // What stands behind a bracket says more than the bracket.
+    let without = without_brackets(text);
+    if without.len() < text.len() {
+        return clause_within(&without, max_chars);
     }
     let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let until = after(max_chars);
@@ -48,15 +54,20 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
     let is_subordinate = |part: &str| is_joint(part.split_whitespace().next().unwrap_or_default());
     let lacks_main = |at: usize| text[body.min(at)..at].split(", ").all(is_subordinate);
     let goes_on = |at: usize| text[at..].strip_prefix(". ").is_some_and(|next| next.starts_with(char::is_lowercase));
+    let is_led = |at: usize| {
+        let words = text[..at].trim_end_matches([',', ';', ' ']);
+        words.ends_with(':') || words.rsplit(' ').next().is_some_and(is_loose)
+    };
     let fits = |at: &usize| {
-        (from..until).contains(at) && !is_open(*at) && !enumerates(*at) && !lacks_main(*at) && !goes_on(*at)
+        let is_in_parts = is_open(*at) || enumerates(*at) || lacks_main(*at) || goes_on(*at) || is_led(*at);
+        (from..until).contains(at) && !is_in_parts
     };
     let last =
         |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
     let half = after(max_chars / 2);
     let end = last(&["; ", ". ", "。"])
         .filter(|at| *at >= half)
-        .or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]))?;
+        .or_else(|| last(&[" — ", " – ", " - ", ", ", "，"]))?;
     Some(text[..end].trim_end_matches([',', ';', ':', ' ']).to_owned())
 }
 
@@ -75,5 +86,10 @@ mod tests {
         check(&format!("When the winch stands at the upper mark, {rest}"), None);
         check(&format!("The winch reads the mark of the mast, the jib, {rest}"), None);
         check(&format!("The winch stops at the mark that was painted {rest}"), None);
+        check(&format!("The winch stops at the mark (or {rest}) of the upper mast"), {
+            Some("The winch stops at the mark of the upper mast")
+        });
+        check(&format!("The winch stops at the mark (or not), {rest}"), Some("The winch stops at the mark"));
+        check(&format!("The winch that lifts the load is the one that it stops for, {rest}"), None);
     }
 }

@@ -324,7 +324,7 @@ pub(super) fn file_name(word: &str) -> &str {
 }
 
 /// Strips insertions in brackets.
-fn without_brackets(text: &str) -> String {
+pub(super) fn without_brackets(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {

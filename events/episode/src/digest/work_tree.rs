@@ -384,6 +384,9 @@ impl<'t, 'a> Fold<'t, 'a> {
     /// Notes what git printed about a tree.
     fn printed(&mut self, deed: &Deed<'a>, root: &str, directory: &str, printed: &WorkTree, is_whole: bool) {
         let Some(tree) = self.tree(root) else { return };
+        if let Some(files) = &printed.files {
+            tree.is_cut = files.is_cut || !is_whole && tree.is_cut;
+        }
         if let Some(ahead) = printed.ahead {
             let unpushed = tree.unpushed();
             let last = unpushed.last.take().filter(|_| ahead > 0);
@@ -461,7 +464,10 @@ impl<'t, 'a> Fold<'t, 'a> {
         };
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
-        let also_modified = entry("Also modified and not committed", &mut listed);
+        let mut also_modified = entry("Also modified and not committed", &mut listed);
+        if let Some(also) = also_modified.as_mut().filter(|_| self.trees.values().any(|tree| tree.is_cut)) {
+            also.text.push_str(", and others");
+        }
         let mut open: Vec<Pointed> = Vec::new();
         for (root, tree) in &self.trees {
             let list = if *root == self.current { &mut told } else { &mut open };
