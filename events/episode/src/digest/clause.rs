@@ -2,9 +2,12 @@
 
 use super::excerpt::{one_line, sentences_within};
 use super::label::{is_joint, is_loose, without_brackets};
+use super::sentence::words_of_prose;
 
 /// A clause ends no earlier than after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
+/// Most words of a longer label, without code.
+const LABEL_WORDS: usize = 4;
 /// Maximum number of words between the commas of an enumeration.
 const ENUMERATED_WORDS: usize = 2;
 
@@ -35,7 +38,7 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
     let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let until = after(max_chars);
     let label = [": ", " — ", " – ", " - "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
-    let is_label = !text[..label].trim().contains(' ') || label < after(CLAUSE_CHARS);
+    let is_label = words_of_prose(&text[..label]) <= LABEL_WORDS || label < after(CLAUSE_CHARS);
     let from = if is_label { label + CLAUSE_CHARS } else { after(CLAUSE_CHARS) };
     let is_open = |end: usize| {
         let count = |c: char| text[..end].matches(c).count();
@@ -89,7 +92,9 @@ mod tests {
         check(&format!("The winch stops at the mark (or {rest}) of the upper mast"), {
             Some("The winch stops at the mark of the upper mast")
         });
-        check(&format!("The winch stops at the mark (or not), {rest}"), Some("The winch stops at the mark"));
+        check(&format!("The winch stops at the upper mark of the mast (or not), {rest}"), {
+            Some("The winch stops at the upper mark of the mast")
+        });
         check(&format!("The winch that lifts the load is the one that it stops for, {rest}"), None);
     }
 }
