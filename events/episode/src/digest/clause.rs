@@ -68,9 +68,8 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
     let last =
         |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
     let half = after(max_chars / 2);
-    let end = last(&["; ", ". ", "。"])
-        .filter(|at| *at >= half)
-        .or_else(|| last(&[" — ", " – ", " - ", ", ", "，"]))?;
+    let end =
+        last(&["; ", ". ", "。"]).filter(|at| *at >= half).or_else(|| last(&[" — ", " – ", " - ", ", ", "，"]))?;
     Some(text[..end].trim_end_matches([',', ';', ':', ' ']).to_owned())
 }
 

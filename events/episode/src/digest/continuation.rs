@@ -4,7 +4,7 @@ use super::check;
 use super::clause::shortened;
 use super::command::Command;
 use super::conclusion::Conclusion;
-use super::excerpt::{closed, named, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{closed, contains_title, named, one_line, sentences_within, without_filter_mark};
 use super::exchange::Exchange;
 use super::file;
 use super::objective::requested;
@@ -60,7 +60,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = requested(&episode.objective, GOAL_CHARS);
     let first = without_politeness(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
-    let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
+    let shows_title = contains_title(&first, &episode.title);
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))

@@ -78,6 +78,12 @@ pub fn sentences_within(text: &str, max_chars: usize) -> String {
     }
 }
 
+/// Returns true if a text contains a title, whatever is set in capitals or as code.
+pub(crate) fn contains_title(text: &str, title: &str) -> bool {
+    let bare = |text: &str| text.replace('`', "").to_lowercase();
+    bare(text).contains(&bare(title))
+}
+
 /// Adds a full stop unless the text ends with punctuation.
 pub(super) fn closed(mut text: String) -> String {
     if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {

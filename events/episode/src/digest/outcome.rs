@@ -235,7 +235,10 @@ mod tests {
         check(&format!("- the winch of `a.rs` turns\n- **The hook of the crane**: {}", body.replace(", ", " ")), {
             "the winch of `a.rs` turns"
         });
-        check("- Use **Hook** for: heavy loads\n- Use **Jib** for: light loads", "Use Hook for: heavy loads; Use Jib for: light loads");
+        check(
+            "- Use **Hook** for: heavy loads\n- Use **Jib** for: light loads",
+            "Use Hook for: heavy loads; Use Jib for: light loads",
+        );
     }
 
     #[test]
