@@ -44,9 +44,9 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
-        listed("Decided", &episode.decisions_elsewhere()),
-        listed("Open", &episode.unresolved_elsewhere()),
-        listed("Next", &episode.next_steps),
+        listed("Decided", &episode.decisions_elsewhere(), decision),
+        listed("Open", &episode.unresolved_elsewhere(), one_line),
+        listed("Next", &episode.next_steps, one_line),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
@@ -187,10 +187,15 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
     WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }
 
-/// Returns the last entries of a list, as one sentence.
-fn listed(name: &str, list: &[Pointed]) -> Option<String> {
+/// Shortens a decision to a clause, but no answer to its question.
+fn decision(text: &str, chars: usize) -> String {
+    Some(shortened(text, chars)).filter(|told| !told.ends_with('?')).unwrap_or_else(|| one_line(text, chars))
+}
+
+/// Returns the last entries of a list, each `cut`, as one sentence.
+fn listed(name: &str, list: &[Pointed], cut: fn(&str, usize) -> String) -> Option<String> {
     let named = list.iter().rev().take(MAX_NAMED).rev();
-    let named: Vec<_> = named.map(|entry| one_line(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
+    let named: Vec<_> = named.map(|entry| cut(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
     let more = list.len().saturating_sub(named.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| closed(format!("{name}: {}{more}", named.join("; "))))
@@ -227,5 +232,21 @@ pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
         None if !Deed::in_background(last) => Some(format!("`{}` was still running.", what())),
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_is_cut_at_a_clause_and_keeps_its_answer() {
+        let rest = "which takes until the load is on the quay";
+        let stop =
+            format!("The winch stops at the upper mark (or the lower one).; the mast stays in its place, {rest}");
+        assert_eq!(decision(&stop, 80), "The winch stops at the upper mark.; the mast stays in its place");
+        let answered = format!("Shall the winch of the crane stop at the upper mark? User: the lower one, {rest}");
+        assert_eq!(decision(&answered, 80), one_line(&answered, 80));
+        assert_eq!(decision("The winch stops.", 80), "The winch stops.");
     }
 }

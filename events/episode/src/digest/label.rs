@@ -342,7 +342,7 @@ pub(super) fn without_brackets(text: &str) -> String {
     let out = if depth > 0 { text.to_owned() } else { out };
     let mut told = String::with_capacity(out.len());
     for word in out.split_whitespace() {
-        if !told.is_empty() && !matches!(word, "," | ";" | ":" | "." | "!" | "?") {
+        if !told.is_empty() && !word.chars().all(|c| ",;:.!?".contains(c)) {
             told.push(' ');
         }
         told.push_str(word);
