@@ -62,6 +62,7 @@ use self::command::Command;
 pub use self::command::{Part, Ran, failing_line, failing_program, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
+pub(crate) use self::excerpt::contains_title;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};

@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, MODEL_MARK, Pointed, last_commit};
+use crate::digest::{Episode, MODEL_MARK, Pointed, contains_title, last_commit};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::CloseReason;
@@ -122,7 +122,7 @@ fn purpose(episode: &Episode, objective: String) -> String {
     let title = quoted(&episode.title, PURPOSE_CHARS);
     match (episode.is_titled && !title.is_empty(), objective.is_empty()) {
         (true, true) => title,
-        (true, false) if !objective.to_lowercase().contains(&title.to_lowercase()) => {
+        (true, false) if !contains_title(&objective, &title) => {
             format!("{title}: {objective}")
         }
         _ => objective,

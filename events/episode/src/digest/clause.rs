@@ -1,15 +1,21 @@
 //! Cuts a text at the end of a clause.
 
-use super::excerpt::sentences_within;
-use super::label::is_joint;
+use super::excerpt::{one_line, sentences_within};
+use super::label::{is_joint, is_loose, without_brackets};
+use super::sentence::words_of_prose;
 
 /// A clause ends no earlier than after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
+/// Most words of a longer label, without code.
+const LABEL_WORDS: usize = 4;
 /// Maximum number of words between the commas of an enumeration.
 const ENUMERATED_WORDS: usize = 2;
 
 /// Shortens a text to whole sentences, or else to a clause of the first one.
 pub(super) fn shortened(text: &str, max_chars: usize) -> String {
+    if text.chars().count() <= max_chars {
+        return one_line(text, max_chars);
+    }
     let cut = sentences_within(text, max_chars);
     match cut.strip_suffix('…') {
         Some(whole) if whole.ends_with(' ') => whole.trim_end().to_owned(),
@@ -20,13 +26,19 @@ pub(super) fn shortened(text: &str, max_chars: usize) -> String {
 
 /// Returns the beginning of a text up to the end of a clause, some way behind its label. `None` if no such end is near.
 pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
-    if text.chars().count() <= max_chars {
+    let fits = |text: &str| text.chars().count() <= max_chars;
+    if fits(text) {
         return Some(text.to_owned());
+    }
+    // What stands behind a bracket says more than the bracket.
+    let without = without_brackets(text);
+    if without.len() < text.len() {
+        return clause_within(&without, max_chars);
     }
     let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let until = after(max_chars);
     let label = [": ", " — ", " – ", " - "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
-    let is_label = !text[..label].trim().contains(' ') || label < after(CLAUSE_CHARS);
+    let is_label = words_of_prose(&text[..label]) <= LABEL_WORDS || label < after(CLAUSE_CHARS);
     let from = if is_label { label + CLAUSE_CHARS } else { after(CLAUSE_CHARS) };
     let is_open = |end: usize| {
         let count = |c: char| text[..end].matches(c).count();
@@ -45,15 +57,19 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
     let is_subordinate = |part: &str| is_joint(part.split_whitespace().next().unwrap_or_default());
     let lacks_main = |at: usize| text[body.min(at)..at].split(", ").all(is_subordinate);
     let goes_on = |at: usize| text[at..].strip_prefix(". ").is_some_and(|next| next.starts_with(char::is_lowercase));
+    let is_led = |at: usize| {
+        let words = text[..at].trim_end_matches([',', ';', ' ']);
+        words.ends_with(':') || words.rsplit(' ').next().is_some_and(is_loose)
+    };
     let fits = |at: &usize| {
-        (from..until).contains(at) && !is_open(*at) && !enumerates(*at) && !lacks_main(*at) && !goes_on(*at)
+        let is_in_parts = is_open(*at) || enumerates(*at) || lacks_main(*at) || goes_on(*at) || is_led(*at);
+        (from..until).contains(at) && !is_in_parts
     };
     let last =
         |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();
     let half = after(max_chars / 2);
-    let end = last(&["; ", ". ", "。"])
-        .filter(|at| *at >= half)
-        .or_else(|| last(&[" — ", " – ", " - ", ", ", " (", "，"]))?;
+    let end =
+        last(&["; ", ". ", "。"]).filter(|at| *at >= half).or_else(|| last(&[" — ", " – ", " - ", ", ", "，"]))?;
     Some(text[..end].trim_end_matches([',', ';', ':', ' ']).to_owned())
 }
 
@@ -72,5 +88,12 @@ mod tests {
         check(&format!("When the winch stands at the upper mark, {rest}"), None);
         check(&format!("The winch reads the mark of the mast, the jib, {rest}"), None);
         check(&format!("The winch stops at the mark that was painted {rest}"), None);
+        check(&format!("The winch stops at the mark (or {rest}) of the upper mast"), {
+            Some("The winch stops at the mark of the upper mast")
+        });
+        check(&format!("The winch stops at the upper mark of the mast (or not), {rest}"), {
+            Some("The winch stops at the upper mark of the mast")
+        });
+        check(&format!("The winch that lifts the load is the one that it stops for, {rest}"), None);
     }
 }

@@ -4,7 +4,7 @@ use super::check;
 use super::clause::shortened;
 use super::command::Command;
 use super::conclusion::Conclusion;
-use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{closed, contains_title, named, one_line, sentences_within, without_filter_mark};
 use super::exchange::Exchange;
 use super::file;
 use super::objective::requested;
@@ -30,7 +30,7 @@ const QUOTED_CHARS: usize = 260;
 const TELLING_CHARS: usize = 120;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
-/// Maximum number of decisions, open matters and files that are named.
+/// Maximum number of decisions and open matters that are named.
 const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
 const MAX_PULLS: usize = 4;
@@ -44,13 +44,13 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
-        listed("Decided", &episode.decisions_elsewhere()),
-        listed("Open", &episode.unresolved_elsewhere()),
-        listed("Next", &episode.next_steps),
+        listed("Decided", &episode.decisions_elsewhere(), decision),
+        listed("Open", &episode.unresolved_elsewhere(), one_line),
+        listed("Next", &episode.next_steps, one_line),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
-        state.also_modified.as_ref().map(|also| closed(one_line(&also.text, SHORT_CHARS * 3 / 2))),
+        state.also_modified.as_ref().map(|also| closed(also.text.clone())),
     ];
     let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
     sentences_within(&text, MAX_CHARS)
@@ -60,7 +60,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = requested(&episode.objective, GOAL_CHARS);
     let first = without_politeness(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
-    let shows_title = first.to_lowercase().contains(&episode.title.to_lowercase());
+    let shows_title = contains_title(&first, &episode.title);
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
@@ -187,10 +187,15 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
     WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }
 
-/// Returns the last entries of a list, as one sentence.
-fn listed(name: &str, list: &[Pointed]) -> Option<String> {
+/// Shortens a decision to a clause, but no answer to its question.
+fn decision(text: &str, chars: usize) -> String {
+    Some(shortened(text, chars)).filter(|told| !told.ends_with('?')).unwrap_or_else(|| one_line(text, chars))
+}
+
+/// Returns the last entries of a list, each `cut`, as one sentence.
+fn listed(name: &str, list: &[Pointed], cut: fn(&str, usize) -> String) -> Option<String> {
     let named = list.iter().rev().take(MAX_NAMED).rev();
-    let named: Vec<_> = named.map(|entry| one_line(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
+    let named: Vec<_> = named.map(|entry| cut(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
     let more = list.len().saturating_sub(named.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     (!named.is_empty()).then(|| closed(format!("{name}: {}{more}", named.join("; "))))
@@ -202,10 +207,8 @@ fn files(episode: &Episode) -> Option<String> {
         [] => (episode.changed_files(), "Changed"),
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
-    let named: Vec<_> = files.iter().rev().take(MAX_NAMED).map(|path| one_line(path, SHORT_CHARS)).collect();
-    let more = files.len().saturating_sub(named.len());
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| format!("{state}: {}{more}.", named.join(", ")))
+    let last_first: Vec<&str> = files.into_iter().rev().collect();
+    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first)))
 }
 
 /// Returns what was in progress at the end of the transcript.
@@ -229,5 +232,21 @@ pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
         None if !Deed::in_background(last) => Some(format!("`{}` was still running.", what())),
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_is_cut_at_a_clause_and_keeps_its_answer() {
+        let rest = "which takes until the load is on the quay";
+        let stop =
+            format!("The winch stops at the upper mark (or the lower one).; the mast stays in its place, {rest}");
+        assert_eq!(decision(&stop, 80), "The winch stops at the upper mark.; the mast stays in its place");
+        let answered = format!("Shall the winch of the crane stop at the upper mark? User: the lower one, {rest}");
+        assert_eq!(decision(&answered, 80), one_line(&answered, 80));
+        assert_eq!(decision("The winch stops.", 80), "The winch stops.");
     }
 }

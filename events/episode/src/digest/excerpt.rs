@@ -2,11 +2,20 @@
 
 /// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
+/// Maximum number of names of a list.
+const MAX_NAMED: usize = 3;
+/// Maximum length of these names, in characters.
+const NAMED_CHARS: usize = 200;
 
 /// Puts the text on one line: white space and control characters collapse to one space, ends are trimmed, and at most
 /// `max_chars` characters are kept. A longer text is cut at a nearby word boundary and ends in `…`. Reads no further
 /// into `text` than necessary.
 pub fn one_line(text: &str, max_chars: usize) -> String {
+    cut_line(text, max_chars).0
+}
+
+/// Like [`one_line`]; returns with it whether it was cut.
+fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
     let mut line = String::with_capacity(text.len().min(max_chars.saturating_mul(2)));
     let (mut chars, mut gap) = (0, false);
     let mut rest = text.chars();
@@ -19,7 +28,7 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         }
         if chars + 1 + usize::from(gap) > max_chars {
             shorten(&mut line, max_chars, gap);
-            return line;
+            return (line, true);
         }
         if gap {
             line.push(' ');
@@ -28,13 +37,35 @@ pub fn one_line(text: &str, max_chars: usize) -> String {
         chars += 1 + usize::from(gap);
         gap = false;
     }
-    line
+    (line, false)
+}
+
+/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the others.
+pub(super) fn named(names: &[&str]) -> String {
+    let mut left = NAMED_CHARS;
+    let fits = |(at, name): &(usize, String)| {
+        let length = name.chars().count();
+        let fits = *at == 0 || length <= left;
+        left = left.saturating_sub(length);
+        fits
+    };
+    let told: Vec<String> = names
+        .iter()
+        .take(MAX_NAMED)
+        .map(|name| one_line(name, NAMED_CHARS))
+        .enumerate()
+        .take_while(fits)
+        .map(|(_, name)| name)
+        .collect();
+    let more = names.len() - told.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", told.join(", "))
 }
 
 /// Like [`one_line`], but prefers to cut after a sentence in the second half.
 pub fn sentences_within(text: &str, max_chars: usize) -> String {
-    let line = one_line(text, max_chars);
-    let Some(whole) = line.strip_suffix('…') else {
+    let (line, is_cut) = cut_line(text, max_chars);
+    let Some(whole) = line.strip_suffix('…').filter(|_| is_cut) else {
         return line;
     };
     let end = whole.char_indices().zip(whole.chars().skip(1).chain([' '])).filter_map(|((at, c), next)| {
@@ -45,6 +76,12 @@ pub fn sentences_within(text: &str, max_chars: usize) -> String {
         Some(end) if end >= whole.len() / 2 => format!("{} …", &whole[..end]),
         _ => line,
     }
+}
+
+/// Returns true if a text contains a title, whatever is set in capitals or as code.
+pub(crate) fn contains_title(text: &str, title: &str) -> bool {
+    let bare = |text: &str| text.replace('`', "").to_lowercase();
+    bare(text).contains(&bare(title))
 }
 
 /// Adds a full stop unless the text ends with punctuation.
@@ -137,8 +174,18 @@ mod tests {
         assert_eq!(sentences_within("First one here. Second one is long.", 24), "First one here. …");
         assert_eq!(sentences_within("No. Then it goes on and on and on", 20), "No. Then it goes on…");
         assert_eq!(sentences_within("Short.", 20), "Short.");
+        assert_eq!(sentences_within("First one here. And the names of…", 40), "First one here. And the names of…");
         assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
+    }
+
+    #[test]
+    fn a_list_says_how_many_it_leaves_out() {
+        let long = "mast/".repeat(30);
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs"]), "a.rs, b.rs, c.rs");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"]), "a.rs, b.rs, c.rs and 2 more");
+        assert_eq!(named(&[&long, &long, "c.rs"]), format!("{long} and 2 more"));
+        assert_eq!(named(&[]), "");
     }
 
     #[test]

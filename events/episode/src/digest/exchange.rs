@@ -161,10 +161,11 @@ pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) 
 /// Returns true if a reply only says what the agent is about to do.
 fn only_announces(text: &str) -> bool {
     let sentences = sentence::sentences(text);
-    let last = sentences.last().map_or("", |sentence| sentence.text);
-    // What a colon announces may be the code at the end.
-    let gives_code = text.trim_end().ends_with("```");
-    Signs::read(last).begins(Sign::Announce) || !gives_code && (last.ends_with([':', '：']) || last.is_empty())
+    let last = sentences.last().map_or(&text[..0], |sentence| sentence.text);
+    // What a colon announces may be the code or the table behind it.
+    let end = last.as_ptr().addr() - text.as_ptr().addr() + last.len();
+    let gives_block = text[end..].contains(char::is_alphanumeric);
+    Signs::read(last).begins(Sign::Announce) || !gives_block && (last.ends_with([':', '：']) || last.is_empty())
 }
 
 /// Shortens a message to whole sentences, keeping its first and last paragraph.
@@ -260,5 +261,19 @@ mod tests {
         assert!(kept.chars().count() <= CONCLUSION_CHARS, "{}", kept.len());
         assert_eq!(condensed(" One.\n\n---\n- two\n"), "One.\n- two");
         assert_eq!(condensed(""), "");
+    }
+
+    #[test]
+    fn a_colon_announces_only_if_nothing_follows_it() {
+        let check = |text: &str, announces: bool| assert_eq!(only_announces(text), announces, "{text:?}");
+        check("The mast is up. Here is a summary:\n\n| Part | State |\n|---|---|\n| jib | longer |", false);
+        check("These parts changed:\n- the jib", false);
+        check("The log says:\n> the jib is too long", false);
+        check("It is called so:\n```\nhoist()\n```", false);
+        check("| jib | longer |", false);
+        check("The mast is up. Now the jib:", true);
+        check("The mast is up. Now the jib:\n\n---", true);
+        check("Let me look at the jib.", true);
+        check("", true);
     }
 }

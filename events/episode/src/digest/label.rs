@@ -323,12 +323,15 @@ pub(super) fn file_name(word: &str) -> &str {
     if is_path && name.contains(char::is_alphanumeric) { name } else { word }
 }
 
-/// Strips insertions in brackets.
-fn without_brackets(text: &str) -> String {
+/// Strips insertions in brackets, but no code.
+pub(super) fn without_brackets(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut depth = 0_usize;
+    let mut is_code = false;
     for (at, c) in text.char_indices() {
+        is_code ^= c == '`';
         match c {
+            _ if is_code && depth == 0 => out.push(c),
             '(' | '[' if depth > 0 || text[..at].ends_with(' ') => depth += 1,
             ')' | ']' if depth > 0 => depth -= 1,
             _ if depth == 0 => out.push(c),
@@ -337,7 +340,14 @@ fn without_brackets(text: &str) -> String {
     }
     // An insertion without an end.
     let out = if depth > 0 { text.to_owned() } else { out };
-    out.split_whitespace().collect::<Vec<_>>().join(" ").replace(" ,", ",")
+    let mut told = String::with_capacity(out.len());
+    for word in out.split_whitespace() {
+        if !told.is_empty() && !word.chars().all(|c| ",;:.!?".contains(c)) {
+            told.push(' ');
+        }
+        told.push_str(word);
+    }
+    told
 }
 
 /// Strips articles if the text is too long with them.

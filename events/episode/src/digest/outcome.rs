@@ -71,7 +71,7 @@ pub(super) fn chief(text: &str) -> Vec<String> {
     changes.iter().chain(&rest).map(bare).collect()
 }
 
-/// Returns what the first section of a plan with sentences says; a lead takes the items behind it.
+/// Returns what the first section of a plan with sentences says; a lead takes the items behind it, or is left out.
 pub(super) fn purpose(plan: &str, chars: usize) -> String {
     let is_heading = |line: &str| line.starts_with('#') && is_decoration(line);
     let mut sections = plan.split_inclusive('\n').fold(vec![String::new()], |mut sections, line| {
@@ -91,7 +91,9 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     let list = lead.map_or(0..0, |lead| {
         lead..all[lead + 1..].iter().position(|one| !one.point).map_or(all.len(), |end| lead + 1 + end)
     });
-    let rest = all.iter().enumerate().filter(|(at, one)| !list.contains(at) && !one.point).map(|(_, one)| one);
+    // What another lead leads to is code, which is not told.
+    let stands = |(at, one): &(usize, &Sentence<'_>)| !list.contains(at) && !one.point && !is_lead(one.text);
+    let rest = all.iter().enumerate().filter(stands).map(|(_, one)| one);
     let mut told = String::new();
     for sentence in all[list.clone()].iter().filter(|one| !one.point || begins_item(&section, one)).chain(rest) {
         let next = match sentence.point {
@@ -221,6 +223,25 @@ mod tests {
     }
 
     #[test]
+    fn an_item_carries_the_bold_label_above_it() {
+        check("Two files changed:\n\n**`src/mast.rs`:**\n- Line 3: raised\n\n**`src/jib.rs`:**\n- Line 4: cut", {
+            "Two files changed. `src/mast.rs`: Line 3: raised. `src/jib.rs`: Line 4: cut"
+        });
+    }
+
+    #[test]
+    fn an_item_is_told_beyond_its_label_or_not_at_all() {
+        let body = "lifts the load from the deck to the quay without any stop on the way, ".repeat(12);
+        check(&format!("- the winch of `a.rs` turns\n- **The hook of the crane**: {}", body.replace(", ", " ")), {
+            "the winch of `a.rs` turns"
+        });
+        check(
+            "- Use **Hook** for: heavy loads\n- Use **Jib** for: light loads",
+            "Use Hook for: heavy loads; Use Jib for: light loads",
+        );
+    }
+
+    #[test]
     fn what_is_offered_is_not_done() {
         check("The `jib` is longer.\n\nShall I go on? I can:\n- paint `a.rs`\n- cut `b.rs`", "The `jib` is longer.");
         check("The `jib` is longer.\n\nWhich one?\n\nIt now has:\n- a `hook`", "The `jib` is longer.");
@@ -244,6 +265,7 @@ mod tests {
         let plan = "# Winch\n\n## Context\n\nThe winch is slow. We need to:\n1. Grease **it**. Well.\n2. Turn it\n\n## Steps\n- no";
         assert_eq!(purpose(plan, 600), "We need to: Grease it; Turn it. The winch is slow.");
         assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
+        assert_eq!(purpose("# Winch\n\nIt is slow. The log shows:\n```\nslow\n```\n", 600), "It is slow.");
         let said = "Nice. The `jib` was long. **Fix**: Replaced the `jib` by 2 hooks.\n- Changed `x`";
         assert_eq!(chief(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
     }

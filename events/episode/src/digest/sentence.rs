@@ -154,6 +154,12 @@ pub(super) fn plain(text: &str) -> String {
     out.trim().to_owned()
 }
 
+/// Returns the number of words outside of code spans.
+pub(super) fn words_of_prose(text: &str) -> usize {
+    let prose = text.split('`').step_by(2).flat_map(str::split_whitespace);
+    prose.filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
 /// Splits a text at its first link: what stands before it, its label, what follows.
 fn link(text: &str) -> Option<(&str, &str, &str)> {
     let middle = text.find("](")?;
@@ -168,7 +174,10 @@ pub(super) fn is_decoration(line: &str) -> bool {
     let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let rule = line.chars().all(|c| matches!(c, '-' | '=' | '*' | '_' | '>' | ' ' | '─' | '━'));
     let label = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
-    let label = label.is_some_and(|inner| !inner.contains("**") && !inner.contains(['.', '!', '。']));
+    // The stop in `a.rs` ends no sentence.
+    let leads = line.trim_end_matches('*').ends_with(':');
+    let prose = |inner: &str| inner.split('`').step_by(if leads { 2 } else { 1 }).collect::<String>();
+    let label = label.is_some_and(|inner| !inner.contains("**") && !prose(inner).contains(['.', '!', '。']));
     heading || rule || line.starts_with('|') || label
 }
 

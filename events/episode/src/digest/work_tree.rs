@@ -21,15 +21,12 @@ use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
 use super::evidence::complaint;
-use super::excerpt::one_line;
+use super::excerpt::{named, one_line};
 use super::file;
 use super::timeline::{Deed, Timeline};
-use super::{LINE_CHARS, Pointed, SHORT_CHARS};
+use super::{Pointed, SHORT_CHARS};
 use baton_conversation::item::{GitOutput, Outcome, ToolResult, WorkTree};
 use baton_conversation::record::Timestamp;
-
-/// Number of files that are named in one entry.
-const MAX_FILES: usize = 4;
 
 /// State of the work tree at the end.
 #[derive(Default)]
@@ -387,6 +384,9 @@ impl<'t, 'a> Fold<'t, 'a> {
     /// Notes what git printed about a tree.
     fn printed(&mut self, deed: &Deed<'a>, root: &str, directory: &str, printed: &WorkTree, is_whole: bool) {
         let Some(tree) = self.tree(root) else { return };
+        if let Some(files) = &printed.files {
+            tree.is_cut = files.is_cut || !is_whole && tree.is_cut;
+        }
         if let Some(ahead) = printed.ahead {
             let unpushed = tree.unpushed();
             let last = unpushed.last.take().filter(|_| ahead > 0);
@@ -459,14 +459,15 @@ impl<'t, 'a> Fold<'t, 'a> {
         let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>| {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
-            let more = files.len().saturating_sub(MAX_FILES);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let named: Vec<&str> = files.iter().take(MAX_FILES).map(|(.., path)| *path).collect();
-            Some(Pointed { text: one_line(&format!("{what}: {}{more}", named.join(", ")), LINE_CHARS), line, at })
+            let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
+            Some(Pointed { text: format!("{what}: {}", named(&paths)), line, at })
         };
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
-        let also_modified = entry("Also modified and not committed", &mut listed);
+        let mut also_modified = entry("Also modified and not committed", &mut listed);
+        if let Some(also) = also_modified.as_mut().filter(|_| self.trees.values().any(|tree| tree.is_cut)) {
+            also.text.push_str(", and others");
+        }
         let mut open: Vec<Pointed> = Vec::new();
         for (root, tree) in &self.trees {
             let list = if *root == self.current { &mut told } else { &mut open };

@@ -216,7 +216,19 @@ fn session(steps: &[&str]) -> Episode {
 }
 
 #[test]
+fn a_title_that_the_objective_contains_is_not_told_twice() {
+    let purpose = |title: &str| {
+        let episode = Episode { title: title.to_owned(), is_titled: true, ..episode() };
+        let objective = "Refresh the `token` once. It ends.".to_owned();
+        told(&Episode { objective, ..episode }, Occasion::Handoff, MAX_BYTES).objective.unwrap_or_default()
+    };
+    assert_eq!(purpose("refresh the token once"), "Refresh the `token` once. It ends.");
+    assert_eq!(purpose("Lock it"), "Lock it: Refresh the `token` once. It ends.");
+}
+
+#[test]
 fn only_a_session_in_which_something_happened_is_relevant() {
+    let at_length = format!("r:It parses dates. {}", "The parser reads one field after the other. ".repeat(5));
     let cases: &[(bool, &[&str])] = &[
         (false, &[]),
         (false, &["p:hi"]),
@@ -231,6 +243,8 @@ fn only_a_session_in_which_something_happened_is_relevant() {
         (true, &["p:which database?", "r:I decided on SQLite instead of Postgres because it needs no server."]),
         (true, &["p:plan the migration", "r:Shall I drop the old table first?"]),
         (false, &["p:what does this do?", "d:/srv/a.rs", "r:It parses dates."]),
+        (true, &["p:what does this do?", "d:/srv/a.rs", &at_length]),
+        (false, &["p:what is a date?", &at_length]),
     ];
     for (relevant, steps) in cases {
         let episode = session(steps);

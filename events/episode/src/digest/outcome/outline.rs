@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::clause::clause_within;
 use super::super::excerpt::{bare, closed};
+use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
-use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences};
-use super::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells, words_of_prose};
+use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences, words_of_prose};
+use super::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
 
 /// Maximum length of the head of an item, in characters.
@@ -135,6 +136,7 @@ impl Outline {
         let whole = if matches!(kind, Kind::Heading | Kind::Item) { bare(&whole) } else { whole };
         let head = match kind {
             Kind::Sentence | Kind::Lead => clause_within(&whole, WHOLE_CHARS),
+            Kind::Item => item_head(text, &whole),
             _ => head(text, &whole),
         };
         let Some(head) = head.filter(|head| !head.is_empty() && !self.is_aside) else { return false };
@@ -318,13 +320,28 @@ fn begins_line(before: &str) -> bool {
 /// Returns what a part says in short: its label if that says something, or else its first clause. `None` if it is long and
 /// can be cut nowhere.
 fn head(text: &str, whole: &str) -> Option<String> {
+    label(text, whole).or_else(|| clause(whole))
+}
+
+/// Like [`head`]: the label of an item stands for it only if it tells a change.
+fn item_head(text: &str, whole: &str) -> Option<String> {
+    label(text, whole).filter(|label| Signs::read(label).has(Sign::Change)).or_else(|| clause(whole))
+}
+
+fn clause(whole: &str) -> Option<String> {
+    clause_within(whole, HEAD_CHARS).or_else(|| clause_within(whole, WHOLE_CHARS))
+}
+
+fn label(text: &str, whole: &str) -> Option<String> {
     let ends = LABEL_ENDS.iter().filter_map(|mark| whole.find(mark));
     let label = ends.min().map(|end| &whole[..end]).filter(|label| label.matches('`').count().is_multiple_of(2));
-    let names = |label: &String| words_of_prose(label) >= LABEL_WORDS && label.chars().count() <= HEAD_CHARS;
+    let names = |label: &String| {
+        words_of_prose(label) >= LABEL_WORDS
+            && label.chars().count() <= HEAD_CHARS
+            && !label.split(' ').next_back().is_some_and(is_loose)
+    };
     let label = label.map(str::to_owned).filter(names);
-    let bold = || bold_label(text).map(|label| bare(&plain(label))).filter(names);
-    let clause = || clause_within(whole, HEAD_CHARS).or_else(|| clause_within(whole, WHOLE_CHARS));
-    label.or_else(bold).or_else(clause)
+    label.or_else(|| bold_label(text).map(|label| bare(&plain(label))).filter(names))
 }
 
 /// Returns true for an item that is only a link.

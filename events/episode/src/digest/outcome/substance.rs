@@ -81,12 +81,6 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
         && !is_of_a_commit(sentence.text)
 }
 
-/// Returns the number of words outside of code spans.
-pub(super) fn words_of_prose(text: &str) -> usize {
-    let prose = text.split('`').step_by(2).flat_map(str::split_whitespace);
-    prose.filter(|word| word.contains(char::is_alphanumeric)).count()
-}
-
 /// Returns true for a sentence that claims that all of something unnamed is done.
 fn claims_all(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`');

@@ -57,6 +57,10 @@ fn what_no_commit_took_is_not_committed() {
     check(git(one(), "git status", lists(&["mast.rs"], &[])), &left[1..]);
     check(one().ok("git checkout -- hook.rs && git stash"), &[]);
     check(one().ok("git stash").ok("git stash pop"), &left);
+    let mut cut = lists(&["jib.rs", "hook.rs", "mast.rs"], &[]);
+    cut.files.iter_mut().for_each(|files| files.is_cut = true);
+    let cut = commit(git(two(), "git status", cut), "git add jib.rs && git commit -m Grease", "1a2b3c4", "Grease");
+    check(cut, &[left[0], "Also modified and not committed: mast.rs, and others"]);
     check(commit(status(), "git commit -am Grease", "1a2b3c4", "Grease"), &[]);
     check(commit(status(), "git add -A && git commit -m Grease", "1a2b3c4", "Grease"), &[]);
     check(commit(status(), "git add jib.rs hook.rs mast.…[+80 chars #0a1b2c3d]", "1a2b3c4", "Grease"), &[]);

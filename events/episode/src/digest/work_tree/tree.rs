@@ -22,6 +22,8 @@ pub(super) struct Tree {
     pub(super) branches: BTreeMap<String, Unpushed>,
     /// Place of the last commit.
     pub(super) committed: Option<usize>,
+    /// True if the last status left changes out.
+    pub(super) is_cut: bool,
     /// True if the session pushed.
     pub(super) pushes: bool,
     /// Branches that the session created on the remote and no pull request or merge took up, with line and time of the
