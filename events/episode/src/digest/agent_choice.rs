@@ -157,7 +157,7 @@ fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<Stri
                 return None;
             }
             GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } => {
-                files.extend(named.iter().map(|path| format!("`{}`", path.rsplit('/').next().unwrap_or(path))));
+                files.extend(named.iter().map(|path| format!("`{path}`")));
             }
             _ => {}
         }

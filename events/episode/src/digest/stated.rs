@@ -106,10 +106,10 @@ impl Told {
         self.signs.has(Sign::Reason) && self.acts()
     }
 
-    /// Returns true if a speaker says that they do only a part.
+    /// Returns true if a speaker says that they are about to do only a part.
     pub(super) fn limits_what_is_done(sentence: &str) -> bool {
         let signs = Signs::read(&own_words(sentence));
-        signs.begins(Sign::Speaker) && signs.has(Sign::Restrict) && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
+        signs.begins(Sign::Announce) && signs.has(Sign::Restrict) && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
     }
 
     /// Returns true if it says before an edit from what that follows: `it is read elsewhere, so I leave it`.

@@ -266,7 +266,9 @@ fn what_the_changes_show_to_be_replaced_is_a_choice() {
 fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
     let start = || Session::default().prompt("Commit it").reply("I'll only commit the two files of the winch.");
     let add = "git add src/winch.rs drum.rs && git commit -m x";
-    check(start().ok(add), &[(2, "I'll only commit the two files of the winch: `winch.rs`, `drum.rs`")]);
+    check(start().ok(add), &[(2, "I'll only commit the two files of the winch: `src/winch.rs`, `drum.rs`")]);
+    let told = Session::default().prompt("Commit it").reply("I tested the winch, hence the rope only holds a ton:");
+    check(told.ok(add), &[]);
     check(start().ok("git add -A && git commit -m x"), &[]);
     check(start().ok("git add . && git commit -m x"), &[]);
     check(start().ok("git status"), &[]);
