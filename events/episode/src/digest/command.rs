@@ -22,6 +22,7 @@ pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_
 pub(super) use self::issue::{IssueAct, issue_acts};
 use self::pipe::Pipe;
 pub(super) use self::pipe::separate;
+pub(super) use self::scope::switched_off;
 pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
     ASKING, ENTERING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,

@@ -7,7 +7,9 @@ use crate::builder::Moment;
 use crate::one_line::one_line;
 use crate::{Label, Relation, error, program};
 use baton_conversation::item::{Act, Call, Outcome, ToolResult};
-use baton_episode::digest::{Episode, ErrorLine, FAILED_OTHERWISE, Mend, failing_line, failing_program};
+use baton_episode::digest::{
+    Episode, ErrorLine, FAILED_OTHERWISE, INSTEAD_OF, Mend, NOT_CHECKED, failing_line, failing_program,
+};
 
 /// Maximum number of files named as the resolution of one error: the last ones edited.
 const MAX_FIXES: usize = 5;
@@ -67,11 +69,13 @@ impl<'a> Extractor<'a> {
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
         let draft = FactDraft::new(Relation::FailedWith, source, uuid);
-        // One that only passed later is not open, although nothing is known to have resolved it.
-        let is_over = failure.resolution.is_some() && fixes.is_empty();
+        // One that only passed later is not open, although nothing is known to have resolved it. What was not checked is.
+        let is_over =
+            failure.resolution.as_ref().is_some_and(|told| !told.text.ends_with(NOT_CHECKED)) && fixes.is_empty();
         self.builder.add(if is_over { draft } else { draft.resting_on(open) }, &fact, of);
         let Some(resolution) = &failure.resolution else { return };
         let after = Moment { line: resolution.line, at: resolution.at };
+        let is_way_round = resolution.text.contains(INSTEAD_OF);
         for fix in fixes {
             let (target, how) = match &fix {
                 Mend::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
@@ -81,7 +85,8 @@ impl<'a> Extractor<'a> {
             };
             if let Some(target) = target {
                 let fact = format!("{told}{} was resolved by {how}", self.place);
-                self.builder.add(FactDraft::new(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
+                let draft = FactDraft::new(Relation::ResolvedBy, uuid, target);
+                self.builder.add(if is_way_round { draft } else { draft.settling(resolved) }, &fact, after);
             }
         }
     }
