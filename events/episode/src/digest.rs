@@ -204,6 +204,10 @@ pub struct WorkState {
 pub const PASSED_LATER: &str = "passed later";
 /// Ends the resolution of a failure whose check then failed for another reason.
 pub const FAILED_OTHERWISE: &str = "then it failed otherwise";
+/// Ends the resolution of a failure whose check was then switched off: nothing is known to be mended.
+pub const NOT_CHECKED: &str = "not checked";
+/// Stands in the resolution of a failure that another command got around: the first one still fails.
+pub const INSTEAD_OF: &str = "` instead of `";
 
 /// Follows a text that only a model says.
 pub const MODEL_MARK: &str = " · model";

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use super::Witness;
 use super::how::newer;
-use super::likeness::Likeness;
+use super::likeness::{Likeness, without_random_tails};
 use super::rate::{counted, time, times};
 use baton_conversation::filter::{is_echo, telling_line};
-use baton_episode::digest::{PASSED_LATER, one_line};
+use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED, PASSED_LATER, one_line};
 use baton_events::schema::outcomes::Trouble;
 use baton_graph::error_name;
 use baton_protocol::answer::{Fix, FixAccount, FixMatch, FixRow, FixTried, Quote};
@@ -181,6 +181,8 @@ struct FailureHistory<'a> {
     seen: u32,
     sessions: BTreeSet<&'a str>,
     resolved: u32,
+    /// How often another command was used instead, or the check was switched off: it is still there.
+    around: u32,
     unsure: u32,
     /// Sessions and lines that were counted already.
     counted: BTreeSet<(&'a str, u64)>,
@@ -191,13 +193,16 @@ struct FailureHistory<'a> {
 
 /// Returns what is known about a failure, at most `limit` matches. The newest witness must come first.
 pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
-    let mut known: BTreeMap<&str, FailureHistory<'_>> = BTreeMap::new();
-    let mut judged: BTreeMap<&str, Option<f32>> = BTreeMap::new();
+    let mut known: BTreeMap<String, FailureHistory<'_>> = BTreeMap::new();
+    let mut judged: BTreeMap<&str, Option<(f32, String)>> = BTreeMap::new();
     for witness in witnesses {
         for trouble in &witness.outcomes.troubles {
-            let likeness = *judged.entry(&trouble.error).or_insert_with(|| asked.likeness(&trouble.error));
-            let Some(likeness) = likeness else { continue };
-            let known = known.entry(&trouble.error).or_default();
+            let judge = || {
+                let name = without_random_tails(&trouble.error);
+                asked.likeness(&name).map(|likeness| (likeness, name))
+            };
+            let Some((likeness, name)) = judged.entry(&trouble.error).or_insert_with(judge).clone() else { continue };
+            let known = known.entry(name).or_default();
             known.likeness = likeness;
             known.add(trouble, witness);
         }
@@ -211,6 +216,10 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
     let exact = ranked.first().is_some_and(FailureHistory::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
+    let around = match meant().map(|one| one.around).sum() {
+        0 => String::new(),
+        around => format!(", got around {}", times(around)),
+    };
     // A failure that was left unresolved anywhere is not reported as unsure.
     let unsure = resolved == 0 && meant().all(|one| one.unresolved.is_none());
     let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
@@ -224,8 +233,8 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
         (seen, 0) if unsure => {
             format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
         }
-        (seen, 0) => format!("{like}seen {} in {sessions}, never resolved", times(seen)),
-        (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}", times(seen), times(resolved)),
+        (seen, 0) => format!("{like}seen {} in {sessions}, never resolved{around}", times(seen)),
+        (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
     };
     // Beside the failure itself, those that are only similar say nothing.
     let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
@@ -269,7 +278,12 @@ impl<'a> FailureHistory<'a> {
             // One success that fixed several failures counts once.
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
-                self.resolved += 1;
+                let is_over = !fix.text.contains(INSTEAD_OF) && !fix.text.ends_with(NOT_CHECKED);
+                self.resolved += u32::from(is_over);
+                self.around += u32::from(!is_over);
+                if !is_over {
+                    self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
+                }
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
                 let newest = entry.count == 0 || time(fix.at) > entry.at;
                 entry.count += 1;
@@ -289,10 +303,7 @@ impl<'a> FailureHistory<'a> {
             None if trouble.mended_by_fork => {}
             None if trouble.unsure => self.unsure += 1,
             None => {
-                let (text, session_id) = (trouble.text.clone(), witness.session.clone());
-                let line = trouble.line.max(trouble.last_line);
-                let place = Quote { text, session_id, line, at: time(last_time(trouble)) };
-                self.unresolved = newer(self.unresolved.take(), Some(place));
+                self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
             }
         }
     }
@@ -305,9 +316,10 @@ impl<'a> FailureHistory<'a> {
     fn into_match(self) -> FixMatch {
         let same = self.is_same();
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
-        // Fixes that name files or commands come before those that do not.
+        // Fixes that claim something come first, then the frequent ones, those that name files or commands before others.
         let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
-        fixes.sort_by_key(|row| (Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
+        fixes
+            .sort_by_key(|row| (Reverse(claims(row)), Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
         fixes.truncate(MAX_ROWS);
         let mut tried: Vec<FixTried> = self.tried.into_values().collect();
         tried.sort_by_key(|row| (Reverse(row.count), Reverse(row.at.clone())));
@@ -356,7 +368,7 @@ fn plain_part(line: &str) -> Option<String> {
 
 /// Returns true if a row says what made the failure go away.
 pub fn claims(row: &FixRow) -> bool {
-    row.text != PASSED_LATER
+    row.text != PASSED_LATER && !row.text.ends_with(NOT_CHECKED)
 }
 
 /// Returns the answer with its short form: cause, resolution, what was tried and the places. A resolution is that of the
@@ -414,6 +426,12 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
     // Beside similar failures, places that only have some words say nothing.
     let accounts = if fix.matches.is_empty() { accounts } else { Vec::new() };
     Fix { message, accounts, ..fix }
+}
+
+/// Returns where the failure last occurred.
+fn place(trouble: &Trouble, witness: &Witness) -> Quote {
+    let line = trouble.line.max(trouble.last_line);
+    quote(&trouble.text, &witness.session, line, time(last_time(trouble)).as_ref())
 }
 
 /// Returns when the failure last occurred.

@@ -73,10 +73,43 @@ pub(super) struct Likeness {
     codes: BTreeSet<String>,
 }
 
+/// Lengths of the random ends that libraries give to the names of temporary files.
+const RANDOM_CHARS: [usize; 3] = [6, 8, 10];
+/// Shortest name before a random end, in bytes.
+const STEM_BYTES: usize = 3;
+
+/// Returns a name without the random ends of temporary paths: `crane-UUDzya` and `crane-eqYk1k` are one. Only ends that
+/// no word has are removed: digits among letters, or several capitals before small letters.
+pub(super) fn without_random_tails(name: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let mut out = String::with_capacity(name.len());
+    for piece in name.split_inclusive(|c| !is_part(c)) {
+        let bare = piece.trim_end_matches(|c| !is_part(c));
+        match bare.rsplit_once('-').filter(|(stem, tail)| stem.len() >= STEM_BYTES && is_random(tail)) {
+            Some((stem, _)) => {
+                out.push_str(stem);
+                out.push_str("-N");
+                out.push_str(&piece[bare.len()..]);
+            }
+            None => out.push_str(piece),
+        }
+    }
+    out
+}
+
+fn is_random(tail: &str) -> bool {
+    let bytes = tail.as_bytes();
+    let any = |of: fn(&u8) -> bool| bytes.iter().any(of);
+    let small = any(u8::is_ascii_lowercase);
+    let mixed = any(u8::is_ascii_digit) && small && any(u8::is_ascii_uppercase);
+    let capitals = small && bytes.windows(2).any(|two| two.iter().all(u8::is_ascii_uppercase));
+    RANDOM_CHARS.contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_alphanumeric) && (mixed || capitals)
+}
+
 impl Likeness {
     /// From a line of output.
     pub(super) fn of(line: &str) -> Self {
-        Self::named(error_name(line.trim()))
+        Self::named(without_random_tails(&error_name(line.trim())))
     }
 
     /// From a normalised name.

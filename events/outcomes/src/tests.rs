@@ -2,6 +2,7 @@
 
 mod account;
 mod blame;
+mod fix;
 
 use std::collections::BTreeMap;
 

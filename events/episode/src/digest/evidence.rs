@@ -6,8 +6,9 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::command::{Command, Family, Step};
+use super::command::{Command, Family, Step, is_piped};
 use super::excerpt::{one_line, without_filter_mark};
+use super::failure::is_misuse;
 use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, Show};
 use baton_conversation::item::{Item, Outcome, Verdict};
@@ -61,7 +62,10 @@ impl<'a> Timeline<'a> {
         mark_logged_errors(&mut timeline);
         for deed in &mut timeline.deeds {
             let is_known = !deed.hides_exit() || deed.verdict().is_some();
-            let ended = deed.result.filter(|_| is_known && !deed.was_cancelled()).map(|result| result.outcome);
+            let ended = deed
+                .result
+                .filter(|_| is_known && !deed.was_cancelled() && !deed.misused_before_a_pipe())
+                .map(|result| result.outcome);
             deed.outcome = if Evidence::of(deed).is_some() { Some(Outcome::Failed) } else { ended };
         }
         timeline
@@ -72,6 +76,14 @@ impl Deed<'_> {
     /// Returns how it ended. See [`Evidence`].
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.outcome
+    }
+
+    /// Returns true if a program complains of how it was called, and the result is that of what took its output: how it
+    /// ended is not known.
+    fn misused_before_a_pipe(&self) -> bool {
+        let result = self.result.filter(|result| result.outcome == Outcome::Ok && result.exit_code.is_none());
+        let said = result.filter(|result| result.verdict().is_none()).and_then(|result| result.failing());
+        said.is_some_and(|said| said.starts_with("error: ") && is_misuse(said)) && self.command().is_some_and(is_piped)
     }
 
     /// Returns true if the harness did not make the call: another one failed, or it was not allowed.

@@ -7,7 +7,9 @@ use crate::builder::Moment;
 use crate::one_line::one_line;
 use crate::{Label, Relation, error, program};
 use baton_conversation::item::{Act, Call, Outcome, ToolResult};
-use baton_episode::digest::{Episode, ErrorLine, FAILED_OTHERWISE, Mend, failing_line, failing_program};
+use baton_episode::digest::{
+    Episode, ErrorLine, FAILED_OTHERWISE, INSTEAD_OF, Mend, NOT_CHECKED, failing_line, failing_program,
+};
 
 /// Maximum number of files named as the resolution of one error: the last ones edited.
 const MAX_FIXES: usize = 5;
@@ -56,32 +58,37 @@ impl<'a> Extractor<'a> {
         let mut fixes = if is_unsure { Vec::new() } else { self.fixes(failure, mends) };
         // That the same command passed says nothing of what mended it.
         fixes.retain(|fix| !matches!(fix, Mend::Command(name) if who == format!("`{name}`")));
+        // Another command is a way round: the one that failed still does.
+        let is_way_round = failure.resolution.as_ref().is_some_and(|told| told.text.contains(INSTEAD_OF));
+        let how = if is_way_round { "got around" } else { "resolved" };
         let fix = match fixes.split_last() {
             None => String::new(),
-            Some((Mend::File(last), [])) => format!(", resolved by editing {last}"),
-            Some((Mend::File(last), more)) => format!(", resolved by editing {last} and {} more", more.len()),
-            Some((Mend::Command(command), _)) => format!(", resolved by `{command}`"),
+            Some((Mend::File(last), [])) => format!(", {how} by editing {last}"),
+            Some((Mend::File(last), more)) => format!(", {how} by editing {last} and {} more", more.len()),
+            Some((Mend::Command(command), _)) => format!(", {how} by `{command}`"),
         };
         let told = one_line(line, SHORT_CHARS);
         let fact = format!("{who} failed with {told}{}{fix}", self.place);
         let question = format!("{uuid} of {source}");
         let (open, resolved) = (self.claim("error", &question, "open"), self.claim("error", &question, "resolved"));
         let draft = FactDraft::new(Relation::FailedWith, source, uuid);
-        // One that only passed later is not open, although nothing is known to have resolved it.
-        let is_over = failure.resolution.is_some() && fixes.is_empty();
+        // One that only passed later is not open, although nothing is known to have resolved it. What was not checked is.
+        let is_over =
+            failure.resolution.as_ref().is_some_and(|told| !told.text.ends_with(NOT_CHECKED)) && fixes.is_empty();
         self.builder.add(if is_over { draft } else { draft.resting_on(open) }, &fact, of);
         let Some(resolution) = &failure.resolution else { return };
         let after = Moment { line: resolution.line, at: resolution.at };
         for fix in fixes {
-            let (target, how) = match &fix {
+            let (target, by) = match &fix {
                 Mend::File(file) => (self.builder.mention(Label::File, file, "", after, 0), format!("editing {file}")),
                 Mend::Command(name) => {
                     (self.builder.mention(Label::Command, name, "", after, 0), format!("running `{name}`"))
                 }
             };
             if let Some(target) = target {
-                let fact = format!("{told}{} was resolved by {how}", self.place);
-                self.builder.add(FactDraft::new(Relation::ResolvedBy, uuid, target).settling(resolved), &fact, after);
+                let fact = format!("{told}{} was {how} by {by}", self.place);
+                let draft = FactDraft::new(Relation::ResolvedBy, uuid, target);
+                self.builder.add(if is_way_round { draft } else { draft.settling(resolved) }, &fact, after);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What failed, and what mended it.
 
 use super::{OK, Script, facts, of, sound};
-use crate::Graph;
+use crate::{Graph, Relation};
 use baton_conversation::item::Outcome;
 
 #[test]
@@ -49,4 +49,27 @@ fn what_was_mended_has_not_failed_in_the_end() {
     let ran: Vec<String> = facts(&graph).into_iter().filter(|fact| fact.starts_with("RAN")).collect();
     assert!(ran.iter().all(|fact| !fact.contains("failed")), "{ran:?}");
     assert!(ran.iter().any(|fact| fact.ends_with("ran `bun run lint`")), "as typed: {ran:?}");
+}
+
+#[test]
+fn what_was_got_around_or_not_checked_is_still_open() {
+    let check = |failed: &str, error: &str, passed: &str, expected: (&str, bool)| {
+        let graph = of("s", &Script::default().prompt("go on").bash(failed, (Outcome::Failed, error)).bash(passed, OK));
+        let settled =
+            |of: Relation| graph.assertions.iter().any(|fact| fact.relation == of && !fact.settles.is_empty());
+        let resolved = facts(&graph).into_iter().find(|fact| fact.starts_with("RESOLVED_BY")).unwrap_or_default();
+        assert!(resolved.ends_with(expected.0), "{resolved}");
+        assert_eq!(settled(Relation::ResolvedBy), expected.1, "{failed}");
+        let failure = graph.assertions.iter().find(|fact| fact.relation == Relation::FailedWith);
+        assert!(failure.is_some_and(|fact| !fact.rests.is_empty()), "{failed}");
+    };
+    let unknown = "error: unrecognized subcommand 'bun'";
+    check("rtk bun run test", unknown, "bun run test", ("was got around by running `bun run test`", false));
+    check("git commit -m a", "src/jib.ts is not formatted", "git commit -m a --no-verify", ("", false));
+    check(
+        "bun run lint",
+        "src/jib.ts is not formatted",
+        "bun run lint:fix",
+        ("was resolved by running `bun run lint:fix`", true),
+    );
 }

@@ -4,7 +4,7 @@
 //!
 //! - A result that is hidden (`… | tail`, `|| true`) is unknown, unless the output's own summary says how it went.
 
-use super::words::Word;
+use super::words::{self, Joint, Word};
 use super::{Command, Step};
 
 /// What took a program's output; later variants hide more about the program.
@@ -38,6 +38,11 @@ impl Pipe {
             Self::Part
         }
     }
+}
+
+/// Returns true if something takes the output of a program of the line.
+pub(in crate::digest) fn is_piped(line: &str) -> bool {
+    words::parts(line).iter().any(|part| part.joint == Joint::Pipe)
 }
 
 /// Beginnings of what prepares the environment of the programs behind it.

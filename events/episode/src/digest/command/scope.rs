@@ -1,6 +1,9 @@
 //! What part of the work a step is about, and whether the success of another covers it.
 
+use std::borrow::Cow;
+
 use super::vocabulary::INTERPRETERS;
+use super::words::{self, Word};
 use super::{Family, Step};
 
 impl Step<'_> {
@@ -8,7 +11,7 @@ impl Step<'_> {
     /// the same check or program, and covers the same or more.
     ///
     /// - For an interpreter, the script is the same.
-    /// - A check names no part, or one that contains a part that failed, or one that the error names.
+    /// - A check names no part, or one that contains a part that failed: a narrower check says nothing of the wider one.
     /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
     ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
@@ -34,8 +37,7 @@ impl Step<'_> {
         }
         if self.family().is_check() {
             return mine.is_empty()
-                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)))
-                || mine.iter().any(|part| part.len() >= 3 && failure.contains(bare_path(part)));
+                || mine.iter().any(|part| theirs.iter().any(|failed| covers(part, failed) || is_same(part, failed)));
         }
         let overlap = mine.iter().any(|a| theirs.iter().any(|b| covers(a, b) || covers(b, a) || is_same(a, b)));
         let bare = if self.subcommand.is_some() {
@@ -44,6 +46,17 @@ impl Step<'_> {
             mine.is_empty() && theirs.is_empty()
         };
         overlap || bare
+    }
+
+    /// Returns true for a check that is told a part of the work that `failed` was not told: its success says nothing of
+    /// the rest. Further files beside those that failed widen it.
+    pub(in crate::digest) fn narrows(&self, failed: &Step<'_>) -> bool {
+        let (mine, theirs) = (&self.arguments, &failed.arguments);
+        let is_same = |a: &str, b: &str| covers(a, b) || self.is_same_place(a, failed, b);
+        let is_left_out = |part: &Cow<'_, str>| !mine.iter().any(|own| is_same(own, part));
+        let filters = |own: &Cow<'_, str>| !own.contains(['/', '.']) && !theirs.iter().any(|part| is_same(own, part));
+        let is_narrower = theirs.is_empty() || theirs.iter().any(is_left_out) || mine.iter().any(filters);
+        self.family().is_check() && !mine.is_empty() && is_narrower
     }
 
     /// Returns true if both words are the same file: `assets/build.js`, and `build.js` after `cd /srv/shop/assets`.
@@ -88,6 +101,21 @@ impl Step<'_> {
 
 fn bare_path(word: &str) -> &str {
     word.strip_prefix("./").unwrap_or(word).trim_end_matches('/')
+}
+
+/// Returns the words of a command line that switch off a check: `--no-verify`, `SKIP=lint`.
+pub(in crate::digest) fn switched_off(line: &str) -> Vec<String> {
+    let parts = words::parts(line);
+    let off = parts.iter().flat_map(|part| {
+        let has = |name: &str| part.words.iter().any(|word| word.as_str() == name);
+        let commits = has("git") && has("commit");
+        let is_off = move |word: &&str| {
+            let starts = ["--skip", "-DskipTests", "SKIP=", "HUSKY=0"].iter().any(|start| word.starts_with(start));
+            starts || *word == "--no-verify" || commits && *word == "-n"
+        };
+        part.words.iter().map(Word::as_str).filter(is_off)
+    });
+    off.map(str::to_owned).collect()
 }
 
 /// Returns true if `part` equals or contains `inner`: `tests` contains `tests/auth.rs`, `test_auth.py` contains

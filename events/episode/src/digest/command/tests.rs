@@ -101,7 +101,6 @@ fn a_later_success_of_the_same_command_resolves() {
     ] {
         check_resolved(failed, "", later, true);
     }
-    check_resolved("cargo test", "test session::auth_login ... FAILED", "cargo test auth_login", true);
 }
 
 #[test]
@@ -119,6 +118,7 @@ fn another_command_or_an_unproven_one_does_not_resolve() {
         ("npm test", "for i in 1 2; do npm test; done; ls"),
         ("cargo test -p auth", "cargo test -p token"),
         ("cargo test", "cargo test auth"),
+        ("bun run test", "bun test src/jib.test.ts"),
         ("cargo test", "cargo test || true"),
         ("cargo test", "cargo test; echo done; ls"),
         ("cargo fmt && cargo test", "cargo fmt"),
@@ -133,6 +133,37 @@ fn another_command_or_an_unproven_one_does_not_resolve() {
     ] {
         check_resolved(failed, "", later, false);
     }
+    // That the error names the part does not make the rest pass.
+    check_resolved("cargo test", "test session::auth_login ... FAILED", "cargo test auth_login", false);
+}
+
+#[test]
+fn a_check_is_narrower_if_it_is_told_a_part_that_the_other_was_not_told() {
+    let check = |failed: &str, later: &str, expected: bool| {
+        let (failed_line, later_line) = (Command::read(failed), Command::read(later));
+        assert_eq!(later_line.steps()[0].narrows(&failed_line.steps()[0]), expected, "{failed:?} then {later:?}");
+    };
+    check("bun run test", "bun test src/jib.test.ts", true);
+    check("cargo test", "cargo test jib", true);
+    check("cargo test -p crane", "cargo test -p crane jib", true);
+    check("pytest a.py b.py", "pytest a.py", true);
+    check("pytest a.py", "pytest a.py b.py", false);
+    check("pytest tests/a.py", "pytest tests", false);
+    check("cargo test jib", "cargo test", false);
+    check("npm test", "npm test -- --silent", false);
+    check("npm install", "npm install jib", false);
+}
+
+#[test]
+fn flags_and_variables_switch_off_a_check() {
+    let check = |line: &str, expected: &[&str]| assert_eq!(switched_off(line), expected, "{line}");
+    check("git commit -m 'no --skip here' --no-verify", &["--no-verify"]);
+    check("git add a && git commit -n -m b", &["-n"]);
+    check("SKIP=lint git commit -m b", &["SKIP=lint"]);
+    check("mvn verify -DskipTests", &["-DskipTests"]);
+    check("cargo test -- --skip jib", &["--skip"]);
+    check("tail -n 3 a", &[]);
+    check("git log -n 3", &[]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! failed.
 
 /// Complaints about how a program was called or where.
-const USAGE: [&str; 15] = [
+const USAGE: [&str; 16] = [
     "Missing script",
     "cript not found",
     "unexpected argument",
@@ -14,6 +14,7 @@ const USAGE: [&str; 15] = [
     "unknown flag",
     "unknown command",
     "invalid option",
+    "illegal option",
     "o such option",
     "command not found",
     "o such file or directory",

@@ -1,12 +1,12 @@
 //! What differed between the last failure and the success: edits, commands that change something, another form of the
 //! command, and what the agent says about it.
 
-use super::super::command::{Command, Family, Step};
+use super::super::command::{Command, Family, Step, switched_off};
 use super::super::evidence::without_numbers;
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::timeline::{Deed, Message, Timeline};
-use super::super::{ERROR_CHARS, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS};
+use super::super::{ERROR_CHARS, INSTEAD_OF, Mend, Mending, NOT_CHECKED, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::explanation::{Edited, Explanation, Rival};
 use super::open::{Directory, Open, Subject};
 use super::{Shown, Walk};
@@ -119,6 +119,9 @@ impl<'a> Walk<'a, '_> {
             mends.map(|step| Mend::Command(as_typed(&shown(step.text()), &step.name()))).into_iter().collect::<Vec<_>>()
         };
         let failed = by.and_then(|step| all.iter().find(|failed| step.is_same_check(failed))).or_else(|| all.first());
+        if let Some(off) = Self::how_switched_off(failed, deed.zip(by)) {
+            return (told(&off, line, at), Vec::new());
+        }
         let place = deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
         let entered = place.and_then(|place| place.below(open.directory)).map(|below| format!("cd {below} && "));
         let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by, &entered.unwrap_or_default()));
@@ -195,6 +198,20 @@ impl<'a> Walk<'a, '_> {
             }
             None => unknown,
         }
+    }
+
+    /// Returns how the command that passed switched off the check, if the one that failed did not.
+    fn how_switched_off(failed: Option<&Step<'a>>, passed: Option<(&Deed<'a>, &Step<'a>)>) -> Option<String> {
+        let (deed, by) = passed?;
+        if !by.family().is_check() && !matches!(by.family(), Family::Commit | Family::Push) {
+            return None;
+        }
+        let before = |word: &String| failed.is_some_and(|failed| failed.text().split(' ').any(|own| own == word));
+        let lines = deed.command().into_iter().chain(deed.git_line());
+        let mut off: Vec<String> = lines.flat_map(switched_off).collect();
+        off.dedup();
+        off.retain(|word| !before(word));
+        (!off.is_empty()).then(|| format!("with `{}`, {NOT_CHECKED}", shown(&off.join(" "))))
     }
 
     /// Returns between which positions a failure was mended. If runs failed otherwise in between, it is the window between
@@ -357,7 +374,7 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>, entered: &str) -> Option<Str
     if is_whole && !is_long {
         // A wrapper may repeat a word: `run bun test`, `run test bun test`.
         let differs = !added.is_empty() || !removed.is_empty() || before.len() != now.len();
-        return (differs && now_shown != before_shown).then(|| format!("by `{now_shown}` instead of `{before_shown}`"));
+        return (differs && now_shown != before_shown).then(|| format!("by `{now_shown}{INSTEAD_OF}{before_shown}`"));
     }
     if is_cut {
         // Only what stands before the first argument that both have is known to differ.
@@ -367,7 +384,7 @@ fn other_form(failed: &Step<'_>, passed: &Step<'_>, entered: &str) -> Option<Str
         };
         let (now, before) = (head(&now, &before), head(&before, &now));
         let is_known = now != before && ![&now, &before].iter().any(|text| text.contains('…'));
-        return is_known.then(|| format!("by `{} …` instead of `{} …`", shown(&now), shown(&before)));
+        return is_known.then(|| format!("by `{} …{INSTEAD_OF}{} …`", shown(&now), shown(&before)));
     }
     let words = |of: &[String]| shown(&of.join(" "));
     match (added.is_empty(), removed.is_empty()) {

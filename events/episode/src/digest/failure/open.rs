@@ -118,9 +118,13 @@ impl<'a> Open<'a> {
             return;
         }
         for step in passed.filter(|step| steps.iter().any(|failed| step.is_same_check(failed))) {
-            self.is_past = true;
+            let narrows = |failed: &Step<'a>| step.is_same_check(failed) && step.narrows(failed);
+            let is_narrower = steps.iter().any(narrows);
+            // A part of the tests says nothing of all of them, unless a commit's own hook is content with it.
+            let is_whole = |failed: &Step<'a>| failed.family() == Family::Test && !failed.names_parts();
+            self.is_past |= !(is_narrower && steps.iter().any(is_whole)) || deed.commits();
             // Another script is another check.
-            if step.family() != Family::Run {
+            if step.family() != Family::Run && !is_narrower {
                 self.passed = Some((deed.result_line, deed.result_at));
             }
         }

@@ -124,12 +124,13 @@ fn what_differs_between_failure_and_success_has_mended_it() {
         assert_eq!(resolution, Some(expected), "{failed}, {between:?}, {passed}");
     };
     // Another form of a check may check less.
-    check("bun run test", &[], "bun test src --bail", "passed later");
+    check("bun run test", &[], "bun test --bail", "passed later");
     check("git push", &[], "git push -u origin x", "by `git push -u origin x` instead of `git push`");
     check("git push", &["git pull --rebase"], "git push", "by `git pull --rebase`");
     check("bun run lint", &[], "bun run lint:fix", "by `bun run lint:fix`");
     check("bun run lint", &["bun run lint:fix"], "bunx biome check", "by `bun run lint:fix`");
-    check("git commit -m a", &[], "git commit -m b --no-verify", "by `git commit` with `--no-verify`");
+    check("git commit -m a", &[], "git commit -m b --no-verify", "with `--no-verify`, not checked");
+    check("git commit -m a", &["mix format"], "SKIP=lint git commit -m b", "with `SKIP=lint`, not checked");
     check("git commit -m a", &["mix format"], "git commit -m b", "by `mix format`");
     check("git merge main", &["git add a.rs"], "git commit -m b", "by `git add a.rs`");
     check("go build ./...", &["go mod tidy"], "mise run test", "by `go mod tidy`");

@@ -23,6 +23,9 @@ fn a_failure_is_open_until_the_work_goes_past_it() {
     check(failing().ok("ls"), &[(1, "Not finished: Make the build green again"), open], &[]);
     check(failing().ok("cargo test parser"), &[], &[]);
     check(failing().ok("cargo test lexer"), &[], &[]);
+    let whole = || start().failed("bun run test", 1, "boom");
+    check(whole().ok("bun run test"), &[], &[]);
+    check(whole().ok("bun test src/jib.test.ts"), &[(3, "bun run test: exit 1, boom")], &[]);
     check(failing().ok("git commit -m x"), &[open], &[]);
     check(failing().ok("git commit -m x").prompt("now the docs").reply("I wrote the docs of it."), &[open], &[]);
     let otherwise = failing().edit("a.rs", 1, 1).failed("cargo test parser", 101, "test parser::words: boom");

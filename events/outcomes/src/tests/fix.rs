@@ -1,0 +1,35 @@
+//! What counts as gone, and which mend of a failure is told first.
+
+use super::{Script, fix_of};
+use baton_episode::digest::PASSED_LATER;
+
+#[test]
+fn what_was_got_around_has_not_gone_away() {
+    let check = |failed: &str, passed: &str, message: &str, text: &str| {
+        let said = "error: unrecognized subcommand 'jib_of'";
+        let told = fix_of(said, &[Script::default().fails(failed, said).ok(passed).witness("one", "/srv/shop")]);
+        assert_eq!((told.message.as_str(), told.matches[0].fixes[0].text.as_str()), (message, text));
+        assert_eq!(told.matches[0].unresolved.is_some(), text != PASSED_LATER);
+    };
+    let around = "seen once in 1 session, never resolved, got around once";
+    check("wrap cargo test", "cargo test", around, "by `cargo test` instead of `wrap cargo test`");
+    check("git commit -m a", "git commit -m a --no-verify", around, "with `--no-verify`, not checked");
+    check("make", "make", "seen once in 1 session, went away once", PASSED_LATER);
+}
+
+#[test]
+fn a_failure_at_random_paths_is_one_and_its_named_mend_comes_first() {
+    let fails = |session: Script, end: &str| session.fails("make", &format!("error: no jib below /tmp/crane-{end}"));
+    let passed = |end: &str| fails(Script::default(), end).ok("make");
+    let sessions = [
+        passed("UUDzya").witness("one", "/srv/shop"),
+        passed("IXAlTv").witness("two", "/srv/shop"),
+        fails(Script::default(), "eqYk1k").edit("/srv/shop/a.c").ok("make").witness("three", "/srv/shop"),
+        passed("rotors").witness("four", "/srv/shop"),
+    ];
+    let told = fix_of("error: no jib below /tmp/crane-UUDzya", &sessions);
+    assert_eq!(told.message, "seen 3 times in 3 sessions, went away 3 times");
+    let [found] = &told.matches[..] else { panic!("{:?}", told.matches) };
+    assert_eq!(found.fixes[0].files, ["a.c"]);
+    assert_eq!((found.fixes[1].text.as_str(), found.fixes[1].count), (PASSED_LATER, 2));
+}
