@@ -33,19 +33,21 @@ async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up
     assert!(problems.contains("free space"), "{problems}");
 
     let tried = world.journal.appends();
-    let found = house.call("search", json!({"query": "subject", "limit": 100})).await.unwrap();
-    assert_eq!(sessions_of(&found), stories.len(), "what is known is found");
-    let freshness = &found["freshness"];
-    assert!(freshness["note"].as_str().is_some_and(|note| note.contains("recorded")), "{freshness}");
-    assert_eq!(freshness["pending"], json!(stories.len()), "{freshness}");
-    let waited = house.call("search", json!({"query": "subject", "wait": true})).await.unwrap();
-    assert!(!waited["hits"].as_array().unwrap().is_empty());
-    let shown = house.call("show", json!({"session": "session-07"})).await.unwrap();
-    assert!(shown["episode_uuid"].is_string(), "{shown}");
-    let rows = house.call("sessions", json!({})).await.unwrap();
-    assert_eq!(rows["sessions"].as_array().unwrap().len(), stories.len());
+    for _ in 0..5 {
+        let found = house.call("search", json!({"query": "subject", "limit": 100})).await.unwrap();
+        assert_eq!(sessions_of(&found), stories.len(), "what is known is found");
+        let freshness = &found["freshness"];
+        assert!(freshness["note"].as_str().is_some_and(|note| note.contains("recorded")), "{freshness}");
+        assert_eq!(freshness["pending"], json!(stories.len()), "{freshness}");
+        let waited = house.call("search", json!({"query": "subject", "wait": true})).await.unwrap();
+        assert!(!waited["hits"].as_array().unwrap().is_empty());
+        let shown = house.call("show", json!({"session": "session-07"})).await.unwrap();
+        assert!(shown["episode_uuid"].is_string(), "{shown}");
+        let rows = house.call("sessions", json!({})).await.unwrap();
+        assert_eq!(rows["sessions"].as_array().unwrap().len(), stories.len());
+    }
     let tries = world.journal.appends() - tried;
-    assert!(tries < 5, "{tries} tries to write while nobody asked for one");
+    assert!(tries < 20, "{tries} tries to write while nobody asked for one");
     assert_eq!(world.journal.log().tail(), before);
 
     world.journal.heal();

@@ -20,6 +20,7 @@ use super::prefix::Prefix;
 use super::pretokenized::{END, NEAR_WORDS, Packed};
 use super::proximity::Pair;
 use super::required_terms::Requirements;
+use super::searcher::Searcher;
 use super::snapshot::Snapshot;
 use super::vectors::Meaning;
 
@@ -383,16 +384,21 @@ fn stems(text: &str) -> Vec<String> {
     found.stems
 }
 
-/// Weights of words among turns, by their rarest stem; 0 for a word that no turn has.
-pub(super) fn word_weights<'a>(
-    words: impl IntoIterator<Item = &'a str>,
-    snapshot: &Snapshot,
-) -> Result<Vec<f32>, Error> {
-    let weight = |word: &str| -> Result<f32, Error> {
-        let known = weighted(&stems(word), snapshot.fields.body, snapshot.turns, snapshot)?;
-        Ok(known.iter().map(|it| it.weight).fold(0.0, f32::max))
-    };
-    words.into_iter().map(weight).collect()
+impl Searcher {
+    /// How much each of the words tells, by its rarest stem: the rarer it is among the turns, the more; 0 for a word that
+    /// none has.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn word_weights<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Result<Vec<f32>, Error> {
+        let snapshot = self.snapshot();
+        let weight = |word: &str| -> Result<f32, Error> {
+            let known = weighted(&stems(word), snapshot.fields.body, snapshot.turns, &snapshot)?;
+            Ok(known.iter().map(|it| it.weight).fold(0.0, f32::max))
+        };
+        words.into_iter().map(weight).collect()
+    }
 }
 
 fn is_word(token: &str) -> bool {

@@ -7,7 +7,6 @@ use std::sync::{Arc, RwLock};
 use tantivy::index::SegmentReader;
 
 use super::snapshot::Snapshot;
-use super::{Error, query};
 
 /// Holds the newest committed state for all searchers.
 pub(super) type Published = Arc<RwLock<Arc<Snapshot>>>;
@@ -57,15 +56,6 @@ impl Searcher {
             |count: fn(&SegmentReader) -> u32| -> u64 { readers.iter().map(|reader| u64::from(count(reader))).sum() };
         let all = sum(|reader| reader.max_doc());
         (sum(|reader| reader.num_docs()) * 1000).checked_div(all).unwrap_or(1000)
-    }
-
-    /// How much each of the words tells: the rarer it is among the turns, the more; 0 for a word that none has.
-    ///
-    /// # Errors
-    ///
-    /// When the index cannot be read.
-    pub fn word_weights<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Result<Vec<f32>, Error> {
-        query::word_weights(words, &self.snapshot())
     }
 
     /// Number of turns and number of sessions, including deleted ones not yet merged away.

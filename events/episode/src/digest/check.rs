@@ -7,10 +7,9 @@
 use std::collections::BTreeMap;
 
 use super::SHORT_CHARS;
-use super::command::{Command, Family, Step, separate};
+use super::command::{Command, Family, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
-use super::failure::is_misuse;
 use super::file;
 use super::timeline::{Deed, Timeline};
 use baton_conversation::item::Outcome;

@@ -8,6 +8,7 @@ mod family;
 mod files;
 mod git;
 mod issue;
+mod misuse;
 mod pipe;
 mod scope;
 mod vocabulary;
@@ -20,6 +21,7 @@ pub use self::ending::{Part, Ran};
 pub(super) use self::files::{Touch, joined, touched};
 pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_back};
 pub(super) use self::issue::{IssueAct, issue_acts};
+pub(super) use self::misuse::is_misuse;
 use self::pipe::Pipe;
 pub(super) use self::pipe::{is_piped, separate};
 pub(super) use self::scope::switched_off;
@@ -30,7 +32,6 @@ use self::vocabulary::{
 };
 use self::words::{Joint, Word};
 use self::wrapper::unwrapped;
-use super::failure::is_misuse;
 use baton_conversation::item::{Outcome, ToolResult, Verdict};
 
 /// Maximum number of steps of a command line that are compared.

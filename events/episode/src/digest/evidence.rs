@@ -6,9 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::command::{Command, Family, Step, is_piped};
+use super::command::{Command, Family, Step, is_misuse, is_piped};
 use super::excerpt::{one_line, without_filter_mark};
-use super::failure::is_misuse;
 use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, Show};
 use baton_conversation::item::{Item, Outcome, Verdict};

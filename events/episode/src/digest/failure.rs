@@ -16,13 +16,12 @@ mod mend;
 mod open;
 mod report;
 
-pub(super) use self::complaint::is_misuse;
 use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
 pub(super) use self::report::shown_line;
-use super::command::{Command, Family, Step};
+use super::command::{Command, Family, Step, is_misuse};
 use super::evidence::{self, Evidence, complaint, without_numbers};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};

@@ -1,29 +1,4 @@
-//! What the telling line of a failure says by its form: that a program was called wrongly, that it crashed, or which test
-//! failed.
-
-/// Complaints about how a program was called or where.
-const USAGE: [&str; 16] = [
-    "Missing script",
-    "cript not found",
-    "unexpected argument",
-    "unrecognized argument",
-    "unrecognized option",
-    "unrecognized subcommand",
-    "unknown argument",
-    "unknown option",
-    "unknown flag",
-    "unknown command",
-    "invalid option",
-    "illegal option",
-    "o such option",
-    "command not found",
-    "o such file or directory",
-    "or directory not found",
-];
-/// Returns true if a program complains about how it was called or where: it has not done anything yet.
-pub(in crate::digest) fn is_misuse(complaint: &str) -> bool {
-    USAGE.iter().any(|words| complaint.contains(words))
-}
+//! What the telling line of a failure says by its form: that a program crashed, or which test failed.
 
 /// Returns true if a complaint names an exception: the program did not even begin to work.
 pub(super) fn is_crash(complaint: &str) -> bool {
