@@ -17,7 +17,7 @@ pub use intent::{Context, Intent, Kind, Named, Span, Term, read};
 pub use memo::memo_entry;
 pub use open::{Later, still_open};
 pub use selection::{Selection, append_below, select};
-pub use session_entries::{Evidence, Place, best_sentences, evidence, session_entries, whole_fit};
+pub use session_entries::{Evidence, Place, best_sentences, evidence, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;
 

@@ -109,6 +109,13 @@ pub fn evidence(episode: &Episode, asked: &Intent) -> Evidence {
     Evidence { relevance: first + second / 2.0, text }
 }
 
+/// Returns true if a decision, error, open end or next step of a session has enough of the subject to answer the question.
+pub fn states(episode: &Episode, asked: &Intent) -> bool {
+    let lists = [&episode.decisions, &episode.superseded, &episode.unresolved, &episode.next_steps];
+    let texts = lists.into_iter().flatten().map(|said| &said.text);
+    texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
+}
+
 /// Returns the sentences of the conclusion that match best, with its line.
 pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;

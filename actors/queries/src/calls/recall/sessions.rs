@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Evidence, Intent, Kind, Term, evidence, memo_entry, whole_fit};
+use baton_ask::recall::{Entry, Evidence, Intent, Kind, Term, evidence, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
@@ -168,5 +168,6 @@ fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
         let passages = first.passages.iter().map(|hit| hit.snippet.as_str());
         let said = evidence(&first.episode, asked).text;
         asked.is_answered_by(&[said.as_str()].into_iter().chain(passages).collect::<Vec<_>>().join(" "))
+            || states(&first.episode, asked)
     })
 }
