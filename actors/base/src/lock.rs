@@ -126,9 +126,11 @@ fn try_lock(file: &File) -> Result<(), TryLockError> {
 
 impl Drop for HomeLock {
     fn drop(&mut self) {
-        // Closing the file releases the lock; an old process id in it would only mislead.
+        // Closing the file is not enough: a child that another thread has just forked has it open until it runs its program.
+        // An old process id in it would only mislead.
         if let Some(file) = &self.file {
             let _ = file.set_len(0);
+            let _ = file.unlock();
         }
     }
 }
