@@ -12,8 +12,8 @@ use baton_conversation::record::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::restart_budget::{RestartBudget, Verdict};
 use crate::limits;
+use crate::restart_budget::{RestartBudget, Verdict};
 use crate::task::{self, Task};
 
 /// Pause between a panic and the restart, so that a task that fails at once does not occupy a processor.

@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
 use baton_base::task::Task;
+use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
 
 use crate::disk_usage::DiskUsage;
 use baton_base::actor_address::CallError;

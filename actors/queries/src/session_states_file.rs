@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use baton_base::task::Task;
 use baton_protocol::answer::Row;
 use serde::{Serialize, Serializer};
 use tokio::sync::watch;
-use baton_base::task::Task;
 
 use crate::listing::SessionRows;
 use baton_base::clock::Clock;

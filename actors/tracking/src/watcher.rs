@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use baton_base::task::Task;
 use baton_events::session::Place;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
-use baton_base::task::Task;
 
 use crate::transcript_roots::{Look as RootsSeen, Roots, Swept};
 use baton_base::actor_address::{ActorAddress, CallError};

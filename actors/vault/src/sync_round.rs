@@ -12,11 +12,11 @@ use baton_views::visibility;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_base::task::Task;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::verify::{VaultIndex, links};
 use baton_protocol::answer;
-use baton_base::task::Task;
 use tokio::time::timeout;
 
 use super::open_vault::{OpenVault, Vaults, day};

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use baton_base::task::Task;
 use baton_conversation::item::Agent;
 use baton_events::session::FileIdentity;
-use baton_base::task::Task;
 use tokio::time::{Instant, timeout_at};
 
 use super::agent_detection;
