@@ -44,6 +44,7 @@ mod task;
 mod timeline;
 mod title;
 mod todo;
+mod unchecked;
 mod work;
 mod work_tree;
 

@@ -87,11 +87,9 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 (head, points) = (announced_kind(sentence.text), false);
                 continue;
             }
-            found.extend(says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text))).map(|next| Leftover {
-                text: sentence.text,
-                next,
-                listed: head.is_some(),
-            }));
+            let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
+            let text = beside(sentence.text).unwrap_or(sentence.text);
+            found.extend(left.map(|next| Leftover { text, next, listed: head.is_some() }));
         }
     }
     let excess = found.len().saturating_sub(MAX_LEFT);
@@ -136,6 +134,9 @@ fn says_left(sentence: &str) -> Option<bool> {
     if Signs::read(main).begins(Sign::Next) && !signs.asks() {
         return Some(true);
     }
+    if beside(sentence).is_some() {
+        return Some(false);
+    }
     if signs.has(Sign::Foreign) || is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
         return None;
     }
@@ -151,6 +152,13 @@ fn says_left(sentence: &str) -> Option<bool> {
         return Some(true);
     }
     signs.has(Sign::Remaining).then_some(false)
+}
+
+/// Returns the clause by which changes that do not belong to the work are left as they are.
+fn beside(sentence: &str) -> Option<&str> {
+    let says = |clause: &str| Signs::read(clause).has(Sign::Beside) && !is_idle(clause);
+    let after = ["; ", " — ", " – ", ", and ", ", but "].iter().filter_map(|joint| Some(sentence.rsplit_once(joint)?.1));
+    after.chain([sentence]).find(|clause| says(clause))
 }
 
 /// Returns true for a question, an offer, an announcement, a condition.
@@ -208,6 +216,13 @@ mod tests {
         for open in ["I have not run the suite.", "It hasn't been pushed.", "The build could not be verified here."] {
             check(open, &[(open, false)]);
         }
+        for (text, open) in [
+            ("The jib is committed; the other two files remain unstaged.", "the other two files remain unstaged."),
+            ("The remaining files are pre-existing changes.", "The remaining files are pre-existing changes."),
+            ("Only the mast is in, and the unrelated change was left unstaged.", "the unrelated change was left unstaged."),
+        ] {
+            check(text, &[(open, false)]);
+        }
         for next in ["You'll want to restart the editor.", "It takes effect after you restart the daemon."] {
             check(next, &[(next, true)]);
         }
@@ -218,6 +233,8 @@ mod tests {
             "The page still works.",
             "All tests pass.",
             "The unrelated file was not committed.",
+            "The failures are pre-existing and unrelated.",
+            "Shall the other files remain unstaged?",
             "All tests pass and nothing is left to do.",
             "The hook did not run on Windows, so the file was missing.",
             "The guard makes sure that jobs are not started twice.",

@@ -13,7 +13,7 @@ use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
-    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, work,
+    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, unchecked, work,
 };
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
@@ -57,6 +57,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(unapproved_plan(timeline));
     ends.unresolved.extend(plan::left_out(timeline));
+    ends.unresolved.extend(unchecked::by_hand(timeline));
     for todo in todo::open(timeline) {
         let text = one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS);
         let pointed = Pointed { text, line: todo.line, at: todo.at };

@@ -109,6 +109,12 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 }
 
 impl Plan<'_> {
+    /// Returns the parts whose headings announce how the work is to be checked.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &str> {
+        let sections = sections(&self.text).into_iter();
+        sections.filter(|section| Signs::read(section.heading).begins(Sign::CheckHead)).map(|section| section.text)
+    }
+
     /// Returns what the plan decides: the items below a heading that announces decisions; without one, what it names as
     /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
     /// those, what the agent also concluded (`concluded`, its words) comes first.
@@ -169,7 +175,7 @@ impl<'a> Section<'a> {
             Kind::Approach
         } else if signs.has(Sign::Keep) || signs.begins(Sign::Restrict) {
             Kind::Limits
-        } else if signs.has(Sign::AsideHead) {
+        } else if signs.has_any(&[Sign::AsideHead, Sign::CheckHead]) {
             Kind::Aside
         } else if is_step || heading.contains('`') || file_of(heading).is_some() {
             Kind::Step
