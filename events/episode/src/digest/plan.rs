@@ -276,7 +276,8 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
             if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
                 continue;
             }
-            let untouched = items.iter().filter(|(item, name)| !is_touched(name) && !item.contains("(if "));
+            let is_left = |name: &str| !is_touched(name) && !is_looked_at(timeline, plan.place, name);
+            let untouched = items.iter().filter(|(item, name)| is_left(name) && !item.contains("(if "));
             found.extend(untouched.map(|(item, _)| {
                 let text = one_line(&format!("{NOT_DONE}{}", plain(item)), LINE_CHARS);
                 Pointed { text, line: plan.line, at: plan.at }
@@ -284,6 +285,13 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
     }
     found
+}
+
+/// Returns true if a file was looked at from a place on: left as it is, it needed no change.
+fn is_looked_at(timeline: &Timeline<'_>, from: usize, name: &str) -> bool {
+    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
+    let mut looks = later.filter(|deed| matches!(deed.act(), Act::Read | Act::Search)).filter_map(Deed::target);
+    looks.any(|path| path.rsplit(['/', '\\']).next() == Some(name))
 }
 
 /// Returns the names of the files that were edited, and all words of the commands that were run, from a place on.
