@@ -274,8 +274,11 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
             true => breaks_off(deed),
             false => announces,
         });
-        // An interruption by which a person refuses a plan is told as such.
-        let stopped = || timeline.ends_interrupted && unapproved_plan(timeline).is_none();
+        // An interruption by which a person refuses a plan is told as such, and one after the conclusion stops nothing.
+        let concluded = exchange::conclusion(timeline, last).is_some_and(|reply| reply.place == said) && !announces;
+        let acted = timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.began > said);
+        let is_cut = timeline.ends_interrupted && (acted || !concluded);
+        let stopped = || is_cut && unapproved_plan(timeline).is_none();
         (broken_off || stopped()).then_some("Not finished")
     };
     told.map(|told| Pointed {
