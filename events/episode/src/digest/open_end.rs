@@ -6,6 +6,7 @@ use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::failure::Failure;
+use super::file;
 use super::filed_issue;
 use super::leftovers;
 use super::question;
@@ -309,8 +310,7 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
 /// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
 fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
     let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && plan::is_presented(deed))?;
-    let later =
-        timeline.deeds.iter().any(|later| later.began > deed.began && later.succeeded() && later.edit().is_some());
+    let later = timeline.deeds.iter().any(|later| later.began > deed.began && file::changes(timeline, later));
     if deed.succeeded() || later {
         return None;
     }
@@ -347,7 +347,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
 /// a later list replaces an earlier one.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
-    let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+    let changes = timeline.deeds.iter().filter(|deed| file::changes(timeline, deed));
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let mut later = String::new();
     for (back, round) in timeline.rounds.iter().rev().take(LISTED_ROUNDS).enumerate() {
@@ -367,7 +367,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
         }
         // The work went on as the agent proposed.
         let agreed = |prompt: &Message<'_>| Signs::read(prompt.text).has_any(&[Sign::Assent, Sign::Order]);
-        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(timeline, deed));
         if listed || worked && round.prompt.as_ref().is_some_and(agreed) {
             break;
         }
