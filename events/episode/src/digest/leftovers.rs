@@ -157,7 +157,8 @@ fn says_left(sentence: &str) -> Option<bool> {
 /// Returns the clause by which changes that do not belong to the work are left as they are.
 fn beside(sentence: &str) -> Option<&str> {
     let says = |clause: &str| Signs::read(clause).has(Sign::Beside) && !is_idle(clause);
-    let after = ["; ", " — ", " – ", ", and ", ", but "].iter().filter_map(|joint| Some(sentence.rsplit_once(joint)?.1));
+    let after =
+        ["; ", " — ", " – ", ", and ", ", but "].iter().filter_map(|joint| Some(sentence.rsplit_once(joint)?.1));
     after.chain([sentence]).find(|clause| says(clause))
 }
 
@@ -219,7 +220,10 @@ mod tests {
         for (text, open) in [
             ("The jib is committed; the other two files remain unstaged.", "the other two files remain unstaged."),
             ("The remaining files are pre-existing changes.", "The remaining files are pre-existing changes."),
-            ("Only the mast is in, and the unrelated change was left unstaged.", "the unrelated change was left unstaged."),
+            (
+                "Only the mast is in, and the unrelated change was left unstaged.",
+                "the unrelated change was left unstaged.",
+            ),
         ] {
             check(text, &[(open, false)]);
         }

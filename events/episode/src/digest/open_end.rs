@@ -14,7 +14,8 @@ use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
-    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, unchecked, work,
+    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
+    unchecked, work,
 };
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
