@@ -78,6 +78,13 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             head = None;
         }
         for sentence in sentences(bare) {
+            if is_label(sentence.text) && beside(sentence.text).is_some() {
+                // What is left as it is stands below.
+                let text = with_next_line(text, sentence.text);
+                found.push(Leftover { text, next: false, listed: false });
+                (head, points) = (None, false);
+                continue;
+            }
             if is_label(sentence.text) {
                 // `You need to set these three variables:` says it itself, with its list or without.
                 let is_long = sentence.text.split_whitespace().count() > HEADING_WORDS;
@@ -89,7 +96,8 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             }
             let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
             let text = beside(sentence.text).unwrap_or(sentence.text);
-            found.extend(left.map(|next| Leftover { text, next, listed: head.is_some() }));
+            let listed = head.is_some() || labelled(sentence.text).is_some();
+            found.extend(left.map(|next| Leftover { text, next, listed }));
         }
     }
     let excess = found.len().saturating_sub(MAX_LEFT);
@@ -140,10 +148,10 @@ fn says_left(sentence: &str) -> Option<bool> {
     if signs.has(Sign::Foreign) || is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
         return None;
     }
-    let label = sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3);
-    if let Some(kind) = label.and_then(|(label, _)| announced_kind(label)) {
+    if let Some(kind) = labelled(sentence) {
         return Some(kind);
     }
+    let label = short_label(sentence);
     // `Force it: `make -B` - when you need to` says how a command is used.
     if label.is_some_and(|(_, rest)| rest.trim_start().starts_with('`')) {
         return None;
@@ -152,6 +160,24 @@ fn says_left(sentence: &str) -> Option<bool> {
         return Some(true);
     }
     signs.has(Sign::Remaining).then_some(false)
+}
+
+/// Returns a part of a text up to the end of the next line with words.
+fn with_next_line<'a>(text: &'a str, part: &'a str) -> &'a str {
+    let begin = part.as_ptr().addr() - text.as_ptr().addr();
+    let rest = &text[begin + part.len()..];
+    let next = rest.len() - rest.trim_start().len();
+    let end = rest[next..].find('\n').map_or(rest.len(), |end| next + end);
+    &text[begin..begin + part.len() + end]
+}
+
+/// Returns what the label of a sentence announces: `One caveat: the cache is cold`.
+fn labelled(sentence: &str) -> Option<bool> {
+    short_label(sentence).and_then(|(label, _)| announced_kind(label))
+}
+
+fn short_label(sentence: &str) -> Option<(&str, &str)> {
+    sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3)
 }
 
 /// Returns the clause by which changes that do not belong to the work are left as they are.
@@ -227,6 +253,10 @@ mod tests {
         ] {
             check(text, &[(open, false)]);
         }
+        check(
+            "Done.\n\nStill untracked, untouched:\n\n`jib.log`\nBye.",
+            &[("Still untracked, untouched:\n\n`jib.log`", false)],
+        );
         for next in ["You'll want to restart the editor.", "It takes effect after you restart the daemon."] {
             check(next, &[(next, true)]);
         }

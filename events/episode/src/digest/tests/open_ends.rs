@@ -185,6 +185,9 @@ fn what_a_plan_wants_checked_by_hand_is_open_if_nobody_can_have_checked_it() {
 
 #[test]
 fn what_is_left_aside_is_open_and_a_stop_after_the_end_is_not() {
+    let caveat = start().edit("a.rs", 1, 1).reply("It is green. One caveat: the old mast still leans.");
+    let later = caveat.prompt("now the lexer").edit("b.rs", 1, 1).reply("The lexer is new.");
+    check(later, &[(4, "One caveat: the old mast still leans.")], &[]);
     let said = "The jib is committed; the other two files remain unstaged.";
     check(start().ok("git commit -m x").reply(said), &[(4, "the other two files remain unstaged.")], &[]);
     let stopped = |session: Session| session.add(Body::Notice { text: "interrupted by the user".into() });
