@@ -150,7 +150,7 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
     check(start().reply("I found it. Now let me run the tests:"), &broken_off, &[]);
     check(start().reply("I found it. Let me look at it:").ok("cat a.rs"), &broken_off, &[]);
     let then = start().reply(report).prompt("first the lexer").edit("b.rs", 1, 1).reply("I mended the lexer.");
-    check(then, &[], &left.1);
+    check(then, &left.0, &left.1);
     check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
 }
 
