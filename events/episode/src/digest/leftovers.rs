@@ -23,6 +23,8 @@ pub(super) struct Leftover<'a> {
     pub(super) next: bool,
     /// True if it stands in a list of such matters.
     pub(super) listed: bool,
+    /// True if it has a label that says so: `One caveat: it is slow`.
+    pub(super) labelled: bool,
 }
 
 /// Returns everything that a text says is left, in order; linear.
@@ -45,7 +47,12 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         if bare.starts_with('|') {
             // The first row names the columns.
             let left = in_table && bare.split('|').any(is_pending_state);
-            found.extend(left.then(|| Leftover { text: bare.trim_matches(['|', ' ']), next: false, listed: true }));
+            found.extend(left.then(|| Leftover {
+                text: bare.trim_matches(['|', ' ']),
+                next: false,
+                listed: true,
+                labelled: false,
+            }));
             in_table = true;
             continue;
         }
@@ -63,7 +70,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 says_left(point)
                     .or(listed)
                     .filter(|_| !done && !point.is_empty() && !is_label(point))
-                    .map(|next| Leftover { text: point, next, listed: listed.is_some() }),
+                    .map(|next| Leftover { text: point, next, listed: listed.is_some(), labelled: false }),
             );
             if head.is_none() && is_label(point) {
                 head = announced_kind(point);
@@ -81,7 +88,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             if is_label(sentence.text) && beside(sentence.text).is_some() {
                 // What is left as it is stands below.
                 let text = with_next_line(text, sentence.text);
-                found.push(Leftover { text, next: false, listed: false });
+                found.push(Leftover { text, next: false, listed: false, labelled: false });
                 (head, points) = (None, false);
                 continue;
             }
@@ -90,14 +97,14 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 let is_long = sentence.text.split_whitespace().count() > HEADING_WORDS;
                 let text = sentence.text.trim_end_matches([':', '：', '*', '_', ' ']);
                 let left = says_left(text).filter(|_| is_long);
-                found.extend(left.map(|next| Leftover { text, next, listed: false }));
+                found.extend(left.map(|next| Leftover { text, next, listed: false, labelled: false }));
                 (head, points) = (announced_kind(sentence.text), false);
                 continue;
             }
             let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
             let text = beside(sentence.text).unwrap_or(sentence.text);
-            let listed = head.is_some() || labelled(sentence.text).is_some();
-            found.extend(left.map(|next| Leftover { text, next, listed }));
+            let (listed, labelled) = (head.is_some(), labelled(sentence.text).is_some());
+            found.extend(left.map(|next| Leftover { text, next, listed, labelled }));
         }
     }
     let excess = found.len().saturating_sub(MAX_LEFT);

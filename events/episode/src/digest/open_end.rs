@@ -276,10 +276,13 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
             true => breaks_off(deed),
             false => announces,
         });
-        // An interruption by which a person refuses a plan is told as such, and one after the conclusion stops nothing.
+        // An interruption by which a person refuses a plan is told as such. One after the conclusion of some work stops
+        // nothing; an answer may be cut short by it.
         let concluded = exchange::conclusion(timeline, last).is_some_and(|reply| reply.place == said) && !announces;
+        let delivers = |deed: &Deed<'_>| deed.succeeded() && deed.commits() || file::changes(timeline, deed);
+        let worked = timeline.deeds[last.deeds.clone()].iter().any(delivers);
         let acted = timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.began > said);
-        let is_cut = timeline.ends_interrupted && (acted || !concluded);
+        let is_cut = timeline.ends_interrupted && (acted || !concluded || !worked);
         let stopped = || is_cut && unapproved_plan(timeline).is_none();
         (broken_off || stopped()).then_some("Not finished")
     };
@@ -359,7 +362,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
         let is_last = back < LAST_ROUNDS && said.place > changed;
         let mut listed = false;
         for left in leftovers::leftovers(said.text) {
-            if !is_last && (!left.listed || covered(left.text, &later)) {
+            if !is_last && (!left.listed && !left.labelled || covered(left.text, &later)) {
                 continue;
             }
             listed |= left.listed;
