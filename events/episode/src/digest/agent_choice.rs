@@ -303,12 +303,12 @@ fn after_lead(sentence: &str) -> Option<&str> {
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
     let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
-    Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
+    Signs::read(sentence.head).has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
 }
 
 /// Returns true for a sentence about tests, or what is told of the work elsewhere.
 fn is_of_checks(sentence: &Sentence<'_>) -> bool {
-    Signs::read(sentence.text).has(Sign::AsideHead)
+    Signs::read(sentence.text).has_any(&[Sign::AsideHead, Sign::CheckHead])
 }
 
 /// Returns true for a change or a command that does something.

@@ -109,6 +109,12 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 }
 
 impl Plan<'_> {
+    /// Returns the parts whose headings announce how the work is to be checked.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &str> {
+        let sections = sections(&self.text).into_iter();
+        sections.filter(|section| Signs::read(section.heading).begins(Sign::CheckHead)).map(|section| section.text)
+    }
+
     /// Returns what the plan decides: the items below a heading that announces decisions; without one, what it names as
     /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
     /// those, what the agent also concluded (`concluded`, its words) comes first.
@@ -169,7 +175,7 @@ impl<'a> Section<'a> {
             Kind::Approach
         } else if signs.has(Sign::Keep) || signs.begins(Sign::Restrict) {
             Kind::Limits
-        } else if signs.has(Sign::AsideHead) {
+        } else if signs.has_any(&[Sign::AsideHead, Sign::CheckHead]) {
             Kind::Aside
         } else if is_step || heading.contains('`') || file_of(heading).is_some() {
             Kind::Step
@@ -270,7 +276,8 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
             if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
                 continue;
             }
-            let untouched = items.iter().filter(|(item, name)| !is_touched(name) && !item.contains("(if "));
+            let is_left = |name: &str| !is_touched(name) && !is_looked_at(timeline, plan.place, name);
+            let untouched = items.iter().filter(|(item, name)| is_left(name) && !item.contains("(if "));
             found.extend(untouched.map(|(item, _)| {
                 let text = one_line(&format!("{NOT_DONE}{}", plain(item)), LINE_CHARS);
                 Pointed { text, line: plan.line, at: plan.at }
@@ -278,6 +285,13 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
     }
     found
+}
+
+/// Returns true if a file was looked at from a place on: left as it is, it needed no change.
+fn is_looked_at(timeline: &Timeline<'_>, from: usize, name: &str) -> bool {
+    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
+    let mut looks = later.filter(|deed| matches!(deed.act(), Act::Read | Act::Search)).filter_map(Deed::target);
+    looks.any(|path| path.rsplit(['/', '\\']).next() == Some(name))
 }
 
 /// Returns the names of the files that were edited, and all words of the commands that were run, from a place on.
