@@ -316,6 +316,56 @@ fn an_item_of_a_plan_counts_with_what_it_belongs_to() {
 }
 
 #[test]
+fn a_choice_of_a_plan_counts_if_it_was_written_or_concluded() {
+    let told = |plan: &str, concluded: &str| {
+        let plan = json!({ "plan": format!("# Faster\n\n## Context\nIt is slow.\n\n{plan}") });
+        let session = Session::default().prompt("go").call("ExitPlanMode", plan, None).result(Outcome::Ok, None, None);
+        session.edit("winch.rs", 1, 1).reply(concluded).digest().decisions.into_iter().map(|said| said.text).collect()
+    };
+    let (safe, doubt) =
+        ("**Fail-safe**: If the drum is broken, the winch stops.", "Default: when in doubt, prefer the drum");
+    let stops = "Broken drum: the winch stops (fail-safe).";
+    for (plan, concluded, expected) in [
+        (
+            "## Turn\nTurn the drum.\n\nIt uses `winch` directly (no lock needed — one hand turns it).",
+            "",
+            &["It uses `winch` directly (no lock needed — one hand turns it)."][..],
+        ),
+        ("## Turn\nTurn the drum.\n\nIt uses `crane` directly (no lock needed — one hand turns it).", "", &[]),
+        (
+            "## Approach\nAdd a brake. It sits on the rope, not on the drum.",
+            "",
+            &["Add a brake.", "It sits on the rope, not on the drum."],
+        ),
+        (
+            &format!("## Turn\n- {safe}\n- **Drum**: grease the bearing"),
+            stops,
+            &["Fail-safe: If the drum is broken, the winch stops."],
+        ),
+        (&format!("## Turn\n- {safe}"), "Done.", &[]),
+        (&format!("## Turn\n- {doubt}"), "In doubt, prefer the drum by default.", &[doubt]),
+        (
+            &format!("## A \"Drum\" section\n- **Drum**: only what the rope needs, not more\n- {doubt}"),
+            "In doubt, prefer the drum by default.",
+            &[doubt],
+        ),
+        (
+            "## Files\n**Rationale for the split**: The drum comes first. The rope is rare.\n",
+            "",
+            &["Rationale for the split: The drum comes first. The rope is rare."],
+        ),
+        (
+            "## Ropes\nThese must NOT be cut:\n- The long rope\n- The short rope\n",
+            "",
+            &["These must NOT be cut: The long rope; The short rope"],
+        ),
+    ] {
+        let found: Vec<String> = told(plan, concluded);
+        assert_eq!(found, expected, "{plan}");
+    }
+}
+
+#[test]
 fn what_follows_from_another_sentence_is_told_with_it() {
     let said = |text: &str| Session::default().prompt("Grease the winch").reply(text).edit("winch.rs", 1, 1);
     let whole = "The drum greases itself. So I don't grease the drum by hand, because that would double it.";
