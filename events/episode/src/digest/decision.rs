@@ -68,6 +68,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(agent_choice::overriding(timeline));
+    found.extend(agent_choice::limited_commit(timeline));
     found.extend(agent_choice::committed(timeline, &found));
     let done = Done::read(timeline);
     for plan in plan::approved(timeline) {
