@@ -147,8 +147,8 @@ impl Choice<'_> {
     }
 }
 
-/// Returns what the agent says of the first commit that takes only some of the files that the last status lists, with the
-/// files that it takes.
+/// Returns what the agent says of the first commit that takes only some files: with them, and those that the last status
+/// lists besides, if there was one.
 pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
     let listed = timeline.deeds.iter().filter_map(|deed| Some((deed.began, listed_files(deed)?)));
     let listed: Vec<_> = listed.collect();
@@ -171,22 +171,20 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
                 return None;
             }
             let before = listed.partition_point(|(status, _)| status < began);
-            let (_, listed) = listed.get(before.checked_sub(1)?)?;
+            let listed = before.checked_sub(1).and_then(|last| listed.get(last)).map(|(_, files)| files);
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
-            let left: Vec<&str> = listed.iter().copied().filter(|file| !is_taken(file)).collect();
-            if left.is_empty() {
+            let left: Vec<&str> = listed.into_iter().flatten().copied().filter(|file| !is_taken(file)).collect();
+            if listed.is_some() && left.is_empty() {
                 return None;
             }
             let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
             let text = plain(said.text);
             let text = stated::without_announcement(&text);
             let text = text.trim_end_matches([':', '.']);
-            let text = format!(
-                "{text}: {}; not {}",
-                told_apart(named.iter().map(String::as_str), &all),
-                told_apart(left.into_iter(), &all)
-            );
+            let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
+            let without = |left: Vec<&str>| format!("; not {}", told_apart(left.into_iter(), &all));
+            let text = text + &Some(left).filter(|left| !left.is_empty()).map(without).unwrap_or_default();
             Some(Found { place: reply.place, said: pointed(&text, reply), by_person: false })
         })
     })

@@ -284,6 +284,8 @@ fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
     );
     check(status(&all).ok(add).ok("git add crane/drum.rs && git commit -m y"), &[]);
     check(status(&all[..2]).ok(add), &[]);
+    let unlisted = Session::default().prompt("Commit it").reply("I'll only commit the two files of the winch.");
+    check(unlisted.ok(add), &[(2, "I'll only commit the two files of the winch: `drum.rs`, `winch.rs`")]);
     check(status(&all).ok("git add -A && git commit -m x"), &[]);
     check(status(&all).ok("git add . && git commit -m x"), &[]);
     check(status(&all).ok("git status"), &[]);
