@@ -14,7 +14,7 @@ use baton_base::lock;
 use baton_home::connection;
 pub use baton_home::daemon_command::daemon_command;
 use baton_protocol as protocol;
-use baton_protocol::{Call, Incoming, Progress, ShortIdsParams, Welcome, answer, method};
+use baton_protocol::{Call, Incoming, LogReadParams, Progress, ShortIdsParams, Welcome, answer, method};
 use interprocess::local_socket::Stream;
 use interprocess::local_socket::traits::Stream as _;
 use serde::Serialize;
@@ -158,6 +158,12 @@ impl Client {
     ) -> Result<T, Error> {
         let result = self.call_raw(method, params, progress)?;
         protocol::read(result.get()).map_err(|error| Error::Garbled(error.to_string()))
+    }
+
+    /// Reads events of the log. Unlike [`Client::call`] it keeps each record byte for byte, as the chain counts it.
+    pub fn read_log(&mut self, asked: &LogReadParams) -> Result<answer::LogRead, Error> {
+        let result = self.call_raw(method::LOG_READ, asked, |_| {})?;
+        serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
     }
 
     /// Calls a method and returns the result as the daemon wrote it, byte for byte.

@@ -20,6 +20,7 @@ use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName};
 
 use baton_base::durable;
 use baton_home::endpoint::Endpoint;
+#[cfg(unix)]
 use baton_home::trust::user;
 
 /// Number of retries, and their interval, for a socket that answers: a previous listener of this process may be ending.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use baton_conversation::record::{Position, SessionId};
 use baton_events::envelope::{ChainHash, Tail, decode};
 use baton_journal::Exact;
+use baton_protocol::LogReadParams;
 use baton_protocol::answer::{LogRead, LogRecord};
-use baton_protocol::{LogReadParams, method};
 use baton_queries::archive::{Error, Source};
 
 use crate::client::{self, Client};
@@ -19,7 +19,7 @@ pub(super) struct Remote<'a>(pub(super) &'a mut Client);
 
 impl Remote<'_> {
     fn read(&mut self, asked: &LogReadParams) -> Result<LogRead, Error> {
-        self.0.call(method::LOG_READ, asked, |_| {}).map_err(|error| Error::Source(Box::new(error)))
+        self.0.read_log(asked).map_err(|error| Error::Source(Box::new(error)))
     }
 }
 

@@ -10,7 +10,7 @@ use baton_events::replay::Occurrence;
 use baton_events::schema::session::hide_group;
 use baton_journal::Exact;
 use baton_protocol::answer::{HistoryEvent, LogRead};
-use baton_protocol::{LogReadParams, code, method};
+use baton_protocol::{LogReadParams, code};
 use baton_queries::archive;
 use baton_queries::archive::{Offline, Source as _};
 
@@ -91,7 +91,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             daemon = Client::connect(environment)?;
             continue;
         };
-        match client.call::<LogRead>(method::LOG_READ, &asked, |_| {}) {
+        match client.read_log(&asked) {
             Ok(read) => show(client, read, &mut asked, &output, args)?,
             // The daemon has stopped; another may start.
             Err(client::Error::Broken(_)) => daemon = None,
@@ -103,11 +103,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 /// Shows the last events page by page, up to the log's end at the time of the first call.
 fn show_last(client: &mut Client, asked: &mut LogReadParams, output: &Output, args: &Args) -> Result<(), Error> {
-    let first: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
+    let first = client.read_log(asked)?;
     let end = first.position;
     show(client, first, asked, output, args)?;
     loop {
-        let read: LogRead = client.call(method::LOG_READ, asked, |_| {})?;
+        let read = client.read_log(asked)?;
         let is_end = read.records.is_empty();
         let goes_on = asked.session.is_some() || asked.from <= end;
         show(client, read, asked, output, args)?;
