@@ -343,12 +343,12 @@ impl<'a> Extractor<'a> {
     /// Returns the commands of a line. One that a wrapper did not understand has never run.
     fn names(&self, command: &CommandLine) -> Vec<String> {
         let mut names = program::commands(&command.text);
+        names.retain(|name| !program::ROUTINE.contains(&name.as_str()));
         let failed = self.failed.get(&command.line).filter(|_| command.outcome == "failed" && command.ok == 0);
         let failed = failed.and_then(|result| failing_program(&command.text, result));
         let is_wrapper = |name: &String| programs(&command.text).iter().all(|program| program.name != *name);
-        if let Some(wrapper) = failed.filter(is_wrapper) {
+        if failed.as_ref().is_some_and(is_wrapper) {
             names.pop();
-            names.extend(Some(wrapper).filter(|name| program::is_telling(name)));
         }
         names
     }

@@ -9,6 +9,8 @@ const UTILITIES: [&str; 30] = [
     "pkill", "python", "python3", "rm", "rmdir", "ruby", "sed", "sh", "sort", "tee", "touch", "tr", "uniq", "wait",
     "xargs", "zsh",
 ];
+/// Commands that every session with a commit runs; the commit says more.
+pub(super) const ROUTINE: [&str; 2] = ["git add", "git commit"];
 /// Maximum length of a commit's body, in characters.
 const BODY_CHARS: usize = 260;
 /// Maximum number of files of one command line.

@@ -73,7 +73,7 @@ fn delivered(episode: &Episode) -> Option<String> {
         _ if episode.state.pushed => ", pushed".to_owned(),
         0 => String::new(),
         1 => ", not pushed".to_owned(),
-        count => format!(", not pushed with {} before it", count - 1),
+        count => format!(", not pushed, nor are {} more", count - 1),
     };
     Some(format!("Last commit: {}{pushed}.", commit.trim_end_matches('.')))
 }

@@ -401,6 +401,11 @@ impl<'a> Walk<'a, '_> {
                 }
                 continue;
             };
+            // The check has told the reason since, as another failure.
+            if open.fails_otherwise && is_echo(&open.complaint) {
+                self.errors[open.error] = None;
+                continue;
+            }
             let families: Vec<Family> = steps.iter().map(Step::family).collect();
             // A command that mends what a check finds has done so unless the check failed again.
             let fixed = |change: &Change<'_>| matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family));

@@ -269,8 +269,13 @@ pub(super) fn label(text: &str) -> String {
     let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
-    // The label stays if there is room for it.
-    let label = labelled.map(|(label, _)| format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
+    // The label stays if there is room for it. Without `Fix` a title would say that the defect is still there.
+    let shorter = || title[..title.rfind(' ').unwrap_or(0)].split(' ').collect::<Vec<_>>();
+    let label = labelled.and_then(|(label, _)| {
+        let whole = |title: &str| Some(format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
+        let is_fix = label.to_lowercase().ends_with("fix");
+        whole(title).or_else(|| whole(&before_last_joint(&shorter()).join(" ")).filter(|_| is_fix))
+    });
     // A capital may be longer than its letter.
     one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
 }
@@ -405,6 +410,9 @@ mod tests {
             ("Paint the mast of the crane red and blue with a brush", "Paint mast of crane red and blue"),
             ("Raise the mast of the crane and lower its jib", "Raise mast of crane and lower its jib"),
             ("Hoist: the winch of the crane stops before its mark", "Hoist: winch of crane stops before its mark"),
+            ("Fix: the winch of the crane stops before its mark", "Fix: winch of crane stops before its mark"),
+            ("Fix: \"Hoist load\" button not shown on winch page", "Fix: \"Hoist load\" button not shown"),
+            ("Plan: \"Hoist load\" button not shown on winch page", "\"Hoist load\" button not shown on winch page"),
             ("Hoist \"the winch and the jib and the mast\" to the top", "Hoist \"the winch and jib and mast\""),
             ("One two three four five six seven eight nine", "One two three four five six seven eight nine"),
             ("Turn the crane so far but got", "Turn the crane so far but got"),

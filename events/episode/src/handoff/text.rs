@@ -173,19 +173,23 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         |path: &str| changed.iter().any(|selected| selected.strip_suffix(" (gone)").unwrap_or(selected) == path);
     let modified = facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()));
     let modified: Vec<String> = modified.filter(|path| !is_told(path)).map(str::to_owned).collect();
-    let changes = if facts.without_commit { "Files it changed, no commit seen" } else { "Files it changed" };
+    // Changes of a session without a commit are as urgent as what git lists.
+    let (uncommitted, modified) = match facts.without_commit && facts.uncommitted.is_empty() {
+        true => (Section::new("Files it changed, no commit seen", Form::Names, modified), Vec::new()),
+        false => (Section::new("Not committed", Form::Names, facts.uncommitted.clone()), modified),
+    };
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
         Section::new("It came to", Form::Line, one(&facts.state)),
         Section::new("Branch", Form::Line, one(&facts.branch)),
-        Section::new("Not committed", Form::Names, facts.uncommitted.clone()),
+        uncommitted,
         Section::new("To check, this passed", Form::Line, one(&facts.check)),
         Section::new("Open", Form::List, facts.unresolved.clone()),
         Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
         Section::new("Decided", Form::List, facts.decisions.clone()),
         Section::new("Failed and mended", Form::List, facts.errors.iter().filter_map(solved).collect()),
-        Section::new(changes, Form::Names, modified),
+        Section::new("Files it changed", Form::Names, modified),
         Section::new(since, Form::Names, changed.to_vec()),
     ]
 }

@@ -34,11 +34,11 @@ fn a_failure_belongs_to_the_program_whose_message_it_is() {
     check(
         "git add a.css && git commit -m x",
         "The following paths are ignored by one of your .gitignore files: out/css",
-        &["`git add` failed with", "ran `git add`, failed in the end", "ran `git commit`"],
+        &["`git add` failed with"],
     );
     // What a wrapper did not understand has not run.
     let unknown = "error: unrecognized subcommand 'bun'";
-    check("rtk bun run test", unknown, &["`rtk` failed with", "ran `rtk`, failed in the end"]);
+    check("rtk bun run test", unknown, &["`rtk` failed with"]);
     check("make test", "FAIL", &["ran `make test`, failed in the end"]);
 }
 

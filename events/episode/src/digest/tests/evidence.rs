@@ -147,6 +147,19 @@ fn the_reason_replaces_an_echo() {
         &session,
         &[("bun run lint | head -20: src/a.ts:3:1: unused", Some("by edits to src/a.ts; `bun run lint` passed"))],
     );
+    // A run of a part of it tells the reason, too.
+    let part = Session::default()
+        .said("bun run test | tail -5", failed("error: script \"test\" exited with code 1"))
+        .failed("bun run test src/a.test.ts", 1, "expected 1, got 2")
+        .edit("src/a.ts", 1, 0)
+        .ok("bun run test src/a.test.ts");
+    check_errors(
+        &part,
+        &[(
+            "bun run test src/a.test.ts: exit 1, expected 1, got 2",
+            Some("by edits to src/a.ts; `bun run test src/a.test.ts` passed"),
+        )],
+    );
 }
 
 #[test]
