@@ -8,16 +8,18 @@
 mod intent;
 mod memo;
 mod open;
+mod quotes;
 mod selection;
 mod session_entries;
 #[cfg(test)]
 mod tests;
 
-pub use intent::{Context, Intent, Kind, Named, Span, Term, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
 pub use memo::memo_entry;
 pub use open::{Later, still_open};
+pub use quotes::{Quote, QuoteReader, Quotes};
 pub use selection::{Selection, append_below, select};
-pub use session_entries::{Evidence, Place, best_sentences, evidence, session_entries, states, whole_fit};
+pub use session_entries::{Place, best_exchange, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;
 

@@ -278,7 +278,7 @@ impl<'a> FailureHistory<'a> {
             // One success that fixed several failures counts once.
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
-                let is_over = !fix.text.contains(INSTEAD_OF) && !fix.text.ends_with(NOT_CHECKED);
+                let is_over = is_over(&fix.text);
                 self.resolved += u32::from(is_over);
                 self.around += u32::from(!is_over);
                 if !is_over {
@@ -364,6 +364,11 @@ fn plain_part(line: &str) -> Option<String> {
     let is_plain = |c: char| c == ' ' || c.is_ascii_graphic() && !c.is_ascii_digit() && !"\"\\'`&<>:".contains(c);
     let longest = line.split(|c| !is_plain(c)).map(str::trim).max_by_key(|part| part.len())?;
     (longest.len() >= TELLING_BYTES).then(|| longest.to_owned())
+}
+
+/// Returns true if what is said to have fixed a failure ended it: no other command was used, and the check still runs.
+pub(super) fn is_over(text: &str) -> bool {
+    !text.contains(INSTEAD_OF) && !text.ends_with(NOT_CHECKED)
 }
 
 /// Returns true if a row says what made the failure go away.

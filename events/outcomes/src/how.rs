@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::mends::mending_commands;
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
@@ -346,6 +347,10 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
         true if has_more => format!("no line with `{}` is known; {message}", query.more.join(" ")),
         true => format!("no line with `{}` is known; {message}", asked.trim()),
         false => message,
+    };
+    let message = match mending_commands(witnesses, |name| names.contains_key(name)) {
+        Some(mends) => format!("{message}; failures went away by {mends}"),
+        None => message,
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
     if query.is_whole_program() && !by_words && names.keys().any(|name| *name != query.name) {

@@ -98,6 +98,12 @@ pub struct Intent {
 }
 
 impl Intent {
+    /// Returns the words of the subject with their synonyms, for searching.
+    pub fn synonyms(&self) -> Vec<(String, &'static str)> {
+        let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
+        self.about.iter().flat_map(pairs).collect()
+    }
+
     /// Returns true if the question is of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
@@ -157,17 +163,73 @@ impl Intent {
         share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
     }
 
-    /// Returns how much a text says about the subject: BM25 with the weights of the words.
+    /// Returns how much a text says about the subject, see [`relevance_of`](Self::relevance_of).
     pub fn relevance(&self, text: &str) -> f32 {
-        let there = words(text);
-        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * there.len() as f32 / USUAL_WORDS;
-        let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
-        there.iter().for_each(|word| *counts.entry(word).or_default() += 1.0);
-        let score = |term: &Term| {
-            let times: f32 = counts.iter().map(|(word, count)| count * term.likeness(word)).sum();
-            term.weight * times / (times + SATURATION * length)
-        };
-        self.about.iter().map(score).sum()
+        self.relevance_of(&self.tally(text, &mut BTreeMap::new()))
+    }
+
+    /// Returns how much the text of a tally says about the subject: BM25 with the weights of the words.
+    pub fn relevance_of(&self, tally: &Tally) -> f32 {
+        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * tally.words as f32 / USUAL_WORDS;
+        let score = |(term, times): (&Term, &f32)| term.weight * times / (times + SATURATION * length);
+        self.about.iter().zip(&tally.times).map(score).sum()
+    }
+
+    /// Counts the subject's words in a text. `known` holds what the words of earlier texts count for.
+    pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
+        let of_subject = self.about.len();
+        let mut tally = Tally { times: vec![0.0; of_subject], best: vec![0.0; of_subject], words: 0 };
+        for word in words(text) {
+            tally.words += 1;
+            let counts = known.entry(word).or_insert_with_key(|word| {
+                let likeness = self.about.iter().map(|term| term.likeness(word)).enumerate();
+                likeness.filter(|(_, likeness)| *likeness > 0.0).collect()
+            });
+            for (at, likeness) in counts {
+                tally.times[*at] += *likeness;
+                tally.best[*at] = tally.best[*at].max(*likeness);
+            }
+        }
+        tally
+    }
+}
+
+/// How often a text has each word of a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Occurrences by word, a synonym as a part of one.
+    times: Vec<f32>,
+    /// The best of them.
+    best: Vec<f32>,
+    /// Number of words of the text.
+    words: usize,
+}
+
+impl Tally {
+    /// Returns true if the text has nothing of the subject.
+    pub fn is_empty(&self) -> bool {
+        self.times.iter().all(|times| *times == 0.0)
+    }
+
+    /// Adds another text.
+    pub fn add(&mut self, other: &Self) {
+        let most = self.times.len().max(other.times.len());
+        self.times.resize(most, 0.0);
+        self.best.resize(most, 0.0);
+        self.times.iter_mut().zip(&other.times).for_each(|(times, more)| *times += more);
+        self.best.iter_mut().zip(&other.best).for_each(|(best, more)| *best = best.max(*more));
+        self.words += other.words;
+    }
+
+    /// Returns the tally with a share of what the words count that other texts have too.
+    pub fn without_repeated<'a>(&self, others: impl Iterator<Item = &'a Self>, share: f32) -> Self {
+        let mut left = self.clone();
+        let mut said = vec![false; left.times.len()];
+        for other in others {
+            said.iter_mut().zip(&other.best).for_each(|(said, best)| *said |= *best > 0.0);
+        }
+        left.times.iter_mut().zip(said).filter(|(_, said)| *said).for_each(|(times, _)| *times *= share);
+        left
     }
 }
 
@@ -228,13 +290,27 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     };
     phrasing.leave_out(is_plain);
     let search = phrasing.as_written();
+    let search = if search.is_empty() { text.trim().to_owned() } else { search };
+    Intent { kinds, about: terms(&phrasing), search, named, span, place }
+}
+
+/// Reads a description that is no question, such as that of a failure: its subject is all of it. Total; linear in its
+/// words.
+pub fn describe(text: &str) -> Intent {
+    let mut phrasing = Phrasing::new(text, MAX_WORDS);
+    phrasing.leave_out(is_plain);
+    Intent { about: terms(&phrasing), search: phrasing.as_written(), ..Intent::default() }
+}
+
+/// Returns the words that are left, each once.
+fn terms(phrasing: &Phrasing) -> Vec<Term> {
     let mut about: Vec<Term> = Vec::new();
     for word in phrasing.words() {
         if !about.iter().any(|known| known.word == word) {
             about.push(Term::new(word));
         }
     }
-    Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
+    about
 }
 
 /// Returns the kinds of a question and removes the words that mark them.

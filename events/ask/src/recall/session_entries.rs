@@ -84,29 +84,14 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     asked.fit(&whole.join(" "))
 }
 
-/// How much the exchanges of a session say about a subject.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
-    /// Relevance of the best exchange, and half of that of the second.
-    pub relevance: f32,
-    /// Title, prompt and conclusion of the best.
-    pub text: String,
-}
-
-/// Returns how much the best exchanges of a session say about the subject, by prompt and conclusion together.
-pub fn evidence(episode: &Episode, asked: &Intent) -> Evidence {
-    let (mut text, mut first, mut second) = (episode.title.clone(), 0.0_f32, 0.0_f32);
-    for exchange in &episode.exchanges {
+/// Returns title, prompt and conclusion of the exchange that says most about the subject.
+pub fn best_exchange(episode: &Episode, asked: &Intent) -> String {
+    let said = |exchange: &Exchange| {
         let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
-        let all = [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ");
-        let relevance = asked.relevance(&all);
-        if relevance > first {
-            (text, first, second) = (all, relevance, first);
-        } else {
-            second = second.max(relevance);
-        }
-    }
-    Evidence { relevance: first + second / 2.0, text }
+        [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ")
+    };
+    let rated = episode.exchanges.iter().map(said).map(|text| (asked.relevance(&text), text));
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(|| episode.title.clone(), |(_, text)| text)
 }
 
 /// Returns true if a decision, error, open end or next step of a session has enough of the subject to answer the question.
@@ -114,13 +99,6 @@ pub fn states(episode: &Episode, asked: &Intent) -> bool {
     let lists = [&episode.decisions, &episode.superseded, &episode.unresolved, &episode.next_steps];
     let texts = lists.into_iter().flatten().map(|said| &said.text);
     texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
-}
-
-/// Returns the sentences of the conclusion that match best, with its line.
-pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
-    let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
-    let text = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
-    (!text.is_empty()).then_some((best.concluded.line, text))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are

@@ -13,6 +13,7 @@ use baton_store::conversation::for_each_item;
 use baton_views::conversation::Conversations;
 
 use crate::calls::outcome_query::OutcomeSource;
+use crate::calls::quotes::quotes;
 
 /// Most sessions that are read for one answer.
 const SESSIONS: usize = 12;
@@ -24,7 +25,7 @@ const WORDS_BYTES: usize = 600;
 const NEAREST: usize = 2;
 /// A longer conclusion is shortened to the sentences that are about the failure.
 const CONCLUSION_CHARS: usize = 700;
-/// Least share of the failure's words that a nearest place has.
+/// Least share of the failure's words that the best passage of a nearest session has.
 const NEAR: f32 = 0.4;
 /// Most bytes of a transcript that are searched for the line of an output, of which the memory keeps one line only.
 const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
@@ -58,7 +59,7 @@ impl Accounts<'_> {
     pub(super) fn find(&self, error: &FixQuery, text: &str, limit: usize) -> Result<(Vec<FixAccount>, bool), Failure> {
         let words = if text.len() <= WORDS_BYTES { text } else { &error.line };
         let question = Question { words: words.to_owned(), ..Question::default() };
-        let hits = self.source.find(question, SESSIONS, PASSAGES)?;
+        let hits = self.source.find(question, Vec::new(), SESSIONS, PASSAGES)?;
         let mut found: Vec<(f32, FixAccount)> = Vec::new();
         for hit in &hits {
             let read = self.read(error, &hit.session_id, self.lines_with(&hit.session_id, error));
@@ -72,9 +73,7 @@ impl Accounts<'_> {
             found.extend(hits.iter().filter_map(|hit| self.by_part(error, hit)).map(|account| (NEAR, account)));
         }
         if found.is_empty() {
-            let is_near = |hit: &&Hit| hit.kind == "turn" && error.share_of(&hit.snippet) >= NEAR;
-            let near = hits.iter().filter(is_near).take(NEAREST);
-            return Ok((near.filter_map(|hit| self.nearest(hit)).collect(), false));
+            return Ok((self.nearest(words)?, false));
         }
         Ok((found.into_iter().map(|(_, account)| account).take(limit).collect(), true))
     }
@@ -86,10 +85,40 @@ impl Accounts<'_> {
         Some(FixAccount { project: hit.project.clone(), same: false, ..account })
     }
 
-    /// The account that begins with a passage.
-    fn nearest(&self, hit: &Hit) -> Option<FixAccount> {
-        let (_, account) = self.read(&FixQuery::read(&hit.snippet), &hit.session_id, vec![hit.line?])?;
-        Some(FixAccount { project: hit.project.clone(), same: false, text: hit.snippet.clone(), ..account })
+    /// Accounts of the sessions that say most about what the words describe, also in other words: their best passages.
+    fn nearest(&self, words: &str) -> Result<Vec<FixAccount>, Failure> {
+        let asked = self.source.describe(words);
+        let question = Question { words: asked.search.clone(), ..Question::default() };
+        let hits = self.source.find(question, asked.synonyms(), SESSIONS, PASSAGES)?;
+        let mut found: Vec<(f32, FixAccount)> = Vec::new();
+        for hit in &hits {
+            let id = SessionId::new(&hit.session_id);
+            let current = id.as_ref().and_then(|id| self.source.table.get(id)?.state.episode.clone());
+            let (Some(id), Some(current)) = (id, current) else { continue };
+            let said = quotes(self.conversations, &id, &current, &self.source.settings.filtering, &asked);
+            let Some(first) = said.passages.first().filter(|first| asked.fit(&first.text) >= NEAR) else { continue };
+            let quote = |quote: &baton_ask::recall::Quote| Quote {
+                text: quote.text.clone(),
+                session_id: hit.session_id.clone(),
+                line: quote.line,
+                at: quote.at.map(|at| at.to_string()),
+            };
+            let mut agent = said.passages.iter().skip(1).filter(|said| said.is_of_agent).take(2);
+            let account = FixAccount {
+                text: first.text.clone(),
+                session_id: hit.session_id.clone(),
+                project: hit.project.clone(),
+                line: first.line,
+                at: first.at.map(|at| at.to_string()),
+                times: 1,
+                said: agent.next().map(quote),
+                concluded: agent.next().map(quote),
+                ..FixAccount::default()
+            };
+            found.push((said.relevance + said.best(), account));
+        }
+        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        Ok(found.into_iter().take(NEAREST).map(|(_, account)| account).collect())
     }
 
     fn read(&self, error: &FixQuery, session: &str, lines: Vec<u64>) -> Option<(f32, FixAccount)> {

@@ -1,0 +1,195 @@
+//! Passages of one conversation that say most about a question's subject.
+//!
+//! An episode keeps the beginning of each prompt and what the agent concluded. The reason often stands elsewhere: in a
+//! plan, between two tool calls, in a failing line.
+
+use std::collections::BTreeMap;
+
+use super::intent::{Intent, Tally};
+use baton_conversation::item::{Body, Item, Outcome};
+use baton_conversation::record::Timestamp;
+use baton_episode::digest::{head, one_line};
+
+/// Maximum number of bytes of one text that are read.
+const READ_BYTES: usize = 64 * 1024;
+/// A passage ends with the line that takes it to so many characters.
+const PASSAGE_CHARS: usize = 320;
+/// Maximum length of a passage, in characters.
+const MOST_CHARS: usize = 480;
+/// Maximum number of passages kept of a conversation.
+const KEPT: usize = 24;
+/// What a word that an earlier passage has counts for in a further one.
+const SAID_BEFORE: f32 = 0.4;
+/// Share of the exchange's relevance that counts for its passages.
+const OF_THE_EXCHANGE: f32 = 0.25;
+/// Factors on the relevance of a failing line and of a plan or prompt.
+const OF_A_RESULT: f32 = 0.8;
+const OF_A_PROMPT: f32 = 0.9;
+
+/// A passage, on one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quote {
+    /// The text.
+    pub text: String,
+    /// Transcript line.
+    pub line: u64,
+    /// Time of that line.
+    pub at: Option<Timestamp>,
+    /// True if the agent says it.
+    pub is_of_agent: bool,
+    /// How much it says about the subject.
+    pub relevance: f32,
+    tally: Tally,
+    exchange: usize,
+    factor: f32,
+}
+
+/// What a conversation says about a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quotes {
+    /// The passages, best first; each further one is rated by what it adds.
+    pub passages: Vec<Quote>,
+    /// Relevance of the best exchange, whole.
+    pub relevance: f32,
+}
+
+impl Quotes {
+    /// Returns the relevance of the best passage.
+    pub fn best(&self) -> f32 {
+        self.passages.first().map_or(0.0, |quote| quote.relevance)
+    }
+
+    /// Returns the best passages that fit, as one text in the order of the transcript.
+    pub fn within(&self, chars: usize) -> String {
+        let mut left = chars;
+        let fits = |quote: &&Quote| {
+            left = left.saturating_sub(quote.text.chars().count());
+            left > 0
+        };
+        let mut told: Vec<&Quote> = self.passages.iter().take_while(fits).collect();
+        told.sort_by_key(|quote| quote.line);
+        told.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>().join(" … ")
+    }
+}
+
+/// Reads the items of one conversation, in bounded memory.
+pub struct QuoteReader<'q> {
+    asked: &'q Intent,
+    /// What words that were met count for.
+    known: BTreeMap<String, Vec<(usize, f32)>>,
+    exchanges: Vec<Tally>,
+    quotes: Vec<Quote>,
+}
+
+impl<'q> QuoteReader<'q> {
+    /// Reads for a question.
+    pub fn new(asked: &'q Intent) -> Self {
+        Self { asked, known: BTreeMap::new(), exchanges: vec![Tally::default()], quotes: Vec::new() }
+    }
+
+    /// Reads the next item.
+    pub fn push(&mut self, item: &Item) {
+        if item.sidechain {
+            return;
+        }
+        match &item.body {
+            Body::Prompt { text } => {
+                self.exchanges.push(Tally::default());
+                self.read(item, text, OF_A_PROMPT);
+            }
+            Body::Reply { text } | Body::Answer { text } => self.read(item, text, 1.0),
+            Body::Call(call) => {
+                if let Some(plan) = &call.plan {
+                    self.read(item, plan, OF_A_PROMPT);
+                }
+                if let Some(edit) = &call.edit {
+                    self.count(&edit.path);
+                }
+            }
+            Body::Result(result) if result.outcome == Outcome::Failed => {
+                let error = result.error.as_deref().or(result.failing());
+                self.read(item, error.unwrap_or(&result.text), OF_A_RESULT);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what was found, with at most `most` passages.
+    pub fn finish(mut self, most: usize) -> Quotes {
+        let relevance = |tally: &Tally| self.asked.relevance_of(tally);
+        let of_exchanges: Vec<f32> = self.exchanges.iter().map(relevance).collect();
+        let mut passages: Vec<Quote> = Vec::new();
+        while passages.len() < most {
+            let worth = |quote: &Quote| {
+                let new = quote.tally.without_repeated(passages.iter().map(|it| &it.tally), SAID_BEFORE);
+                let own = self.asked.relevance_of(&new);
+                quote.factor * (own + if own > 0.0 { OF_THE_EXCHANGE * of_exchanges[quote.exchange] } else { 0.0 })
+            };
+            let rated = self.quotes.iter().map(worth).enumerate();
+            let Some((at, worth)) = rated.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+            if worth <= 0.0 {
+                break;
+            }
+            passages.push(self.quotes.remove(at));
+        }
+        Quotes { passages, relevance: of_exchanges.into_iter().fold(0.0, f32::max) }
+    }
+
+    /// Reads a text in passages.
+    fn read(&mut self, item: &Item, text: &str, factor: f32) {
+        for passage in passages(head(text, READ_BYTES)) {
+            let tally = self.count(&passage);
+            if tally.is_empty() {
+                continue;
+            }
+            let exchange = self.exchanges.len() - 1;
+            let text = one_line(&passage, MOST_CHARS);
+            let relevance = factor * self.asked.relevance_of(&tally);
+            let is_of_agent = matches!(item.body, Body::Reply { .. });
+            let (line, at) = (item.line, item.at);
+            self.quotes.push(Quote { text, line, at, is_of_agent, relevance, tally, exchange, factor });
+        }
+        if self.quotes.len() > 2 * KEPT {
+            self.quotes.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+            self.quotes.truncate(KEPT);
+        }
+    }
+
+    /// Counts the words of a text for its exchange.
+    fn count(&mut self, text: &str) -> Tally {
+        let tally = self.asked.tally(text, &mut self.known);
+        if let Some(exchange) = self.exchanges.last_mut() {
+            exchange.add(&tally);
+        }
+        tally
+    }
+}
+
+/// Splits a text into passages: paragraphs and list items, short ones together, each below its heading.
+fn passages(text: &str) -> Vec<String> {
+    let (mut passages, mut heading, mut passage, mut chars) = (Vec::new(), "", String::new(), 0);
+    for line in text.lines().map(str::trim) {
+        let is_heading = line.starts_with('#');
+        if (is_heading || line.is_empty() && chars >= PASSAGE_CHARS / 2 || chars >= PASSAGE_CHARS) && chars > 0 {
+            passages.push(std::mem::take(&mut passage));
+            chars = 0;
+        }
+        if is_heading {
+            heading = line.trim_start_matches('#').trim();
+            continue;
+        }
+        if !line.chars().any(char::is_alphanumeric) {
+            continue;
+        }
+        if chars == 0 && !heading.is_empty() {
+            passage = format!("{}: ", heading.trim_end_matches(':'));
+        }
+        passage.push_str(line);
+        passage.push('\n');
+        chars += line.chars().count();
+    }
+    if chars > 0 {
+        passages.push(passage);
+    }
+    passages
+}
