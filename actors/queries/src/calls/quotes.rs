@@ -8,7 +8,7 @@ use baton_store::conversation::for_each_item;
 use baton_views::conversation::Conversations;
 
 /// Most passages that are taken from a conversation.
-const MOST: usize = 4;
+const MOST: usize = 6;
 /// A longer conversation is not read for them.
 const MOST_ITEMS: u64 = 20_000;
 

@@ -50,7 +50,9 @@ const FEW_CAPITALS: usize = 6;
 const NEAREST: usize = 4;
 /// Most characters that are told of one of them, and of the first.
 const NEAREST_CHARS: usize = 600;
-const FIRST_NEAREST_CHARS: usize = 1_500;
+const FIRST_NEAREST_CHARS: usize = 1_200;
+/// The same for what the first ended with.
+const ENDED_CHARS: usize = 300;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -175,7 +177,7 @@ impl Recall {
         if self.may_abstain(asked, &sessions) {
             let unknown = self.unknown_name(&sessions);
             if unknown.is_some() || !sessions.is_answered {
-                return Ok(self.abstention(unknown.unwrap_or(&asked.search), sessions));
+                return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
             }
         }
         let mut notes = std::mem::take(&mut sessions.notes);
@@ -215,13 +217,22 @@ impl Recall {
     }
 
     /// The answer that claims nothing and names the nearest sessions.
-    fn abstention(&self, about: &str, found: RelevantSessions) -> Answer {
+    fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
         let near = |(at, session): (usize, &Session)| {
-            let line = session.quotes.passages.first().map(|quote| quote.line);
+            let chars = if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS };
+            let (concluded, ended) = match at {
+                0 => (recall::best_sentences(&session.episode, asked, chars / 2), recall::ended_with(&session.episode, ENDED_CHARS)),
+                _ => (None, None),
+            };
+            let is_told = |line: u64| concluded.as_ref().is_some_and(|(told, _)| *told == line);
+            let quotes = session.quotes.within(chars, is_told);
+            let ended = ended.filter(|(line, _)| !is_told(*line)).map(|(_, text)| format!("At the end: {text}"));
+            let texts: Vec<String> = concluded.iter().map(|(_, text)| text.clone()).chain(Some(quotes)).chain(ended).filter(|text| !text.is_empty()).collect();
+            let line = session.quotes.passages.first().map(|quote| quote.line).or(concluded.map(|(line, _)| line));
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
-                text: redact(&session.quotes.within(if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS })).into_owned(),
+                text: redact(&texts.join(" … ")).into_owned(),
                 line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
             }
         };

@@ -175,6 +175,13 @@ impl Intent {
         self.about.iter().zip(&tally.times).map(score).sum()
     }
 
+    /// Returns the share of the subject that the text of a tally has, as [`fit`](Self::fit).
+    pub fn fit_of(&self, tally: &Tally) -> f32 {
+        let all: f32 = self.about.iter().map(|term| term.weight).sum();
+        let found: f32 = self.about.iter().zip(&tally.best).map(|(term, best)| term.weight * best).sum();
+        if all > 0.0 { found / all } else { 0.0 }
+    }
+
     /// Counts the subject's words in a text. `known` holds what the words of earlier texts count for.
     pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
         let of_subject = self.about.len();

@@ -13,9 +13,9 @@ use baton_episode::digest::{head, one_line};
 /// Maximum number of bytes of one text that are read.
 const READ_BYTES: usize = 64 * 1024;
 /// A passage ends with the line that takes it to so many characters.
-const PASSAGE_CHARS: usize = 320;
+const PASSAGE_CHARS: usize = 200;
 /// Maximum length of a passage, in characters.
-const MOST_CHARS: usize = 480;
+const MOST_CHARS: usize = 420;
 /// Maximum number of passages kept of a conversation.
 const KEPT: usize = 24;
 /// What a word that an earlier passage has counts for in a further one.
@@ -25,6 +25,11 @@ const OF_THE_EXCHANGE: f32 = 0.25;
 /// Factors on the relevance of a failing line and of a plan or prompt.
 const OF_A_RESULT: f32 = 0.8;
 const OF_A_PROMPT: f32 = 0.9;
+/// The same for the text of an edit, and for code and data in any text.
+const OF_AN_EDIT: f32 = 0.6;
+const OF_CODE: f32 = 0.5;
+/// Maximum number of bytes of an edit that are read.
+const EDIT_BYTES: usize = 4 * 1024;
 
 /// A passage, on one line.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +56,8 @@ pub struct Quotes {
     pub passages: Vec<Quote>,
     /// Relevance of the best exchange, whole.
     pub relevance: f32,
+    /// Share of the subject that the passages have together.
+    pub coverage: f32,
 }
 
 impl Quotes {
@@ -59,14 +66,15 @@ impl Quotes {
         self.passages.first().map_or(0.0, |quote| quote.relevance)
     }
 
-    /// Returns the best passages that fit, as one text in the order of the transcript.
-    pub fn within(&self, chars: usize) -> String {
+    /// Returns the best passages that fit, as one text in the order of the transcript, without those of lines that are told
+    /// already.
+    pub fn within(&self, chars: usize, is_told: impl Fn(u64) -> bool) -> String {
         let mut left = chars;
         let fits = |quote: &&Quote| {
             left = left.saturating_sub(quote.text.chars().count());
             left > 0
         };
-        let mut told: Vec<&Quote> = self.passages.iter().take_while(fits).collect();
+        let mut told: Vec<&Quote> = self.passages.iter().filter(|quote| !is_told(quote.line)).take_while(fits).collect();
         told.sort_by_key(|quote| quote.line);
         told.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>().join(" … ")
     }
@@ -104,6 +112,7 @@ impl<'q> QuoteReader<'q> {
                 }
                 if let Some(edit) = &call.edit {
                     self.count(&edit.path);
+                    self.read(item, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT);
                 }
             }
             Body::Result(result) if result.outcome == Outcome::Failed => {
@@ -132,12 +141,16 @@ impl<'q> QuoteReader<'q> {
             }
             passages.push(self.quotes.remove(at));
         }
-        Quotes { passages, relevance: of_exchanges.into_iter().fold(0.0, f32::max) }
+        let mut said = Tally::default();
+        passages.iter().for_each(|quote| said.add(&quote.tally));
+        let relevance = of_exchanges.into_iter().fold(0.0, f32::max);
+        Quotes { coverage: self.asked.fit_of(&said), passages, relevance }
     }
 
     /// Reads a text in passages.
     fn read(&mut self, item: &Item, text: &str, factor: f32) {
-        for passage in passages(head(text, READ_BYTES)) {
+        for (passage, is_code) in passages(head(text, READ_BYTES)) {
+            let factor = if is_code { factor * OF_CODE } else { factor };
             let tally = self.count(&passage);
             if tally.is_empty() {
                 continue;
@@ -165,20 +178,27 @@ impl<'q> QuoteReader<'q> {
     }
 }
 
-/// Splits a text into passages: paragraphs and list items, short ones together, each below its heading.
-fn passages(text: &str) -> Vec<String> {
+/// Splits a text into passages: paragraphs and list items, short ones together, each below its heading. The second value
+/// is true for code and data.
+fn passages(text: &str) -> Vec<(String, bool)> {
     let (mut passages, mut heading, mut passage, mut chars) = (Vec::new(), "", String::new(), 0);
+    let (mut in_code, mut was_code) = (false, false);
     for line in text.lines().map(str::trim) {
-        let is_heading = line.starts_with('#');
-        if (is_heading || line.is_empty() && chars >= PASSAGE_CHARS / 2 || chars >= PASSAGE_CHARS) && chars > 0 {
-            passages.push(std::mem::take(&mut passage));
+        let is_fence = line.starts_with("```");
+        in_code ^= is_fence;
+        let is_heading = !in_code && line.starts_with('#');
+        let is_code = in_code || line.starts_with(['{', '}', '"', '<', '[']) && !line.starts_with("[ ]");
+        let ends = is_heading || is_code != was_code || line.is_empty() && chars >= PASSAGE_CHARS / 2;
+        if (ends || chars >= PASSAGE_CHARS) && chars > 0 {
+            passages.push((std::mem::take(&mut passage), was_code));
             chars = 0;
         }
+        was_code = is_code;
         if is_heading {
             heading = line.trim_start_matches('#').trim();
             continue;
         }
-        if !line.chars().any(char::is_alphanumeric) {
+        if is_fence || !line.chars().any(char::is_alphanumeric) {
             continue;
         }
         if chars == 0 && !heading.is_empty() {
@@ -189,7 +209,7 @@ fn passages(text: &str) -> Vec<String> {
         chars += line.chars().count();
     }
     if chars > 0 {
-        passages.push(passage);
+        passages.push((passage, was_code));
     }
     passages
 }

@@ -4,7 +4,7 @@ use super::intent::{Intent, Kind};
 use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences};
+use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, sentences_within};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
@@ -25,6 +25,8 @@ const OF_A_PASSAGE: f32 = 0.4;
 const OBJECTIVE_CHARS: usize = 200;
 /// Maximum number of entries of one sort per session.
 const MOST_OF_A_SORT: usize = 5;
+/// Maximum number of open ends told of a session that is only near.
+const MOST_LEFT: usize = 4;
 /// Maximum number of files per session, if they are asked for.
 const MOST_FILES: usize = 20;
 /// Maximum number of sessions that are named for a subject.
@@ -99,6 +101,23 @@ pub fn states(episode: &Episode, asked: &Intent) -> bool {
     let lists = [&episode.decisions, &episode.superseded, &episode.unresolved, &episode.next_steps];
     let texts = lists.into_iter().flatten().map(|said| &said.text);
     texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
+}
+
+/// Returns the sentences of the conclusion that match best, with its line.
+pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
+    let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
+    let text = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    (!text.is_empty()).then_some((best.concluded.line, text))
+}
+
+/// Returns what a session left open, and with what the agent ended.
+pub fn ended_with(episode: &Episode, chars: usize) -> Option<(u64, String)> {
+    let said = episode.exchanges.iter().rev().find_map(|exchange| exchange.conclusion.as_ref())?;
+    let open: Vec<&str> =
+        episode.unresolved.iter().chain(&episode.next_steps).map(|said| said.text.as_str()).take(MOST_LEFT).collect();
+    let last = sentences_within(&said.text, chars);
+    let text = if open.is_empty() { last } else { format!("{last} Open: {}", one_line(&open.join("; "), chars)) };
+    Some((said.line, text))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are

@@ -96,7 +96,7 @@ impl Accounts<'_> {
             let current = id.as_ref().and_then(|id| self.source.table.get(id)?.state.episode.clone());
             let (Some(id), Some(current)) = (id, current) else { continue };
             let said = quotes(self.conversations, &id, &current, &self.source.settings.filtering, &asked);
-            let Some(first) = said.passages.first().filter(|first| asked.fit(&first.text) >= NEAR) else { continue };
+            let Some(first) = said.passages.first().filter(|_| said.coverage >= NEAR) else { continue };
             let quote = |quote: &baton_ask::recall::Quote| Quote {
                 text: quote.text.clone(),
                 session_id: hit.session_id.clone(),
@@ -115,7 +115,7 @@ impl Accounts<'_> {
                 concluded: agent.next().map(quote),
                 ..FixAccount::default()
             };
-            found.push((said.relevance + said.best(), account));
+            found.push((said.coverage * (said.relevance + said.best()), account));
         }
         found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         Ok(found.into_iter().take(NEAREST).map(|(_, account)| account).collect())

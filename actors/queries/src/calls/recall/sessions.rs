@@ -175,7 +175,7 @@ fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
     for session in sessions.drain(..) {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
-        let own = session.score + EVIDENCE * (said + whole_fit(&session.episode, asked));
+        let own = session.score + EVIDENCE * (said + session.quotes.coverage + whole_fit(&session.episode, asked));
         let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
