@@ -48,11 +48,8 @@ const NAME_STEM: usize = 5;
 const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
-/// Most characters that are told of one of them, and of the first.
-const NEAREST_CHARS: usize = 600;
-const FIRST_NEAREST_CHARS: usize = 1_200;
-/// The same for what the first ended with.
-const ENDED_CHARS: usize = 300;
+/// Most characters that are told of one of them but the first.
+const NEAREST_CHARS: usize = 500;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -219,20 +216,16 @@ impl Recall {
     /// The answer that claims nothing and names the nearest sessions.
     fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
         let near = |(at, session): (usize, &Session)| {
-            let chars = if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS };
-            let (concluded, ended) = match at {
-                0 => (recall::best_sentences(&session.episode, asked, chars / 2), recall::ended_with(&session.episode, ENDED_CHARS)),
-                _ => (None, None),
+            let (text, line) = match at {
+                0 => session.told_first(asked),
+                _ => {
+                    (session.quotes.within(NEAREST_CHARS, |_| false), session.quotes.passages.first().map(|it| it.line))
+                }
             };
-            let is_told = |line: u64| concluded.as_ref().is_some_and(|(told, _)| *told == line);
-            let quotes = session.quotes.within(chars, is_told);
-            let ended = ended.filter(|(line, _)| !is_told(*line)).map(|(_, text)| format!("At the end: {text}"));
-            let texts: Vec<String> = concluded.iter().map(|(_, text)| text.clone()).chain(Some(quotes)).chain(ended).filter(|text| !text.is_empty()).collect();
-            let line = session.quotes.passages.first().map(|quote| quote.line).or(concluded.map(|(line, _)| line));
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
-                text: redact(&texts.join(" … ")).into_owned(),
+                text: redact(&text).into_owned(),
                 line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
             }
         };
@@ -283,7 +276,9 @@ impl Recall {
                 entries.push(passage(&place, hit, number, asked));
             }
             if rank <= QUOTED {
-                entries.extend((0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&place, quote, number, asked)));
+                entries.extend(
+                    (0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&place, quote, number, asked)),
+                );
             }
         }
         let (mut facts, ended) = self.facts(asked)?;

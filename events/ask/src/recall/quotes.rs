@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::intent::{Intent, Tally};
 use baton_conversation::item::{Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
-use baton_episode::digest::{head, one_line};
+use baton_episode::digest::{gives_reason, head, one_line};
 
 /// Maximum number of bytes of one text that are read.
 const READ_BYTES: usize = 64 * 1024;
@@ -28,6 +28,8 @@ const OF_A_PROMPT: f32 = 0.9;
 /// The same for the text of an edit, and for code and data in any text.
 const OF_AN_EDIT: f32 = 0.6;
 const OF_CODE: f32 = 0.5;
+/// The same for a passage that gives a reason or names an alternative.
+const WITH_REASON: f32 = 1.15;
 /// Maximum number of bytes of an edit that are read.
 const EDIT_BYTES: usize = 4 * 1024;
 
@@ -58,6 +60,8 @@ pub struct Quotes {
     pub relevance: f32,
     /// Share of the subject that the passages have together.
     pub coverage: f32,
+    /// The agent's last message, whole, with its line.
+    pub last: Option<(u64, String)>,
 }
 
 impl Quotes {
@@ -74,7 +78,8 @@ impl Quotes {
             left = left.saturating_sub(quote.text.chars().count());
             left > 0
         };
-        let mut told: Vec<&Quote> = self.passages.iter().filter(|quote| !is_told(quote.line)).take_while(fits).collect();
+        let mut told: Vec<&Quote> =
+            self.passages.iter().filter(|quote| !is_told(quote.line)).take_while(fits).collect();
         told.sort_by_key(|quote| quote.line);
         told.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>().join(" … ")
     }
@@ -87,12 +92,13 @@ pub struct QuoteReader<'q> {
     known: BTreeMap<String, Vec<(usize, f32)>>,
     exchanges: Vec<Tally>,
     quotes: Vec<Quote>,
+    last: Option<(u64, String)>,
 }
 
 impl<'q> QuoteReader<'q> {
     /// Reads for a question.
     pub fn new(asked: &'q Intent) -> Self {
-        Self { asked, known: BTreeMap::new(), exchanges: vec![Tally::default()], quotes: Vec::new() }
+        Self { asked, known: BTreeMap::new(), exchanges: vec![Tally::default()], quotes: Vec::new(), last: None }
     }
 
     /// Reads the next item.
@@ -105,7 +111,11 @@ impl<'q> QuoteReader<'q> {
                 self.exchanges.push(Tally::default());
                 self.read(item, text, OF_A_PROMPT);
             }
-            Body::Reply { text } | Body::Answer { text } => self.read(item, text, 1.0),
+            Body::Reply { text } => {
+                self.read(item, text, 1.0);
+                self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
+            }
+            Body::Answer { text } => self.read(item, text, 1.0),
             Body::Call(call) => {
                 if let Some(plan) = &call.plan {
                     self.read(item, plan, OF_A_PROMPT);
@@ -144,7 +154,7 @@ impl<'q> QuoteReader<'q> {
         let mut said = Tally::default();
         passages.iter().for_each(|quote| said.add(&quote.tally));
         let relevance = of_exchanges.into_iter().fold(0.0, f32::max);
-        Quotes { coverage: self.asked.fit_of(&said), passages, relevance }
+        Quotes { coverage: self.asked.fit_of(&said), passages, relevance, last: self.last }
     }
 
     /// Reads a text in passages.
@@ -157,6 +167,7 @@ impl<'q> QuoteReader<'q> {
             }
             let exchange = self.exchanges.len() - 1;
             let text = one_line(&passage, MOST_CHARS);
+            let factor = if gives_reason(&passage) { factor * WITH_REASON } else { factor };
             let relevance = factor * self.asked.relevance_of(&tally);
             let is_of_agent = matches!(item.body, Body::Reply { .. });
             let (line, at) = (item.line, item.at);

@@ -4,7 +4,7 @@ use super::intent::{Intent, Kind};
 use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, sentences_within};
+use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
@@ -15,6 +15,8 @@ const BEST_ANSWER_CHARS: usize = 700;
 const BEST_OF_ALL_CHARS: usize = 1_000;
 /// Maximum length of the request before them, in characters.
 const REQUEST_CHARS: usize = 160;
+/// The same in a session that is only near.
+const NEAR_REQUEST_CHARS: usize = 260;
 /// Maximum number of exchanges per session.
 const MOST_ANSWERS: usize = 2;
 /// Minimum share of the subject with which an exchange answers by its own words.
@@ -103,21 +105,21 @@ pub fn states(episode: &Episode, asked: &Intent) -> bool {
     texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
 }
 
-/// Returns the sentences of the conclusion that match best, with its line.
+/// Returns the best exchange in the sentences that match best, with the line of its conclusion.
 pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
-    let text = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
+    let concluded = told(&best.concluded.text, chars);
+    let request = told(best.prompt, NEAR_REQUEST_CHARS);
+    let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
     (!text.is_empty()).then_some((best.concluded.line, text))
 }
 
-/// Returns what a session left open, and with what the agent ended.
-pub fn ended_with(episode: &Episode, chars: usize) -> Option<(u64, String)> {
-    let said = episode.exchanges.iter().rev().find_map(|exchange| exchange.conclusion.as_ref())?;
+/// Returns what a session left open.
+pub fn left_open(episode: &Episode, chars: usize) -> Option<String> {
     let open: Vec<&str> =
         episode.unresolved.iter().chain(&episode.next_steps).map(|said| said.text.as_str()).take(MOST_LEFT).collect();
-    let last = sentences_within(&said.text, chars);
-    let text = if open.is_empty() { last } else { format!("{last} Open: {}", one_line(&open.join("; "), chars)) };
-    Some((said.line, text))
+    (!open.is_empty()).then(|| one_line(&open.join("; "), chars))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are

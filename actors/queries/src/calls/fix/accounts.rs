@@ -96,24 +96,32 @@ impl Accounts<'_> {
             let current = id.as_ref().and_then(|id| self.source.table.get(id)?.state.episode.clone());
             let (Some(id), Some(current)) = (id, current) else { continue };
             let said = quotes(self.conversations, &id, &current, &self.source.settings.filtering, &asked);
-            let Some(first) = said.passages.first().filter(|_| said.coverage >= NEAR) else { continue };
+            if said.coverage < NEAR {
+                continue;
+            }
+            // What is described is sooner a failing line or what a person reports than what the agent says.
+            let Some(first) = said.passages.iter().find(|said| !said.is_of_agent).or(said.passages.first()) else {
+                continue;
+            };
+            let read = self.read(&FixQuery::read(&first.text), &hit.session_id, vec![first.line]);
             let quote = |quote: &baton_ask::recall::Quote| Quote {
                 text: quote.text.clone(),
                 session_id: hit.session_id.clone(),
                 line: quote.line,
                 at: quote.at.map(|at| at.to_string()),
             };
-            let mut agent = said.passages.iter().skip(1).filter(|said| said.is_of_agent).take(2);
+            let mut account = read.map(|(_, account)| account).unwrap_or_default();
+            let mut agent = said.passages.iter().filter(|said| said.is_of_agent && said.line != first.line).map(quote);
+            account.said = account.said.or_else(|| agent.next());
+            account.concluded = account.concluded.or_else(|| agent.next());
             let account = FixAccount {
                 text: first.text.clone(),
+                same: false,
                 session_id: hit.session_id.clone(),
                 project: hit.project.clone(),
                 line: first.line,
                 at: first.at.map(|at| at.to_string()),
-                times: 1,
-                said: agent.next().map(quote),
-                concluded: agent.next().map(quote),
-                ..FixAccount::default()
+                ..account
             };
             found.push((said.coverage * (said.relevance + said.best()), account));
         }

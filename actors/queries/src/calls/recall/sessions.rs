@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use baton_ask::recall::{
-    Entry, Intent, Kind, Quotes, best_exchange, memo_entry, states, whole_fit,
+    Entry, Intent, Kind, Quotes, best_exchange, best_sentences, left_open, memo_entry, states, whole_fit,
 };
 use baton_conversation::record::SessionId;
-use baton_episode::digest::{Episode, Exchange};
+use baton_episode::digest::{Episode, Exchange, sentences_within};
 use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
@@ -24,6 +24,12 @@ const NEAR: f32 = 0.6;
 const COMPARED: usize = 3;
 /// What the best exchange and the best passage, and title and purpose, count for beside the score of the search.
 const EVIDENCE: f32 = 0.5;
+/// Most characters that are told of the nearest session: of its best conclusion, of passages, of its end.
+const CONCLUDED_CHARS: usize = 600;
+const QUOTED_CHARS: usize = 900;
+const ENDED_CHARS: usize = 300;
+/// A later session that replaced one must say at least this share of what that one says.
+const REPLACING: f32 = 0.8;
 /// So many of the best passages together may answer.
 const CLAIMED: usize = 2;
 
@@ -50,6 +56,20 @@ impl Session {
         [self.episode.title.clone()].into_iter().chain(exchanges).chain(passages).any(|text| {
             text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(beginning))
         })
+    }
+
+    /// What is told of the nearest session: its best exchange, the passages that say most, and how it ended. The second
+    /// value is the line to begin with.
+    pub(super) fn told_first(&self, asked: &Intent) -> (String, Option<u64>) {
+        let best = best_sentences(&self.episode, asked, CONCLUDED_CHARS);
+        let line = self.quotes.passages.first().map(|quote| quote.line).or(best.as_ref().map(|(line, _)| *line));
+        let concluded = best.as_ref().map_or(0, |(line, _)| *line);
+        let quotes = self.quotes.within(QUOTED_CHARS, |line| line == concluded);
+        let last = self.quotes.last.as_ref().filter(|(line, _)| *line != concluded);
+        let last = last.map(|(_, text)| format!("Ended with: {}", sentences_within(text, ENDED_CHARS)));
+        let open = left_open(&self.episode, ENDED_CHARS).map(|open| format!("Open: {open}"));
+        let texts = best.map(|(_, text)| text).into_iter().chain(Some(quotes)).chain(last).chain(open);
+        (texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" … "), line)
     }
 
     /// The fit of the whole session: of its goal and of the passages found in it.
@@ -175,8 +195,8 @@ fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
     for session in sessions.drain(..) {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
-        let own = session.score + EVIDENCE * (said + session.quotes.coverage + whole_fit(&session.episode, asked));
-        let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
+        let own = session.score + EVIDENCE * (said + whole_fit(&session.episode, asked));
+        let replacing = ranked.iter().filter(|(rank, above)| above.score < session.score && *rank >= own * REPLACING);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
     }
