@@ -56,7 +56,8 @@ impl Script {
     fn call(self, name: &str, key: &str, value: &str, outcome: Outcome, error: &str) -> Self {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
-        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, ..Edit::default() });
+        let new_text = "\n  let crane = 1;\n  }\n".to_owned();
+        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, new_text });
         let call = Call {
             act: Act::of_tool(name),
             id: id.clone(),
@@ -386,6 +387,23 @@ fn how_a_command_is_run() {
     assert_eq!((whole.runs.count, names), (23, vec!["npm test", "npm run build"]));
     assert_eq!(how("rg x", &witnesses, None, 5).message, "`rg x` only looks; runs of such commands are not counted");
     assert_eq!(how("make", &witnesses, None, 5).message, "no known session ran `make`");
+}
+
+#[test]
+fn a_check_tells_what_made_its_failures_go_away() {
+    let failed = || Script::default().fails("npm run lint", "src/crane.ts:4:1 lint/format");
+    let fixed = failed().ok("npm run lint:fix").ok("npm run lint");
+    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
+    let other = Script::default().fails("npm run build", "error: no crane").ok("npm install").ok("npm run build");
+    let told = |scripts: &[Script]| {
+        let named = scripts.iter().zip(["one", "two", "three"]);
+        let witnesses: Vec<Witness> = named.map(|(script, name)| script.witness(name, "/srv/shop")).collect();
+        how("npm run lint", &witnesses, None, 5).message
+    };
+    let message = told(&[fixed, edited, other]);
+    assert!(message.ends_with("; failures went away by `npm run lint:fix` once"), "{message}");
+    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
+    assert!(!told(&[edited]).contains("went away"), "an edit is no command");
 }
 
 #[test]

@@ -22,9 +22,11 @@ const KEPT: usize = 24;
 const SAID_BEFORE: f32 = 0.4;
 /// Share of the exchange's relevance that counts for its passages.
 const OF_THE_EXCHANGE: f32 = 0.25;
-/// Factors on the relevance of a failing line and of a plan or prompt.
+/// Factors on the relevance of a failing line alone, and of a plan or prompt.
 const OF_A_RESULT: f32 = 0.8;
 const OF_A_PROMPT: f32 = 0.9;
+/// Maximum length of a failing line, in characters.
+const FAILING_CHARS: usize = 160;
 /// The same for the text of an edit, and for code and data in any text.
 const OF_AN_EDIT: f32 = 0.6;
 const OF_CODE: f32 = 0.5;
@@ -93,12 +95,28 @@ pub struct QuoteReader<'q> {
     exchanges: Vec<Tally>,
     quotes: Vec<Quote>,
     last: Option<(u64, String)>,
+    /// The last failing line, if the agent has said nothing since.
+    failing: Option<Failing>,
+}
+
+/// A failing line, and where it stands.
+struct Failing {
+    text: String,
+    line: u64,
+    at: Option<Timestamp>,
 }
 
 impl<'q> QuoteReader<'q> {
     /// Reads for a question.
     pub fn new(asked: &'q Intent) -> Self {
-        Self { asked, known: BTreeMap::new(), exchanges: vec![Tally::default()], quotes: Vec::new(), last: None }
+        Self {
+            asked,
+            known: BTreeMap::new(),
+            exchanges: vec![Tally::default()],
+            quotes: Vec::new(),
+            last: None,
+            failing: None,
+        }
     }
 
     /// Reads the next item.
@@ -106,28 +124,37 @@ impl<'q> QuoteReader<'q> {
         if item.sidechain {
             return;
         }
+        let place = (item.line, item.at);
         match &item.body {
             Body::Prompt { text } => {
+                self.read_failing();
                 self.exchanges.push(Tally::default());
-                self.read(item, text, OF_A_PROMPT);
+                self.read(place, text, OF_A_PROMPT, false);
             }
             Body::Reply { text } => {
-                self.read(item, text, 1.0);
+                // What the agent says next is about the failure, whose words it need not repeat.
+                match self.failing.take() {
+                    Some(failing) => self.read(place, &format!("{} → {text}", failing.text), 1.0, true),
+                    None => self.read(place, text, 1.0, true),
+                }
                 self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
             }
-            Body::Answer { text } => self.read(item, text, 1.0),
+            Body::Answer { text } => self.read(place, text, 1.0, false),
             Body::Call(call) => {
                 if let Some(plan) = &call.plan {
-                    self.read(item, plan, OF_A_PROMPT);
+                    self.read(place, plan, OF_A_PROMPT, false);
                 }
                 if let Some(edit) = &call.edit {
                     self.count(&edit.path);
-                    self.read(item, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT);
+                    self.read(place, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT, false);
                 }
             }
-            Body::Result(result) if result.outcome == Outcome::Failed => {
-                let error = result.error.as_deref().or(result.failing());
-                self.read(item, error.unwrap_or(&result.text), OF_A_RESULT);
+            Body::Result(result) => {
+                let whole = Some(&*result.text).filter(|_| result.outcome == Outcome::Failed);
+                if let Some(text) = result.error.as_deref().or(result.failing()).or(whole) {
+                    self.read_failing();
+                    self.failing = Some(Failing { text: one_line(text, FAILING_CHARS), line: item.line, at: item.at });
+                }
             }
             _ => {}
         }
@@ -135,6 +162,7 @@ impl<'q> QuoteReader<'q> {
 
     /// Returns what was found, with at most `most` passages.
     pub fn finish(mut self, most: usize) -> Quotes {
+        self.read_failing();
         let relevance = |tally: &Tally| self.asked.relevance_of(tally);
         let of_exchanges: Vec<f32> = self.exchanges.iter().map(relevance).collect();
         let mut passages: Vec<Quote> = Vec::new();
@@ -157,8 +185,15 @@ impl<'q> QuoteReader<'q> {
         Quotes { coverage: self.asked.fit_of(&said), passages, relevance, last: self.last }
     }
 
+    /// Reads a failing line that the agent says nothing about.
+    fn read_failing(&mut self) {
+        if let Some(failing) = self.failing.take() {
+            self.read((failing.line, failing.at), &failing.text, OF_A_RESULT, false);
+        }
+    }
+
     /// Reads a text in passages.
-    fn read(&mut self, item: &Item, text: &str, factor: f32) {
+    fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, is_of_agent: bool) {
         for (passage, is_code) in passages(head(text, READ_BYTES)) {
             let factor = if is_code { factor * OF_CODE } else { factor };
             let tally = self.count(&passage);
@@ -169,8 +204,6 @@ impl<'q> QuoteReader<'q> {
             let text = one_line(&passage, MOST_CHARS);
             let factor = if gives_reason(&passage) { factor * WITH_REASON } else { factor };
             let relevance = factor * self.asked.relevance_of(&tally);
-            let is_of_agent = matches!(item.body, Body::Reply { .. });
-            let (line, at) = (item.line, item.at);
             self.quotes.push(Quote { text, line, at, is_of_agent, relevance, tally, exchange, factor });
         }
         if self.quotes.len() > 2 * KEPT {
@@ -223,4 +256,117 @@ fn passages(text: &str) -> Vec<(String, bool)> {
         passages.push((passage, was_code));
     }
     passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::describe;
+    use super::*;
+    use baton_conversation::item::{Call, Edit, ToolResult};
+
+    fn item(line: u64, body: Body) -> Item {
+        Item { line, at: None, uuid: None, message: None, sidechain: false, body }
+    }
+
+    fn prompt(line: u64, text: &str) -> Item {
+        item(line, Body::Prompt { text: text.to_owned() })
+    }
+
+    fn reply(line: u64, text: &str) -> Item {
+        item(line, Body::Reply { text: text.to_owned() })
+    }
+
+    fn fails(line: u64, error: &str) -> Item {
+        let result = ToolResult {
+            id: "".into(),
+            name: None,
+            outcome: Outcome::Failed,
+            exit_code: Some(1),
+            text: error.to_owned(),
+            error: Some(error.to_owned()),
+            duration_ms: None,
+            agent: None,
+            report: None,
+        };
+        item(line, Body::Result(result))
+    }
+
+    fn quotes(asked: &str, items: &[Item]) -> Quotes {
+        let asked = describe(asked);
+        let mut reader = QuoteReader::new(&asked);
+        items.iter().for_each(|item| reader.push(item));
+        reader.finish(2)
+    }
+
+    #[test]
+    fn the_passage_between_two_tool_calls_is_found() {
+        let items = [
+            prompt(1, "# Plan\n\nMove the crane log to a ring buffer.\n\n## Why\n\nThe pelican export was too slow."),
+            reply(2, "The pelican id is never read, so a ref will do."),
+            reply(3, "All tests pass."),
+            item(4, Body::Reply { text: "A subagent speaks of the pelican id and of a ref.".to_owned() }),
+        ];
+        let mut items = items.to_vec();
+        items[3].sidechain = true;
+        let found = quotes("why is the pelican id kept in a ref", &items);
+        let lines: Vec<u64> = found.passages.iter().map(|quote| quote.line).collect();
+        assert_eq!(lines, [2, 1]);
+        assert_eq!(found.passages[1].text, "Why: The pelican export was too slow.");
+        assert_eq!(found.last, Some((3, "All tests pass.".to_owned())));
+        assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
+        assert_eq!(found.within(1_000, |line| line == 1), "The pelican id is never read, so a ref will do.");
+        assert_eq!(quotes("walrus", &items).passages, []);
+    }
+
+    #[test]
+    fn what_the_agent_says_next_is_about_the_failure() {
+        let items = [
+            fails(1, "pelican.test.ts: unexpected token"),
+            fails(2, "heron.test.ts: unexpected token"),
+            reply(3, "The star ends the comment early."),
+            reply(4, "Fixed."),
+            fails(5, "heron.test.ts: timed out"),
+            prompt(6, "stop"),
+            reply(7, "Stopped."),
+        ];
+        let found = quotes("heron test", &items);
+        let told: Vec<(u64, &str)> = found.passages.iter().map(|quote| (quote.line, quote.text.as_str())).collect();
+        let expected = [
+            (3, "heron.test.ts: unexpected token → The star ends the comment early."),
+            (5, "heron.test.ts: timed out"),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn edits_and_code_count_less_than_words() {
+        let edit = Edit { path: "crane.ts".to_owned(), new_text: "const pelican = 1".to_owned(), ..Edit::default() };
+        let call = Call {
+            act: baton_conversation::item::Act::Edit,
+            id: "".into(),
+            name: "Edit".to_owned(),
+            input: BTreeMap::new(),
+            edit: Some(edit),
+            commit: None,
+            plan: None,
+            git_line: None,
+        };
+        let items = [
+            item(1, Body::Call(call)),
+            reply(2, "```\nconst pelican = 2\n```"),
+            reply(3, "The pelican constant is one."),
+        ];
+        let found = quotes("pelican", &items);
+        assert_eq!(found.passages.iter().map(|quote| quote.line).collect::<Vec<_>>(), [3, 1]);
+    }
+
+    #[test]
+    fn a_long_text_is_split_below_its_headings() {
+        let text = format!("# Cause\n- {}\n- short\n\n```\ncode\n```\n", "word ".repeat(60));
+        let told: Vec<(String, bool)> = passages(&text);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[0].0.starts_with("Cause: - word") && told[1].0 == "Cause: - short\n", "{told:?}");
+        assert!(told[2] == ("Cause: code\n".to_owned(), true), "{told:?}");
+        assert_eq!(passages(""), []);
+    }
 }

@@ -155,7 +155,7 @@ impl Accounts<'_> {
         account.session_id = session.to_owned();
         if let Some(place) = &row.state.place {
             let below = |path: &String| Some(path.strip_prefix(&*place.project)?.strip_prefix('/')?.to_owned());
-            let changes = account.files.iter_mut().chain(&mut account.tried);
+            let changes = account.files.iter_mut().chain(&mut account.edits).chain(&mut account.tried);
             changes.for_each(|path| *path = below(path).unwrap_or_else(|| std::mem::take(path)));
         }
         for quote in [&mut account.said, &mut account.concluded].into_iter().flatten() {

@@ -99,6 +99,7 @@ fn what_stands_where_a_project_would_is_told() {
         ("what is still open in shop", None),
         ("what is still open", None),
         ("why is the index in memory", Some("memory")),
+        ("how was it done in the end", None),
     ] {
         assert_eq!(asked(text).place.as_deref(), place, "{text}");
     }
