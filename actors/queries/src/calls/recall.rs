@@ -48,11 +48,13 @@ const NAME_STEM: usize = 5;
 const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
-/// Most characters that are told of one of them but the first.
-const NEAREST_CHARS: usize = 500;
+/// Most characters that are told of the second one; of each further one, its part by rank.
+const NEAREST_CHARS: usize = 1_000;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
+/// The same of a passage that the whole conversation was searched for.
+const QUOTE: f32 = 2.4;
 /// Factor on the worth of a passage from a tool.
 const OF_A_TOOL: f32 = 0.6;
 
@@ -363,7 +365,8 @@ fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> 
 /// Converts a passage that the question was compared with.
 fn quoted(place: &Place<'_>, quote: &Quote, number: u8, asked: &Intent) -> Entry {
     let fit = asked.fit(&quote.text);
-    let worth = passage_worth(asked, fit, number);
+    let worth = if asked.kinds.is_empty() { QUOTE } else { PASSAGE_BESIDE };
+    let worth = worth * (0.5 + 0.5 * fit) / (1.0 + 0.1 * f32::from(number));
     let text = quote.text.clone();
     Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(quote.line), quote.at, worth) }
 }

@@ -25,8 +25,8 @@ const COMPARED: usize = 3;
 /// What the best exchange and the best passage, and title and purpose, count for beside the score of the search.
 const EVIDENCE: f32 = 0.5;
 /// Most characters that are told of the nearest session: of its best conclusion, of passages, of its end.
-const CONCLUDED_CHARS: usize = 600;
-const QUOTED_CHARS: usize = 900;
+const CONCLUDED_CHARS: usize = 500;
+const QUOTED_CHARS: usize = 800;
 const ENDED_CHARS: usize = 300;
 /// A later session that replaced one must say at least this share of what that one says.
 const REPLACING: f32 = 0.8;
