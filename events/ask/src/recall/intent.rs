@@ -182,11 +182,11 @@ impl Intent {
         if all > 0.0 { found / all } else { 0.0 }
     }
 
-    /// Counts the subject's words in a text. `known` holds what the words of earlier texts count for.
+    /// Counts the subject's words in a text, also as parts of compound names. `known` holds what the words of earlier texts count for.
     pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
         let of_subject = self.about.len();
         let mut tally = Tally { times: vec![0.0; of_subject], best: vec![0.0; of_subject], words: 0 };
-        for word in words(text) {
+        for word in words(text).into_iter().chain(name_parts(text)) {
             tally.words += 1;
             let counts = known.entry(word).or_insert_with_key(|word| {
                 let likeness = self.about.iter().map(|term| term.likeness(word)).enumerate();
@@ -363,6 +363,24 @@ pub(super) fn words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Returns the parts of names that are written with capitals inside, in lower case: `crane`, `id`, `ref` of `craneIdRef`.
+fn name_parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let is_compound = |name: &&str| name.chars().skip(1).any(char::is_uppercase) && name.contains(char::is_lowercase);
+    for name in text.split(|c: char| !c.is_alphanumeric()).filter(is_compound) {
+        let (mut part, mut was_lower) = (String::new(), false);
+        for c in name.chars() {
+            if c.is_uppercase() && was_lower && !part.is_empty() {
+                parts.push(std::mem::take(&mut part));
+            }
+            part.extend(c.to_lowercase());
+            was_lower = !c.is_uppercase();
+        }
+        parts.push(part);
+    }
+    parts
 }
 
 /// Returns true for a character of a script that is written without spaces.

@@ -216,3 +216,13 @@ fn the_shorter_of_two_texts_with_the_same_words_is_more_relevant() {
     assert!(asked.relevance(short) > asked.relevance(&long) && asked.relevance(short) > asked.relevance("a worker"));
     assert_eq!(asked.relevance(""), 0.0);
 }
+
+#[test]
+fn compound_names_have_parts() {
+    let check = |text: &str, expected: &str| assert_eq!(super::name_parts(text).join(" "), expected, "{text}");
+    check("craneIdRef, HTTPServer and PelicanJob", "crane id ref httpserver pelican job");
+    check("crane ID API Crane", "");
+    check("", "");
+    let asked = asked("why is the crane kept in a ref");
+    assert!(asked.relevance("`craneIdRef`") > asked.relevance("`craneidref`"));
+}
