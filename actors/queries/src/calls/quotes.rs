@@ -9,28 +9,39 @@ use baton_views::conversation::Conversations;
 
 /// Most passages that are taken from a conversation.
 const MOST: usize = 6;
-/// A longer conversation is not read for them.
-const MOST_ITEMS: u64 = 20_000;
+/// Most items of all conversations that are read for one answer.
+const MOST_ITEMS: u64 = 40_000;
 
-/// Returns what a conversation says about a subject; nothing if it cannot be read. Blocks for disk reads.
-pub(super) fn quotes(
-    conversations: &Conversations,
-    id: &SessionId,
-    current: &EpisodeRef,
-    show: &Show,
-    asked: &Intent,
-) -> Quotes {
-    if current.items > MOST_ITEMS {
-        return Quotes::default();
+/// Reads passages for one answer, of the first conversations that together have not too many items.
+pub(super) struct Quoting<'a> {
+    conversations: &'a Conversations,
+    show: &'a Show,
+    asked: &'a Intent,
+    items: u64,
+}
+
+impl<'a> Quoting<'a> {
+    pub(super) fn new(conversations: &'a Conversations, show: &'a Show, asked: &'a Intent) -> Self {
+        Self { conversations, show, asked, items: 0 }
     }
-    let read = conversations.read(id, current.clone(), |episode| {
-        let mut reader = QuoteReader::new(asked);
-        for_each_item(conversations.chunks(), id, episode, |item| {
-            if show.keeps(&item.body) {
-                reader.push(&item);
-            }
-        })?;
-        Ok(reader.finish(MOST))
-    });
-    read.map(|(_, quotes)| quotes).unwrap_or_default()
+
+    /// Returns what a conversation says about the subject; nothing if it cannot be read or is too long. Blocks for disk
+    /// reads.
+    pub(super) fn read(&mut self, id: &SessionId, current: &EpisodeRef) -> Quotes {
+        let items = self.items.saturating_add(current.items);
+        if items > MOST_ITEMS {
+            return Quotes::default();
+        }
+        self.items = items;
+        let read = self.conversations.read(id, current.clone(), |episode| {
+            let mut reader = QuoteReader::new(self.asked);
+            for_each_item(self.conversations.chunks(), id, episode, |item| {
+                if self.show.keeps(&item.body) {
+                    reader.push(&item);
+                }
+            })?;
+            Ok(reader.finish(MOST))
+        });
+        read.map(|(_, quotes)| quotes).unwrap_or_default()
+    }
 }

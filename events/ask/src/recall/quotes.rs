@@ -16,6 +16,8 @@ const READ_BYTES: usize = 64 * 1024;
 const PASSAGE_CHARS: usize = 200;
 /// Maximum length of a passage, in characters.
 const MOST_CHARS: usize = 420;
+/// Maximum number of words that are remembered.
+const VOCABULARY: usize = 50_000;
 /// Maximum number of passages kept of a conversation.
 const KEPT: usize = 24;
 /// What a word that an earlier passage has counts for in a further one.
@@ -214,6 +216,9 @@ impl<'q> QuoteReader<'q> {
 
     /// Counts the words of a text for its exchange.
     fn count(&mut self, text: &str) -> Tally {
+        if self.known.len() > VOCABULARY {
+            self.known.clear();
+        }
         let tally = self.asked.tally(text, &mut self.known);
         if let Some(exchange) = self.exchanges.last_mut() {
             exchange.add(&tally);

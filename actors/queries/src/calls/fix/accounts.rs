@@ -13,7 +13,7 @@ use baton_store::conversation::for_each_item;
 use baton_views::conversation::Conversations;
 
 use crate::calls::outcome_query::OutcomeSource;
-use crate::calls::quotes::quotes;
+use crate::calls::quotes::Quoting;
 
 /// Most sessions that are read for one answer.
 const SESSIONS: usize = 12;
@@ -90,12 +90,13 @@ impl Accounts<'_> {
         let asked = self.source.describe(words);
         let question = Question { words: asked.search.clone(), ..Question::default() };
         let hits = self.source.find(question, asked.synonyms(), SESSIONS, PASSAGES)?;
+        let mut quoting = Quoting::new(self.conversations, &self.source.settings.filtering, &asked);
         let mut found: Vec<(f32, FixAccount)> = Vec::new();
         for hit in &hits {
             let id = SessionId::new(&hit.session_id);
             let current = id.as_ref().and_then(|id| self.source.table.get(id)?.state.episode.clone());
             let (Some(id), Some(current)) = (id, current) else { continue };
-            let said = quotes(self.conversations, &id, &current, &self.source.settings.filtering, &asked);
+            let said = quoting.read(&id, &current);
             if said.coverage < NEAR {
                 continue;
             }

@@ -13,7 +13,7 @@ use baton_protocol::answer;
 
 use super::{FURTHER, MOST_SESSIONS, Recall, SearchRequest, find, reads_further};
 use crate::calls::QueryError;
-use crate::calls::quotes::quotes;
+use crate::calls::quotes::Quoting;
 use crate::memo as added;
 
 /// Memos listed for a general question.
@@ -112,6 +112,7 @@ impl Recall {
         let mut found =
             RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, is_answered: true };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+        let mut quoting = Quoting::new(&self.conversations, &self.settings.filtering, asked);
         for hit in hits.hits {
             if self.client.is_closed() {
                 return Err(QueryError::ClientGone);
@@ -139,11 +140,7 @@ impl Recall {
             // An unreadable one is reported where episodes are listed.
             let read = self.conversations.digest(&id, current, &self.settings.filtering);
             let Ok((current, episode)) = read else { continue };
-            let show = &self.settings.filtering;
-            let quotes = match asked.is_general() {
-                true => Quotes::default(),
-                false => quotes(&self.conversations, &id, &current, show, asked),
-            };
+            let quotes = if asked.is_general() { Quotes::default() } else { quoting.read(&id, &current) };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
             found.sessions.push(Session { id, row, episode, passages, quotes, score });
