@@ -17,7 +17,7 @@ mod tests;
 pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
 pub use memo::memo_entry;
 pub use open::{Later, still_open};
-pub use quotes::{Quote, QuoteReader, Quotes};
+pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
 pub use selection::{Selection, append_below, select};
 pub use session_entries::{Place, best_exchange, best_sentences, left_open, session_entries, states, whole_fit};
 

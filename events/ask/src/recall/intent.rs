@@ -254,8 +254,8 @@ pub struct Context<'a> {
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
 /// Share of a subject with which a text may answer, and the same if the text has the rarest of its words.
-const MOST_OF_IT: f32 = 0.6;
-const HALF_OF_IT: f32 = 0.5;
+const MOST_OF_IT: f32 = 0.75;
+const HALF_OF_IT: f32 = 0.55;
 /// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
 const USUAL_WORDS: f32 = 300.0;
 const LENGTH_SHARE: f32 = 0.6;

@@ -46,13 +46,24 @@ pub struct Quote {
     pub line: u64,
     /// Time of that line.
     pub at: Option<Timestamp>,
-    /// True if the agent says it.
-    pub is_of_agent: bool,
+    /// Who says it.
+    pub speaker: Speaker,
     /// How much it says about the subject.
     pub relevance: f32,
     tally: Tally,
     exchange: usize,
     factor: f32,
+}
+
+/// Who says a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// A person, or a plan or an edit.
+    Other,
+    /// The agent.
+    Agent,
+    /// A tool that failed, and perhaps what the agent said next.
+    Failure,
 }
 
 /// What a conversation says about a subject.
@@ -131,24 +142,24 @@ impl<'q> QuoteReader<'q> {
             Body::Prompt { text } => {
                 self.read_failing();
                 self.exchanges.push(Tally::default());
-                self.read(place, text, OF_A_PROMPT, false);
+                self.read(place, text, OF_A_PROMPT, Speaker::Other);
             }
             Body::Reply { text } => {
                 // What the agent says next is about the failure, whose words it need not repeat.
                 match self.failing.take() {
-                    Some(failing) => self.read(place, &format!("{} → {text}", failing.text), 1.0, true),
-                    None => self.read(place, text, 1.0, true),
+                    Some(failing) => self.read(place, &format!("{} → {text}", failing.text), 1.0, Speaker::Failure),
+                    None => self.read(place, text, 1.0, Speaker::Agent),
                 }
                 self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
             }
-            Body::Answer { text } => self.read(place, text, 1.0, false),
+            Body::Answer { text } => self.read(place, text, 1.0, Speaker::Other),
             Body::Call(call) => {
                 if let Some(plan) = &call.plan {
-                    self.read(place, plan, OF_A_PROMPT, false);
+                    self.read(place, plan, OF_A_PROMPT, Speaker::Other);
                 }
                 if let Some(edit) = &call.edit {
                     self.count(&edit.path);
-                    self.read(place, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT, false);
+                    self.read(place, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT, Speaker::Other);
                 }
             }
             Body::Result(result) => {
@@ -190,13 +201,14 @@ impl<'q> QuoteReader<'q> {
     /// Reads a failing line that the agent says nothing about.
     fn read_failing(&mut self) {
         if let Some(failing) = self.failing.take() {
-            self.read((failing.line, failing.at), &failing.text, OF_A_RESULT, false);
+            self.read((failing.line, failing.at), &failing.text, OF_A_RESULT, Speaker::Failure);
         }
     }
 
     /// Reads a text in passages.
-    fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, is_of_agent: bool) {
-        for (passage, is_code) in passages(head(text, READ_BYTES)) {
+    fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, speaker: Speaker) {
+        for (number, (passage, is_code)) in passages(head(text, READ_BYTES)).into_iter().enumerate() {
+            let speaker = if number > 0 && speaker == Speaker::Failure { Speaker::Agent } else { speaker };
             let factor = if is_code { factor * OF_CODE } else { factor };
             let tally = self.count(&passage);
             if tally.is_empty() {
@@ -206,7 +218,7 @@ impl<'q> QuoteReader<'q> {
             let text = one_line(&passage, MOST_CHARS);
             let factor = if gives_reason(&passage) { factor * WITH_REASON } else { factor };
             let relevance = factor * self.asked.relevance_of(&tally);
-            self.quotes.push(Quote { text, line, at, is_of_agent, relevance, tally, exchange, factor });
+            self.quotes.push(Quote { text, line, at, speaker, relevance, tally, exchange, factor });
         }
         if self.quotes.len() > 2 * KEPT {
             self.quotes.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 
 use baton_ask::query::Question;
+use baton_ask::recall::{self, Speaker};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange, carrying_sentences};
 use baton_events::session::Verdict;
@@ -101,18 +102,18 @@ impl Accounts<'_> {
                 continue;
             }
             // What is described is sooner a failing line or what a person reports than what the agent says.
-            let Some(first) = said.passages.iter().find(|said| !said.is_of_agent).or(said.passages.first()) else {
-                continue;
-            };
+            let by = |speaker: Speaker| said.passages.iter().find(|said| said.speaker == speaker);
+            let first = by(Speaker::Failure).or_else(|| by(Speaker::Other)).or(said.passages.first());
+            let Some(first) = first else { continue };
             let read = self.read(&FixQuery::read(&first.text), &hit.session_id, vec![first.line]);
-            let quote = |quote: &baton_ask::recall::Quote| Quote {
+            let quote = |quote: &recall::Quote| Quote {
                 text: quote.text.clone(),
                 session_id: hit.session_id.clone(),
                 line: quote.line,
                 at: quote.at.map(|at| at.to_string()),
             };
             let mut account = read.map(|(_, account)| account).unwrap_or_default();
-            let mut agent = said.passages.iter().filter(|said| said.is_of_agent && said.line != first.line).map(quote);
+            let mut agent = said.passages.iter().filter(|said| said.speaker == Speaker::Agent && said.line != first.line).map(quote);
             account.said = account.said.or_else(|| agent.next());
             account.concluded = account.concluded.or_else(|| agent.next());
             let account = FixAccount {
