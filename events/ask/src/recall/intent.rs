@@ -159,7 +159,10 @@ impl Intent {
         };
         let all = known + self.about.iter().map(missing).sum::<f32>();
         let share = if all > 0.0 { self.fit(text) * known / all } else { 0.0 };
-        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) > 0.0);
+        let is_unsaid = |term: &Term| term.weight <= 0.0 && !term.is_foreign;
+        // A synonym of the rarest word may mean something else.
+        let has_rarest =
+            || !self.about.iter().any(is_unsaid) && words(text).iter().any(|word| rarest.likeness(word) >= 1.0);
         share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
     }
 
