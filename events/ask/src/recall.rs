@@ -19,7 +19,9 @@ pub use memo::memo_entry;
 pub use open::{Later, still_open};
 pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
 pub use selection::{Selection, append_below, select};
-pub use session_entries::{Place, best_exchange, best_sentences, left_open, session_entries, states, whole_fit};
+pub use session_entries::{
+    Place, best_exchange, best_sentences, left_open, nearest_error, session_entries, states, whole_fit,
+};
 
 use std::collections::BTreeMap;
 

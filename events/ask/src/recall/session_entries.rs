@@ -115,6 +115,16 @@ pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option
     (!text.is_empty()).then_some((best.concluded.line, text))
 }
 
+/// Returns the error of a session that is nearest to the subject, by its words and those of what mended it.
+pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &'a ErrorLine)> {
+    let fit = |error: &ErrorLine| {
+        let mended = error.resolution.as_ref().map_or("", |said| said.text.as_str());
+        asked.fit(&format!("{} {mended}", error.text))
+    };
+    let rated = episode.errors.iter().map(|error| (fit(error), error));
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(fit, _)| *fit > 0.0)
+}
+
 /// Returns what a session left open.
 pub fn left_open(episode: &Episode, chars: usize) -> Option<String> {
     let open: Vec<&str> =

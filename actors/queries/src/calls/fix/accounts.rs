@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, Read};
 
 use baton_ask::query::Question;
-use baton_ask::recall::{self, Speaker};
-use baton_conversation::record::SessionId;
+use baton_ask::recall::{self, Intent, Quotes, Speaker};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Exchange, carrying_sentences};
-use baton_events::session::Verdict;
+use baton_events::session::{EpisodeRef, Verdict};
 use baton_outcomes::{AccountReader, FixQuery, claims};
 use baton_protocol::Failure;
 use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
@@ -101,34 +101,53 @@ impl Accounts<'_> {
             if said.coverage < NEAR {
                 continue;
             }
-            // What is described is sooner a failing line or what a person reports than what the agent says.
-            let by = |speaker: Speaker| said.passages.iter().find(|said| said.speaker == speaker);
-            let first = by(Speaker::Failure).or_else(|| by(Speaker::Other)).or(said.passages.first());
-            let Some(first) = first else { continue };
-            let read = self.read(&FixQuery::read(&first.text), &hit.session_id, vec![first.line]);
-            let quote = |quote: &recall::Quote| Quote {
-                text: quote.text.clone(),
-                session_id: hit.session_id.clone(),
-                line: quote.line,
-                at: quote.at.map(|at| at.to_string()),
-            };
-            let mut account = read.map(|(_, account)| account).unwrap_or_default();
-            let mut agent = said.passages.iter().filter(|said| said.speaker == Speaker::Agent && said.line != first.line).map(quote);
-            account.said = account.said.or_else(|| agent.next());
-            account.concluded = account.concluded.or_else(|| agent.next());
-            let account = FixAccount {
-                text: first.text.clone(),
-                same: false,
-                session_id: hit.session_id.clone(),
-                project: hit.project.clone(),
-                line: first.line,
-                at: first.at.map(|at| at.to_string()),
-                ..account
-            };
+            let Some(account) = self.account_near(hit, &id, current, &said, &asked) else { continue };
             found.push((said.coverage * (said.relevance + said.best()), account));
         }
         found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         Ok(found.into_iter().take(NEAREST).map(|(_, account)| account).collect())
+    }
+
+    /// The account of what the passages of a session describe: sooner a failing line or what a person reports than what
+    /// the agent says.
+    fn account_near(
+        &self,
+        hit: &Hit,
+        id: &SessionId,
+        current: EpisodeRef,
+        said: &Quotes,
+        asked: &Intent,
+    ) -> Option<FixAccount> {
+        let quote = |text: &str, line: u64, at: Option<Timestamp>| Quote {
+            text: text.to_owned(),
+            session_id: hit.session_id.clone(),
+            line,
+            at: at.map(|at| at.to_string()),
+        };
+        let quoted = |said: &recall::Quote| quote(&said.text, said.line, said.at);
+        let by = |speaker: Speaker| said.passages.iter().find(|said| said.speaker == speaker).map(quoted);
+        let failed = || {
+            let digest = self.conversations.digest(id, current, &self.source.settings.filtering);
+            let (_, episode) = digest.ok()?;
+            recall::nearest_error(&episode, asked).map(|(_, error)| quote(&error.text, error.line, error.at))
+        };
+        let first = by(Speaker::Failure).or_else(failed).or_else(|| by(Speaker::Other));
+        let first = first.or_else(|| said.passages.first().map(quoted))?;
+        let read = self.read(&FixQuery::read(&first.text), &hit.session_id, vec![first.line]);
+        let account = read.map(|(_, account)| account).unwrap_or_default();
+        let by_agent = said.passages.iter().filter(|said| said.speaker == Speaker::Agent && said.line != first.line);
+        let mut by_agent = by_agent.map(quoted);
+        Some(FixAccount {
+            said: account.said.or_else(|| by_agent.next()),
+            concluded: account.concluded.or_else(|| by_agent.next()),
+            text: first.text,
+            same: false,
+            session_id: first.session_id,
+            project: hit.project.clone(),
+            line: first.line,
+            at: first.at,
+            ..account
+        })
     }
 
     fn read(&self, error: &FixQuery, session: &str, lines: Vec<u64>) -> Option<(f32, FixAccount)> {

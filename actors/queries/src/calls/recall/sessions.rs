@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_ask::recall::{
-    Entry, Intent, Kind, Quotes, best_exchange, best_sentences, left_open, memo_entry, states, whole_fit,
+    Entry, Intent, Kind, Quotes, best_exchange, best_sentences, left_open, memo_entry, nearest_error, states, whole_fit,
 };
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange, sentences_within};
@@ -28,6 +28,9 @@ const EVIDENCE: f32 = 0.5;
 const CONCLUDED_CHARS: usize = 500;
 const QUOTED_CHARS: usize = 800;
 const ENDED_CHARS: usize = 300;
+/// Least share of the subject that an error and what mended it have, if no error is asked for; most characters of both.
+const NEAR_ERROR: f32 = 0.3;
+const FAILED_CHARS: usize = 500;
 /// A later session that replaced one must say at least this share of what that one says.
 const REPLACING: f32 = 0.8;
 /// So many of the best passages together may answer.
@@ -68,7 +71,12 @@ impl Session {
         let last = self.quotes.last.as_ref().filter(|(line, _)| *line != concluded);
         let last = last.map(|(_, text)| format!("Ended with: {}", sentences_within(text, ENDED_CHARS)));
         let open = left_open(&self.episode, ENDED_CHARS).map(|open| format!("Open: {open}"));
-        let texts = best.map(|(_, text)| text).into_iter().chain(Some(quotes)).chain(last).chain(open);
+        let asks_it = asked.is(Kind::Solved) || asked.is(Kind::Failed);
+        let failed = nearest_error(&self.episode, asked).filter(|(fit, _)| asks_it || *fit >= NEAR_ERROR);
+        let failed = failed.and_then(|(_, error)| Some((error, error.resolution.as_ref()?))).map(|(error, mended)| {
+            sentences_within(&format!("Failed: {} -> {}", error.text, mended.text), FAILED_CHARS)
+        });
+        let texts = best.map(|(_, text)| text).into_iter().chain(Some(quotes)).chain(failed).chain(last).chain(open);
         (texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" … "), line)
     }
 
