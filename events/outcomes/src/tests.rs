@@ -430,6 +430,8 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");
     check("push branch", &["git push origin x && git branch -d y"], "");
     check("deploy", &[], "no known session ran `deploy`");
+    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines for");
+    check("fast tests", &[], "no known session ran");
 }
 
 #[test]
