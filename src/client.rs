@@ -157,7 +157,7 @@ impl Client {
         progress: impl FnMut(Progress),
     ) -> Result<T, Error> {
         let result = self.call_raw(method, params, progress)?;
-        serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
+        protocol::read(result.get()).map_err(|error| Error::Garbled(error.to_string()))
     }
 
     /// Calls a method and returns the result as the daemon wrote it, byte for byte.
@@ -187,7 +187,7 @@ impl Client {
                 Incoming { error: Some(failure), .. } => return Err(Error::Refused(failure)),
                 Incoming { id: Some(id), result: Some(result), .. } if id == self.calls => return Ok(result),
                 Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
-                    if let Ok(update) = serde_json::from_str(params.get()) {
+                    if let Ok(update) = protocol::read(params.get()) {
                         progress(update);
                     }
                 }

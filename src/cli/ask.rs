@@ -65,5 +65,5 @@ fn is_gone(kind: ErrorKind) -> bool {
 
 /// Parses a result to print it for a person.
 pub(super) fn parse_result<T: DeserializeOwned>(result: &RawValue) -> Result<T, Error> {
-    serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()))
+    baton_protocol::read(result.get()).map_err(|error| Error::Garbled(error.to_string()))
 }

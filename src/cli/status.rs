@@ -7,7 +7,6 @@ use baton_protocol::answer::{Enrichment, Status};
 use baton_protocol::method;
 
 use super::Error;
-use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Style};
 
@@ -35,8 +34,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let status: Status =
-        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    let status: Status = super::parse_result(&result)?;
     let fact = |name: &str, value: String| {
         output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:9}")), print::plain(&value)));
     };

@@ -6,7 +6,7 @@ use baton_protocol::answer::Sync;
 use baton_protocol::{SyncParams, method};
 
 use super::Error;
-use crate::client::{self, Client};
+use crate::client::Client;
 use crate::environment::Environment;
 use crate::print::{self, Output, Progress};
 
@@ -60,7 +60,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     progress.end();
     let result = result?;
     let output = Output::new();
-    let done: Sync = serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    let done: Sync = super::parse_result(&result)?;
     if args.json {
         output.json(&result);
     } else {

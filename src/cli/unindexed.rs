@@ -6,7 +6,7 @@ use baton_protocol::answer::Unindexed;
 use baton_protocol::{UnindexedParams, method};
 
 use super::Error;
-use crate::client::{self, Client};
+use crate::client::Client;
 use crate::environment::{Environment, zone};
 use crate::print::{self, Style};
 
@@ -43,8 +43,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    let found: Unindexed =
-        serde_json::from_str(result.get()).map_err(|error| client::Error::Garbled(error.to_string()))?;
+    let found: Unindexed = super::parse_result(&result)?;
     if found.sessions.is_empty() {
         output.line("Everything is indexed.");
         found.note.iter().for_each(|note| print::note(&print::plain(note)));

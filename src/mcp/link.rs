@@ -173,10 +173,10 @@ impl Link {
             match incoming {
                 Incoming { error: Some(failure), .. } => return Err(Error::Refused(failure)),
                 Incoming { id: Some(2), result: Some(result), .. } => {
-                    return serde_json::from_str(result.get()).map_err(|error| Error::Garbled(error.to_string()));
+                    return protocol::read(result.get()).map_err(|error| Error::Garbled(error.to_string()));
                 }
                 Incoming { method: Some(name), params: Some(params), .. } if name == method::PROGRESS => {
-                    if let Ok(progress) = serde_json::from_str(params.get()) {
+                    if let Ok(progress) = protocol::read(params.get()) {
                         listener.progress(progress).await;
                     }
                 }

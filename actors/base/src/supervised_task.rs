@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use baton_conversation::record::Timestamp;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::limits;
 use crate::restart_budget::{RestartBudget, Verdict};
-use crate::{limits, task};
+use crate::task::{self, Task};
 
 /// Pause between a panic and the restart, so that a task that fails at once does not occupy a processor.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -46,7 +47,7 @@ impl TaskSupervisor {
         &self,
         name: &'static str,
         mut work: impl FnMut() -> F + Send + 'static,
-    ) -> JoinHandle<()> {
+    ) -> Task<()> {
         task::spawn(self.clone().keep_running(name, Box::new(move || Box::pin(work()))))
     }
 

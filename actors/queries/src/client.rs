@@ -42,9 +42,9 @@ impl From<Failure> for QueryError {
 }
 
 /// Parses the arguments of a call; missing arguments are an empty object.
-pub fn params<'a, T: serde::Deserialize<'a>>(raw: Option<&'a RawValue>) -> Result<T, Failure> {
+pub fn params<T: serde::de::DeserializeOwned>(raw: Option<&RawValue>) -> Result<T, Failure> {
     let text = raw.map_or("{}", RawValue::get);
-    serde_json::from_str(text).map_err(|error| failure(code::INVALID_PARAMS, format!("wrong arguments: {error}")))
+    baton_protocol::read(text).map_err(|error| failure(code::INVALID_PARAMS, format!("wrong arguments: {error}")))
 }
 
 /// Builds a failure whose message is redacted and cut to [`limits::FAILURE_BYTES`].

@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
+use baton_base::task::Task;
 use baton_protocol::answer::{Compact, CompactedConversations, CompactedIndex, Part};
-use tokio::task::JoinHandle;
 
 use crate::disk_usage::DiskUsage;
 use baton_base::actor_address::CallError;
@@ -116,7 +116,7 @@ impl Compaction {
 }
 
 /// Maintains a home while its daemon runs; stopped by [`Upkeep::end`].
-pub struct Upkeep(JoinHandle<()>);
+pub struct Upkeep(Task<()>);
 
 impl Upkeep {
     /// Starts the maintenance.

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use baton_base::task::Task;
 use baton_protocol::answer::Row;
 use serde::{Serialize, Serializer};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::listing::SessionRows;
 use baton_base::clock::Clock;
@@ -104,7 +104,7 @@ impl SessionStatesFile {
 /// Keeps the file up to date; stopped by [`Exporter::finish`].
 pub struct Exporter {
     finish: watch::Sender<bool>,
-    task: JoinHandle<()>,
+    task: Task<()>,
 }
 
 impl Exporter {
@@ -183,7 +183,7 @@ mod tests {
         finish: watch::Sender<bool>,
         written: Arc<AtomicU32>,
         failing: Arc<AtomicBool>,
-        task: JoinHandle<()>,
+        task: Task<()>,
     }
 
     fn world() -> World {

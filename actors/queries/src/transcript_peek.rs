@@ -52,7 +52,7 @@ pub(super) fn summarise_head(file: &FileSeen) -> Option<TranscriptSummary> {
 }
 
 /// Summarises the whole file, and passes its items to a sink. Blocks for disk reads.
-pub(super) fn read_whole(file: &FileSeen, sink: &mut impl Sink) -> Option<TranscriptSummary> {
+pub(super) fn read_whole(file: &FileSeen, sink: &mut dyn Sink) -> Option<TranscriptSummary> {
     summarise(beginning(file), file, u64::MAX, sink)
 }
 
@@ -61,7 +61,9 @@ pub(super) fn is_compacted(file: &FileSeen) -> bool {
     #[derive(Default)]
     struct Compactions(bool);
     impl Sink for Compactions {
-        const TEXT: bool = true;
+        fn wants_text(&self) -> bool {
+            true
+        }
 
         fn item(&mut self, item: Item) {
             self.0 |= matches!(item.body, Body::Meta(Meta::Compaction(_)));
@@ -95,7 +97,7 @@ pub(super) fn beginning(file: &FileSeen) -> Start {
     }
 }
 
-fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut impl Sink) -> Option<TranscriptSummary> {
+fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut dyn Sink) -> Option<TranscriptSummary> {
     let mut summary = TranscriptSummary::default();
     let mut read = 0;
     loop {
@@ -139,7 +141,9 @@ pub(super) struct EpisodeItems {
 }
 
 impl Sink for EpisodeItems {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         self.tokens += tokens::of_items(std::slice::from_ref(&item));

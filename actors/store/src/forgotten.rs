@@ -235,7 +235,9 @@ fn read(path: &Path) -> io::Result<Kept> {
 pub struct Marks(pub Vec<u64>);
 
 impl Sink for Marks {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         let mark = item.uuid.map(|uuid| Mark::digest(uuid.as_bytes()).0);

@@ -78,14 +78,14 @@ pub fn observe(start: &Start) -> Pass {
 
 /// Passes the items after `start` to the sink: at most `bytes`, rounded up to a whole line. For looking at a file
 /// without recording anything.
-pub fn look(start: &Start, bytes: u64, sink: &mut impl Sink) -> Pass {
+pub fn look(start: &Start, bytes: u64, sink: &mut dyn Sink) -> Pass {
     pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
 }
 
 /// Passes the items between `start` and byte `to` to the sink, followed by the title that a person gave the session, if
 /// it is stored beside the transcript and is new. `to` is where an observation ended; if it is no longer the end of a
 /// line, the file counts as rewritten.
-pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut impl Sink) -> Pass {
+pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut dyn Sink) -> Pass {
     match read(start, open, sink, End::At(to)) {
         Ok(Pass::Read(done)) if done.cursor.offset != to => match identity_of(start) {
             Ok(identity) => Pass::Rewritten { identity },
@@ -178,7 +178,7 @@ enum End {
     At(u64),
 }
 
-fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -> io::Result<Pass> {
+fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> io::Result<Pass> {
     let mut content = Content::open(start.source.agent, &start.path)?;
     let identity = transcript_file::identity(content.metadata());
     let offset = start.cursor.offset;
@@ -200,10 +200,11 @@ fn read<S: Sink>(start: &Start, open_calls: OpenCalls, sink: &mut S, end: End) -
     let is_compressed = content.is_compressed();
     let mut bytes = content.from(offset)?;
     let beside = Beside::of_transcript(&start.path);
+    let wants_text = sink.wants_text();
     let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
     let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
-    if S::TEXT && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
+    if wants_text && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
         beside.title().into_iter().for_each(|title| reader.named(&title));
     }
     if is_compressed {
@@ -236,7 +237,7 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     /// Returns true if there is more beyond the bound of one pass.
-    fn feed<S: Sink>(mut self, reader: &mut Reader<'_, S>) -> io::Result<bool> {
+    fn feed(mut self, reader: &mut Reader<'_>) -> io::Result<bool> {
         let mut passed = 0;
         while self.fill()? {
             passed += self.hand_over(reader);
@@ -257,7 +258,7 @@ impl Lines<'_> {
     }
 
     /// Passes all whole lines to the reader and returns their length in bytes.
-    fn hand_over<S: Sink>(&mut self, reader: &mut Reader<'_, S>) -> u64 {
+    fn hand_over(&mut self, reader: &mut Reader<'_>) -> u64 {
         let consumed = reader.feed(&self.held);
         self.held.drain(..consumed);
         // The memory of an oversized line is released after it.

@@ -484,7 +484,7 @@ fn price(settings: &Settings, llm: &Llm) -> Result<Option<Price>, (String, Strin
 }
 
 /// The running enricher.
-pub struct Enriching(tokio::task::JoinHandle<()>);
+pub struct Enriching(baton_base::task::Task<()>);
 
 impl Enriching {
     /// Waits a moment for calls in flight. The daemon must have been told to stop.

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use baton_base::task::Task;
 use baton_events::session::Place;
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
-use tokio::task::JoinHandle;
 
 use crate::transcript_roots::{Look as RootsSeen, Roots, Swept};
 use baton_base::actor_address::{ActorAddress, CallError};
@@ -255,7 +255,7 @@ struct State {
     /// Roots that do not answer.
     hung: Vec<Root>,
     /// A look at changes that has not returned in time.
-    looking: Option<JoinHandle<Look>>,
+    looking: Option<Task<Look>>,
     search: SessionSearch,
     /// Callers that wait for the first watched scan.
     early: Vec<RpcReplyPort<Overview>>,

@@ -12,11 +12,11 @@ use baton_views::visibility;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use baton_base::task::Task;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::verify::{VaultIndex, links};
 use baton_protocol::answer;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::open_vault::{OpenVault, Vaults, day};
@@ -272,7 +272,7 @@ impl NoteWriter {
 }
 
 /// Waits for work on the vault's disk, up to [`DISK_WAIT`]. Work that hangs keeps the vault's lock until it returns.
-pub(super) async fn wait_for_disk<T>(working: JoinHandle<T>) -> Result<T, Refused> {
+pub(super) async fn wait_for_disk<T: 'static>(working: Task<T>) -> Result<T, Refused> {
     match timeout(DISK_WAIT, working).await {
         Ok(done) => done.map_err(|_| panicked()),
         Err(_) => Err(unresponsive()),
@@ -280,7 +280,7 @@ pub(super) async fn wait_for_disk<T>(working: JoinHandle<T>) -> Result<T, Refuse
 }
 
 /// The same with a permit for background work, which is returned to others after [`PERMIT_TIME`].
-async fn wait_with_permit<T>(permit: Option<Permit>, mut working: JoinHandle<T>) -> Result<T, Refused> {
+async fn wait_with_permit<T: 'static>(permit: Option<Permit>, mut working: Task<T>) -> Result<T, Refused> {
     if let Ok(done) = timeout(PERMIT_TIME, &mut working).await {
         return done.map_err(|_| panicked());
     }

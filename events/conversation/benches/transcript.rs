@@ -138,7 +138,7 @@ fn transcript(mix: Mix) -> Vec<u8> {
     text.into_bytes()
 }
 
-fn read<S: Sink>(bytes: &[u8], sink: &mut S) -> u64 {
+fn read(bytes: &[u8], sink: &mut dyn Sink) -> u64 {
     let source = Source { agent: Agent::ClaudeCode, subagent: false };
     let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), sink);
     reader.feed(bytes);

@@ -58,7 +58,7 @@ macro_rules! formats {
         }
 
         /// See [`Format::record`].
-        fn read_record<S: Sink>(agent: Agent, fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+        fn read_record(agent: Agent, fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
             match agent { $(Agent::$agent => <$format>::record(fields, writer)),+ }
         }
 
@@ -76,8 +76,8 @@ formats! {
 
 /// Receives a reader's items.
 pub trait Sink {
-    /// True if items are wanted. If not, only the text needed for counting is decoded.
-    const TEXT: bool;
+    /// True if items are wanted. If not, only the text needed for counting is decoded. Asked once, by a new reader.
+    fn wants_text(&self) -> bool;
 
     /// Takes the next item, in file order.
     fn item(&mut self, item: Item);
@@ -88,13 +88,17 @@ pub trait Sink {
 pub struct NullSink;
 
 impl Sink for NullSink {
-    const TEXT: bool = false;
+    fn wants_text(&self) -> bool {
+        false
+    }
 
     fn item(&mut self, _item: Item) {}
 }
 
 impl Sink for Vec<Item> {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         self.push(item);
@@ -118,16 +122,16 @@ impl Located {
 }
 
 /// Reads a transcript, or a part of it.
-pub struct Reader<'a, S: Sink> {
+pub struct Reader<'a> {
     source: Source,
-    writer: ItemWriter<'a, S>,
+    writer: ItemWriter<'a>,
     index: Index,
 }
 
-impl<'a, S: Sink> Reader<'a, S> {
+impl<'a> Reader<'a> {
     /// A reader at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's unanswered calls so
     /// far; a reader that only counts needs none.
-    pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut S) -> Self {
+    pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut dyn Sink) -> Self {
         Self { source, writer: ItemWriter::new(cursor, open, source.subagent, sink), index: Index::default() }
     }
 
@@ -229,7 +233,7 @@ impl<'a, S: Sink> Reader<'a, S> {
 }
 
 /// Reads the objects of a line: mostly one, but concurrent writers leave more. Returns true if there was nothing else.
-fn records<S: Sink>(agent: Agent, mut bytes: &[u8], index: &mut Index, writer: &mut ItemWriter<'_, S>) -> bool {
+fn records(agent: Agent, mut bytes: &[u8], index: &mut Index, writer: &mut ItemWriter<'_>) -> bool {
     loop {
         match index.first_object(bytes) {
             Found::Nothing => return true,

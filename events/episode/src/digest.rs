@@ -44,6 +44,7 @@ mod task;
 mod timeline;
 mod title;
 mod todo;
+mod unchecked;
 mod work;
 mod work_tree;
 
@@ -328,6 +329,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let mut tree = work_tree::tree_state(&timeline);
     let open = open_end::open_ends(&timeline, &failures, std::mem::take(&mut tree.open));
     let (title, is_titled) = title::title(&timeline, &tasks, &tree.gone);
+    let title = if is_titled { title } else { title::with_mend(title, &failures) };
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);
     let conclusions = conclusion::conclusions(&timeline);

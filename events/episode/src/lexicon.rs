@@ -60,6 +60,8 @@ pub(crate) enum Sign {
     Later,
     /// Something is not done: `not tested`, `still open`.
     Remaining,
+    /// Changes that the session leaves aside are not committed: `remain unstaged`.
+    Beside,
     /// A next step: `you'll need to`.
     Next,
     /// A heading or label of things that are not done.
@@ -126,6 +128,10 @@ pub(crate) enum Sign {
     Repair,
     /// A heading of tests or benefits, below which nothing is decided.
     AsideHead,
+    /// A heading of how the work is to be checked.
+    CheckHead,
+    /// A person looks at what runs: `manually`, `in the browser`.
+    ByHand,
     /// The speaker proposes: `I'd`.
     Propose,
     /// A label before a choice: `decision`.
@@ -134,7 +140,7 @@ pub(crate) enum Sign {
     Idle,
 }
 
-const SECTIONS: [(&str, Sign); 51] = [
+const SECTIONS: [(&str, Sign); 54] = [
     ("contrast", Sign::Contrast),
     ("keep", Sign::Keep),
     ("choose", Sign::Choose),
@@ -148,6 +154,7 @@ const SECTIONS: [(&str, Sign); 51] = [
     ("offer", Sign::Offer),
     ("later", Sign::Later),
     ("remaining", Sign::Remaining),
+    ("beside", Sign::Beside),
     ("next", Sign::Next),
     ("remaining head", Sign::RemainingHead),
     ("next head", Sign::NextHead),
@@ -183,6 +190,8 @@ const SECTIONS: [(&str, Sign); 51] = [
     ("quantity", Sign::Quantity),
     ("repair", Sign::Repair),
     ("aside head", Sign::AsideHead),
+    ("check head", Sign::CheckHead),
+    ("by hand", Sign::ByHand),
     ("verdict", Sign::Verdict),
     ("idle", Sign::Idle),
     ("propose", Sign::Propose),

@@ -300,7 +300,9 @@ fn is_said(item: &Item) -> bool {
 struct Hashed(ContentHasher);
 
 impl Sink for Hashed {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         self.0.item(&item);

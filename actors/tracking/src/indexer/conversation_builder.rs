@@ -193,7 +193,9 @@ impl<'a> ConversationBuilder<'a> {
 }
 
 impl Sink for ConversationBuilder<'_> {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         self.note(&item);

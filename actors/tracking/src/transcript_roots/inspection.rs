@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use baton_base::task::Task;
 use baton_conversation::item::Agent;
 use baton_events::session::FileIdentity;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::agent_detection;
@@ -48,7 +48,7 @@ pub(super) struct RootInspector {
     reach: Reach,
     seen: Mutex<Seen>,
     /// Looks that have not returned.
-    under_way: tokio::sync::Mutex<BTreeMap<PathBuf, JoinHandle<Looked>>>,
+    under_way: tokio::sync::Mutex<BTreeMap<PathBuf, Task<Looked>>>,
 }
 
 #[derive(Default)]

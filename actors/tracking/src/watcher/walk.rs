@@ -177,7 +177,7 @@ impl Walks {
         }
     }
 
-    fn look(&self, root: Root) -> Option<tokio::task::JoinHandle<Scan>> {
+    fn look(&self, root: Root) -> Option<baton_base::task::Task<Scan>> {
         if !self.lock().insert(root.projects.clone()) {
             return None;
         }

@@ -17,7 +17,6 @@ use crate::record::Timestamp;
 
 use memchr::memmem;
 
-use super::Sink;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{self, Located};
@@ -54,7 +53,7 @@ impl Format for ClaudeCode {
         location::claude(rel_path)
     }
 
-    fn record<S: Sink>(fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+    fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
         record(fields, writer)
     }
 
@@ -166,7 +165,7 @@ impl<'r> Record<'r> {
 }
 
 /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
-fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
     let (record, end) = Record::read(&mut fields)?;
     let mut stamp = record.stamp();
     writer.begin(&stamp);
@@ -222,7 +221,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Op
         silent if known::RECORDS.contains(&silent) => {}
         // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
         #[cfg(debug_assertions)]
-        b"baton:stumble" if S::TEXT || record.subtype.is_none() => unreachable!("a test asked for it"),
+        b"baton:stumble" if writer.wants_text || record.subtype.is_none() => unreachable!("a test asked for it"),
         unknown => writer.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
     }
     writer.end(&stamp);
@@ -230,7 +229,7 @@ fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Op
 }
 
 /// Counts the kind if it is unknown within records of a type.
-fn count_if_unknown<S: Sink>(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], writer: &mut ItemWriter<'_, S>) {
+fn count_if_unknown(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], writer: &mut ItemWriter<'_>) {
     let kind = kind.map_or(&b""[..], Text::raw);
     if !known.contains(&kind) {
         let name = [within, kind].join(&b':');
@@ -253,7 +252,7 @@ fn kind_of(head: &[u8]) -> Option<String> {
 }
 
 /// Working directory and branch, which every record of the chain repeats.
-fn location<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn location(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     record.cwd.into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
     record.branch.into_iter().for_each(|branch| writer.branch(stamp, branch));
 }
@@ -266,7 +265,7 @@ fn version_of(text: &[u8]) -> [u32; 3] {
     [(); 3].map(|()| numbers.next().unwrap_or(0))
 }
 
-fn title<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, writer: &mut ItemWriter<'_, S>) {
+fn title(record: &Record<'_>, stamp: &Stamp<'_>, source: TitleSource, writer: &mut ItemWriter<'_>) {
     record.title.into_iter().for_each(|title| writer.title(stamp, source, &title.decode()));
 }
 
@@ -321,7 +320,7 @@ fn content_of(message: Value<'_>) -> Option<Value<'_>> {
     }
 }
 
-fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn assistant(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let Some(message) = record.message else {
         return;
     };
@@ -337,10 +336,10 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemW
     }
     let synthetic = record.api_error || model.is_some_and(|model| model.raw() == SYNTHETIC);
     let ends_turn = stop.is_none_or(|stop| stop.raw() != b"tool_use");
-    let text = |text: Text<'_>, writer: &mut ItemWriter<'_, S>| {
+    let text = |text: Text<'_>, writer: &mut ItemWriter<'_>| {
         if !synthetic {
             writer.reply(stamp, text, ends_turn);
-        } else if S::TEXT && text.decode() != FILLER {
+        } else if writer.wants_text && text.decode() != FILLER {
             writer.notice(stamp, &text.decode());
         }
     };
@@ -367,7 +366,7 @@ fn assistant<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemW
     }
 }
 
-fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn assistant_block(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match block.kind {
         b"thinking" => writer.thinking(stamp, block.thinking),
         b"redacted_thinking" => writer.thinking(stamp, None),
@@ -379,13 +378,13 @@ fn assistant_block<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stam
     }
 }
 
-fn other_block<S: Sink>(kind: &[u8], writer: &mut ItemWriter<'_, S>) {
+fn other_block(kind: &[u8], writer: &mut ItemWriter<'_>) {
     if !known::BLOCKS.contains(&kind) {
         writer.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
     }
 }
 
-fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn user(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let Some(content) = record.message.and_then(content_of) else {
         return;
     };
@@ -411,8 +410,8 @@ fn user<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter
 }
 
 /// A tool's result, with what a person typed into it.
-fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
-    if !writer.note_result(block.answers) || !S::TEXT {
+fn result(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !writer.note_result(block.answers) || !writer.wants_text {
         return;
     }
     let tool = writer.tool_of(block.answers);
@@ -434,7 +433,7 @@ fn result<S: Sink>(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, wr
 }
 
 /// Of all attachments for the model, only prompts typed while it worked are conversation.
-fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn attachment(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let Some(attachment) = record.attachment else {
         return;
     };
@@ -452,7 +451,7 @@ fn attachment<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut Item
 
 /// Notices of the harness: a compaction, its summary for a person who comes back, and the echo of a slash command,
 /// whose arguments a person typed.
-fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn system(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let content = || record.content.and_then(Value::text).map(Text::decode);
     match record.subtype.map(Text::raw) {
         Some(b"local_command") => {
@@ -466,7 +465,7 @@ fn system<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrit
     }
 }
 
-fn compaction<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn compaction(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let (mut trigger, mut before, mut after, mut saved) = (None, None, None, None);
     for (key, value) in record.compaction.unwrap_or(Value::Null).fields() {
         let count = Some(usage::number(value)).filter(|count| *count > 0);

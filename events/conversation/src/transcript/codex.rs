@@ -21,7 +21,6 @@ use crate::hash::Mark;
 use crate::item::{Link, Usage};
 use crate::record::Timestamp;
 
-use super::Sink;
 use super::cursor::Queued;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
@@ -54,7 +53,7 @@ impl Format for Codex {
         location::codex(rel_path)
     }
 
-    fn record<S: Sink>(mut fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize> {
+    fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
         let (mut kind, mut at, mut payload, mut is_state) = (None, None, None, false);
         for (key, value) in fields.by_ref() {
             match key.raw() {
@@ -95,7 +94,7 @@ impl Format for Codex {
     }
 }
 
-fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn enveloped(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match kind {
         b"session_meta" => session_meta(payload, stamp, writer),
         b"turn_context" => turn_context(payload, stamp, writer),
@@ -109,7 +108,7 @@ fn enveloped<S: Sink>(kind: &[u8], payload: Value<'_>, stamp: &Stamp<'_>, writer
 }
 
 /// A line without an envelope, as old versions wrote it.
-fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn bare(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match kind {
         b"session_meta" => session_meta(whole, stamp, writer),
         silent if SILENT.contains(&silent) => {}
@@ -120,7 +119,7 @@ fn bare<S: Sink>(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
 
 /// Identity of the session. It is repeated when the session is resumed, and a copy of another session contains that
 /// one's too, so only the first line counts.
-fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn session_meta(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [cwd, git, forked_from, parent, source, thread_source] =
         pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
     let remote = git.and_then(|git| text(git.get(b"repository_url")));
@@ -142,10 +141,10 @@ fn session_meta<S: Sink>(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
 }
 
 /// Working directory and model of a turn; the token counts that follow do not name the model.
-fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn turn_context(context: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [cwd, model] = pick(context, [b"cwd", b"model"]);
     text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
-    if S::TEXT
+    if writer.wants_text
         && let Some(model) = text(model).map(|model| one_line(&model.decode(), MAX_MODEL_CHARS))
         && model != writer.model()
     {
@@ -155,7 +154,7 @@ fn turn_context<S: Sink>(context: Value<'_>, stamp: &Stamp<'_>, writer: &mut Ite
 
 /// A compaction: its summary repeats what was said, and so does the history beside it. If the model's last message was
 /// that summary, it is withdrawn, because it was not a reply.
-fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn compacted(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     // The trigger is not recorded.
     writer.compaction(stamp, "", None, None);
     let Some(message) = text(payload.get(b"message")).filter(|message| !message.is_blank()) else { return };
@@ -163,7 +162,7 @@ fn compacted<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
     if let Some(reply) = writer.cursor.queue.take_first(|reply| marks.contains(&reply.mark)) {
         writer.withdraw(stamp, reply);
     }
-    if S::TEXT {
+    if writer.wants_text {
         writer.summary(stamp, &message.decode());
     }
 }
@@ -182,15 +181,15 @@ fn summaries(message: Text<'_>) -> impl Iterator<Item = &[u8]> {
 
 /// Remembers the agent's last message, because a compaction may show that it was the summary. This format has no queue,
 /// so the cursor's queue is used.
-fn remember_reply<S: Sink>(reply: Text<'_>, writer: &mut ItemWriter<'_, S>) {
+fn remember_reply(reply: Text<'_>, writer: &mut ItemWriter<'_>) {
     let (mark, line) = (only(Repeated::LastReply, reply.trim_end().raw()), writer.cursor.line);
     writer.cursor.queue.clear();
     writer.cursor.queue.push(Queued { mark, line });
 }
 
 /// Text of another agent, as a notice.
-fn from_agent<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
-    if !S::TEXT {
+fn from_agent(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !writer.wants_text {
         return;
     }
     let [author, content] = pick(payload, [b"author", b"content"]);
@@ -276,7 +275,7 @@ enum Repeated {
 }
 
 /// True if this is new. If another channel said it before, this is its repetition; the same channel says it anew.
-fn is_news<S: Sink>(what: Repeated, channel: Channel, said: &[u8], writer: &mut ItemWriter<'_, S>) -> bool {
+fn is_news(what: Repeated, channel: Channel, said: &[u8], writer: &mut ItemWriter<'_>) -> bool {
     let mark = |channel: Channel| {
         let mut key = vec![what as u8, channel as u8];
         key.extend_from_slice(said);
@@ -293,7 +292,7 @@ fn is_news<S: Sink>(what: Repeated, channel: Channel, said: &[u8], writer: &mut 
 }
 
 /// As [`is_news`], for things that are never said anew, whatever the channel.
-fn is_first<S: Sink>(what: Repeated, said: &[u8], writer: &mut ItemWriter<'_, S>) -> bool {
+fn is_first(what: Repeated, said: &[u8], writer: &mut ItemWriter<'_>) -> bool {
     let mark = only(what, said);
     let is_first = !writer.cursor.said.contains(mark);
     writer.cursor.said.push(mark);
@@ -301,7 +300,7 @@ fn is_first<S: Sink>(what: Repeated, said: &[u8], writer: &mut ItemWriter<'_, S>
 }
 
 /// True if it was said before, for things that are said once.
-fn was_said<S: Sink>(what: Repeated, said: &[u8], writer: &ItemWriter<'_, S>) -> bool {
+fn was_said(what: Repeated, said: &[u8], writer: &ItemWriter<'_>) -> bool {
     writer.cursor.said.contains(only(what, said))
 }
 

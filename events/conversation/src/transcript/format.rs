@@ -3,7 +3,6 @@
 //! To add an agent: write its [`Format`] in a file, name it in [`Agent`](crate::item::Agent), and add both to the table
 //! in the parent module.
 
-use super::Sink;
 use super::item_writer::ItemWriter;
 use super::location::Located;
 use baton_redaction::raw_json::Fields;
@@ -50,7 +49,7 @@ pub(super) trait Format {
     fn classify(rel_path: &str) -> Option<Located>;
 
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
-    fn record<S: Sink>(fields: Fields<'_>, writer: &mut ItemWriter<'_, S>) -> Option<usize>;
+    fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize>;
 
     /// Type of a record of which only the beginning is known, for lines too long to be read.
     fn kind_of(head: &[u8]) -> Option<String>;

@@ -62,7 +62,7 @@ struct RecordContents {
     text: bool,
 }
 
-pub(crate) struct ItemWriter<'a, S> {
+pub(crate) struct ItemWriter<'a> {
     pub(crate) cursor: Cursor,
     pub(crate) seen: Observation,
     open: OpenCalls,
@@ -70,7 +70,9 @@ pub(crate) struct ItemWriter<'a, S> {
     before: (Cursor, OpenCalls),
     /// Items of the current line so far.
     said: Vec<Item>,
-    sink: &'a mut S,
+    sink: &'a mut dyn Sink,
+    /// True if the sink wants items; if not, only the text needed for counting is decoded.
+    pub(crate) wants_text: bool,
     /// Reads outputs that are too large for the transcript.
     pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
@@ -80,14 +82,15 @@ pub(crate) struct ItemWriter<'a, S> {
     last_branch: Vec<u8>,
 }
 
-impl<'a, S: Sink> ItemWriter<'a, S> {
-    pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut S) -> Self {
+impl<'a> ItemWriter<'a> {
+    pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut dyn Sink) -> Self {
         Self {
             cursor,
             seen: Observation::default(),
             open,
             before: Default::default(),
             said: Vec::new(),
+            wants_text: sink.wants_text(),
             sink,
             spilled: None,
             subagent,
@@ -314,7 +317,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
     ) {
         let name = name.map_or(Cow::Borrowed(""), Text::decode);
         if self.note_call(id, &name) {
-            let edit = if S::TEXT { edit::effect_of(&name, parameters) } else { None };
+            let edit = if self.wants_text { edit::effect_of(&name, parameters) } else { None };
             self.emit_call(stamp, id, &name, parameters, edit);
         }
     }
@@ -393,7 +396,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
 
     /// Emits a tool's result as one line.
     pub(crate) fn result(&mut self, stamp: &Stamp<'_>, id: Option<Text<'_>>, outcome: Outcome, output: &Output<'_>) {
-        if S::TEXT {
+        if self.wants_text {
             let id = id.map(bounded_id).unwrap_or_default();
             let result = summarise(&id, self.open.get(&id), outcome, output);
             self.emit(stamp, || Some(Body::Result(result)));
@@ -455,7 +458,7 @@ impl<'a, S: Sink> ItemWriter<'a, S> {
     }
 
     fn emit(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
-        if !S::TEXT {
+        if !self.wants_text {
             return;
         }
         if let Some(body) = body() {

@@ -13,7 +13,7 @@ use super::exchange;
 use super::repetition::significant_words;
 use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
-use super::stated::{MIN_WORDS, Told, is_connected};
+use super::stated::{self, MIN_WORDS, Told, is_connected};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -109,7 +109,6 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         choices.truncate(MAX_OF_REPLY);
         choices.sort_by_key(|choice| choice.at);
         let texts = choices.iter().filter_map(|choice| choice.told(&sentences));
-        let texts = texts.chain(limited_commit(&sentences, deeds));
         found.extend(texts.map(|text| Found { place: reply.place, said: pointed(&text, reply), by_person: false }));
     }
     found
@@ -140,34 +139,97 @@ impl Choice<'_> {
         if is_connected(&text) {
             return Some(format!("{} {text}", before?));
         }
+        if let Some(file) = file_above(&sentences[self.at]).filter(|file| !text.contains(*file)) {
+            return Some(format!("`{file}`: {text}"));
+        }
         let before = before.filter(says_enough).filter(|_| text.chars().count() < TELLING_CHARS);
         Some(before.map_or(text.clone(), |before| format!("{before} {text}")))
     }
 }
 
-/// Returns what the agent says of a commit that takes only some files, with those files.
-fn limited_commit(sentences: &[Sentence<'_>], deeds: &[Deed<'_>]) -> Option<String> {
-    let commit = deeds.iter().find(|deed| commits(deed))?;
-    let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
-    let mut files: Vec<String> = Vec::new();
-    for step in git_steps(commit.git_line()?) {
-        match step.act {
-            GitAct::Stage(Paths::All) => return None,
-            GitAct::Stage(Paths::Named(named)) if named.iter().any(|path| matches!(path.as_str(), "." | "./")) => {
+/// Returns what the agent says of the first commit that takes only some files: with them, and those that the last status
+/// lists besides, if there was one.
+pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
+    let listed = timeline.deeds.iter().filter_map(|deed| Some((deed.began, listed_files(deed)?)));
+    let listed: Vec<_> = listed.collect();
+    let staged: Vec<(usize, Vec<String>)> =
+        timeline.deeds.iter().filter_map(|deed| Some((deed.began, staged_files(deed)?))).collect();
+    // A status names its files from where it ran.
+    let is_below = |path: &str, above: &str| {
+        path.strip_prefix(above.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let takes = |named: &str, file: &str| {
+        is_below(file, named) || named.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{named}"))
+    };
+    let is_taken = |file: &str| staged.iter().flat_map(|(_, named)| named).any(|named| takes(named, file));
+    timeline.rounds.iter().find_map(|round| {
+        round.replies.iter().enumerate().find_map(|(index, reply)| {
+            let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            let (first, last) = (deeds.first()?.began, deeds.last()?.began);
+            let (began, named) = staged.get(staged.partition_point(|(began, _)| *began < first))?;
+            if *began > last {
                 return None;
             }
+            let before = listed.partition_point(|(status, _)| status < began);
+            let listed = before.checked_sub(1).and_then(|last| listed.get(last)).map(|(_, files)| files);
+            let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+            let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+            let left: Vec<&str> = listed.into_iter().flatten().copied().filter(|file| !is_taken(file)).collect();
+            if listed.is_some() && left.is_empty() {
+                return None;
+            }
+            let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
+            let text = plain(said.text);
+            let text = stated::without_announcement(&text);
+            let text = text.trim_end_matches([':', '.']);
+            let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
+            let without = |left: Vec<&str>| format!("; not {}", told_apart(left.into_iter(), &all));
+            let text = text + &Some(left).filter(|left| !left.is_empty()).map(without).unwrap_or_default();
+            Some(Found { place: reply.place, said: pointed(&text, reply), by_person: false })
+        })
+    })
+}
+
+/// Returns the changed files that a status lists.
+fn listed_files<'a>(deed: &Deed<'a>) -> Option<Vec<&'a str>> {
+    let files = deed.result?.work_tree()?.files.as_ref()?;
+    Some(files.staged.iter().chain(&files.unstaged).map(String::as_str).collect())
+}
+
+/// Returns the files that a command line names for the next commit, unless it takes all.
+fn staged_files(deed: &Deed<'_>) -> Option<Vec<String>> {
+    let mut files: Vec<String> = Vec::new();
+    for step in git_steps(deed.git_line().filter(|_| deed.succeeded())?) {
+        match step.act {
+            GitAct::Stage(Paths::All) | GitAct::Commit { also: Some(Paths::All), .. } => return None,
             GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } => {
-                files.extend(named.iter().map(|path| format!("`{path}`")));
+                files.extend(named);
             }
             _ => {}
         }
     }
-    let text = plain(said.text);
-    let text = text.trim_end_matches([':', '.']);
-    let more = files.len().saturating_sub(MAX_FILES);
-    files.truncate(MAX_FILES);
+    let is_all = files.iter().any(|path| matches!(path.as_str(), "." | "./"));
+    (!files.is_empty() && !is_all).then_some(files)
+}
+
+/// Returns the names of the first files, with so much of the directory that no other has the same, and the number of the others.
+fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) -> String {
+    let paths: BTreeSet<&str> = paths.collect();
+    let ending = |path: &str, parts: usize| {
+        let from = path.trim_end_matches('/').rmatch_indices('/').nth(parts).map_or(0, |(at, _)| at + 1);
+        path.get(from..).unwrap_or_default().to_owned()
+    };
+    let is_shared =
+        |name: &String| all.iter().filter(|path| **path == *name || path.ends_with(&format!("/{name}"))).count() > 1;
+    let name = |path: &&str| {
+        let names = (0..path.matches('/').count()).map(|parts| ending(path, parts));
+        let name = names.into_iter().find(|name| !is_shared(name));
+        format!("`{}`", name.as_deref().unwrap_or(path))
+    };
+    let names: Vec<String> = paths.iter().take(MAX_FILES).map(name).collect();
+    let more = paths.len().saturating_sub(MAX_FILES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!files.is_empty()).then(|| format!("{text}: {}{more}", files.join(", ")))
+    format!("{}{more}", names.join(", "))
 }
 
 /// Returns what the agent says before the first command of a kind that overrides a safeguard.
@@ -288,6 +350,14 @@ fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'
     changed
 }
 
+/// Returns the name of the file that a point stands below.
+fn file_above<'a>(sentence: &Sentence<'a>) -> Option<&'a str> {
+    let bare = sentence.head.trim_matches(|c: char| c.is_whitespace() || "*:#".contains(c));
+    let path = bare.strip_prefix('`')?.strip_suffix('`').filter(|path| !path.contains(['`', ' ']))?;
+    let name = path.rsplit('/').next()?;
+    (sentence.point && name.contains('.')).then_some(name)
+}
+
 /// Returns the line that introduces a point.
 fn introduction<'a>(sentence: &Sentence<'a>) -> Option<&'a str> {
     let introduces = sentence.head.trim_end_matches('*').ends_with([':', '：']);
@@ -303,12 +373,12 @@ fn after_lead(sentence: &str) -> Option<&str> {
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
     let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
-    Signs::read(sentence.head).has(Sign::AsideHead) || is_item()
+    Signs::read(sentence.head).has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
 }
 
 /// Returns true for a sentence about tests, or what is told of the work elsewhere.
 fn is_of_checks(sentence: &Sentence<'_>) -> bool {
-    Signs::read(sentence.text).has(Sign::AsideHead)
+    Signs::read(sentence.text).has_any(&[Sign::AsideHead, Sign::CheckHead])
 }
 
 /// Returns true for a change or a command that does something.

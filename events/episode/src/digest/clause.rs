@@ -6,6 +6,8 @@ use super::sentence::words_of_prose;
 
 /// A clause ends no earlier than after this length, in characters.
 const CLAUSE_CHARS: usize = 40;
+/// Only so many times the wanted length of a text is looked at.
+const SEEN: usize = 8;
 /// Most words of a longer label, without code.
 const LABEL_WORDS: usize = 4;
 /// Maximum number of words between the commas of an enumeration.
@@ -26,15 +28,22 @@ pub(super) fn shortened(text: &str, max_chars: usize) -> String {
 
 /// Returns the beginning of a text up to the end of a clause, some way behind its label. `None` if no such end is near.
 pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
-    let fits = |text: &str| text.chars().count() <= max_chars;
-    if fits(text) {
-        return Some(text.to_owned());
+    // A hostile text may be long: all that follows looks at its beginning only.
+    let seen: String = text.chars().take(SEEN * max_chars).collect();
+    let is_whole = seen.len() == text.len();
+    let mut text = seen;
+    while text.chars().count() > max_chars {
+        // What stands behind a bracket says more than the bracket.
+        let without = without_brackets(&text);
+        if without.len() == text.len() {
+            return first_clause(&text, max_chars);
+        }
+        text = without;
     }
-    // What stands behind a bracket says more than the bracket.
-    let without = without_brackets(text);
-    if without.len() < text.len() {
-        return clause_within(&without, max_chars);
-    }
+    is_whole.then_some(text)
+}
+
+fn first_clause(text: &str, max_chars: usize) -> Option<String> {
     let after = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let until = after(max_chars);
     let label = [": ", " — ", " – ", " - "].iter().filter_map(|mark| text.find(mark)).min().unwrap_or(0);
@@ -62,8 +71,8 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
         words.ends_with(':') || words.rsplit(' ').next().is_some_and(is_loose)
     };
     let fits = |at: &usize| {
-        let is_in_parts = is_open(*at) || enumerates(*at) || lacks_main(*at) || goes_on(*at) || is_led(*at);
-        (from..until).contains(at) && !is_in_parts
+        let is_in_parts = || is_open(*at) || enumerates(*at) || lacks_main(*at) || goes_on(*at) || is_led(*at);
+        (from..until).contains(at) && !is_in_parts()
     };
     let last =
         |marks: &[&str]| marks.iter().flat_map(|mark| text.match_indices(mark)).map(|(at, _)| at).filter(fits).max();

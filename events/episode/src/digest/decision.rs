@@ -10,8 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{self, Found, is_change, pointed};
 use super::excerpt::{one_line, without_filter_mark};
-use super::exchange;
-use super::plan;
+use super::plan::{self, Done};
 use super::question;
 use super::repetition::{significant_words, without_repetitions};
 use super::sentence::{asks, clauses, plain, sentences};
@@ -69,12 +68,13 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(agent_choice::overriding(timeline));
+    found.extend(agent_choice::limited_commit(timeline));
     found.extend(agent_choice::committed(timeline, &found));
-    let concluded = concluded(timeline);
+    let done = Done::read(timeline);
     for plan in plan::approved(timeline) {
         let is_carried_out = last_change.is_some_and(|change| change > plan.place);
         let said = |text: String| Pointed { text: one_line(&text, DECISION_CHARS), line: plan.line, at: plan.at };
-        let choices = if is_carried_out { plan.choices(&concluded) } else { Vec::new() };
+        let choices = if is_carried_out { plan.choices(&done) } else { Vec::new() };
         found.extend(choices.into_iter().map(|text| Found { place: plan.place, said: said(text), by_person: false }));
     }
     found.sort_by_key(|found| found.place);
@@ -112,12 +112,6 @@ fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
     };
     let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
     found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
-}
-
-/// Returns the words of what the agent concluded.
-fn concluded(timeline: &Timeline<'_>) -> BTreeSet<String> {
-    let said = timeline.rounds.iter().filter_map(|round| exchange::conclusion(timeline, round));
-    said.flat_map(|said| significant_words(said.text)).collect()
 }
 
 /// Returns what a prompt decides.

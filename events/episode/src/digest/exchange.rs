@@ -4,6 +4,7 @@
 
 use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
+use super::file;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed, sentence};
 use crate::lexicon::{Sign, Signs};
@@ -85,8 +86,9 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
             Some((_, count)) => *count = count.saturating_add(1),
             None => exchange.acts.push((deed.act(), 1)),
         }
-        if let Some((path, ..)) = deed.edit().filter(|_| deed.succeeded()) {
-            let path = one_line(timeline.relative_path(path), LINE_CHARS);
+        let written = if deed.succeeded() { file::written(timeline, deed) } else { Vec::new() };
+        for (path, ..) in written {
+            let path = one_line(timeline.relative_path(&path), LINE_CHARS);
             if !exchange.files.contains(&path) && exchange.files.len() < MAX_DONE {
                 exchange.files.push(path);
             }
@@ -146,7 +148,7 @@ pub(super) fn shown_commit(made: &GitOutput) -> Option<String> {
 /// it ("the background task has ended as well") is not the conclusion.
 pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) -> Option<&'t Message<'a>> {
     let deeds = &timeline.deeds[round.deeds.clone()];
-    let changes = |deed: &&Deed<'_>| !deed.aside && deed.edit().is_some() && deed.succeeded();
+    let changes = |deed: &&Deed<'_>| !deed.aside && file::changes(timeline, deed);
     let changed = deeds.iter().rfind(changes).map_or(0, |deed| deed.began);
     let since = || {
         let rest = round.replies.iter().rev().filter(|reply| reply.place > changed);

@@ -70,6 +70,11 @@ pub(super) fn written<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<(Cow<
     by_tool.into_iter().chain(by_shell).collect()
 }
 
+/// Returns true if a call changed a file, by a tool or by a command line.
+pub(super) fn changes(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
+    deed.succeeded() && !written(timeline, deed).is_empty()
+}
+
 /// Returns the files that a call changes or removes.
 pub(super) fn touches<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<Touch> {
     let by_tool = deed.edit().map(|(path, ..)| Touch::Written(path.to_owned()));

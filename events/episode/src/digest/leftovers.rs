@@ -23,6 +23,8 @@ pub(super) struct Leftover<'a> {
     pub(super) next: bool,
     /// True if it stands in a list of such matters.
     pub(super) listed: bool,
+    /// True if it has a label that says so: `One caveat: it is slow`.
+    pub(super) labelled: bool,
 }
 
 /// Returns everything that a text says is left, in order; linear.
@@ -45,7 +47,12 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         if bare.starts_with('|') {
             // The first row names the columns.
             let left = in_table && bare.split('|').any(is_pending_state);
-            found.extend(left.then(|| Leftover { text: bare.trim_matches(['|', ' ']), next: false, listed: true }));
+            found.extend(left.then(|| Leftover {
+                text: bare.trim_matches(['|', ' ']),
+                next: false,
+                listed: true,
+                labelled: false,
+            }));
             in_table = true;
             continue;
         }
@@ -63,7 +70,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 says_left(point)
                     .or(listed)
                     .filter(|_| !done && !point.is_empty() && !is_label(point))
-                    .map(|next| Leftover { text: point, next, listed: listed.is_some() }),
+                    .map(|next| Leftover { text: point, next, listed: listed.is_some(), labelled: false }),
             );
             if head.is_none() && is_label(point) {
                 head = announced_kind(point);
@@ -78,20 +85,26 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             head = None;
         }
         for sentence in sentences(bare) {
+            if is_label(sentence.text) && beside(sentence.text).is_some() {
+                // What is left as it is stands below.
+                let text = with_next_line(text, sentence.text);
+                found.push(Leftover { text, next: false, listed: false, labelled: false });
+                (head, points) = (None, false);
+                continue;
+            }
             if is_label(sentence.text) {
                 // `You need to set these three variables:` says it itself, with its list or without.
                 let is_long = sentence.text.split_whitespace().count() > HEADING_WORDS;
                 let text = sentence.text.trim_end_matches([':', '：', '*', '_', ' ']);
                 let left = says_left(text).filter(|_| is_long);
-                found.extend(left.map(|next| Leftover { text, next, listed: false }));
+                found.extend(left.map(|next| Leftover { text, next, listed: false, labelled: false }));
                 (head, points) = (announced_kind(sentence.text), false);
                 continue;
             }
-            found.extend(says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text))).map(|next| Leftover {
-                text: sentence.text,
-                next,
-                listed: head.is_some(),
-            }));
+            let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
+            let text = beside(sentence.text).unwrap_or(sentence.text);
+            let (listed, labelled) = (head.is_some(), labelled(sentence.text).is_some());
+            found.extend(left.map(|next| Leftover { text, next, listed, labelled }));
         }
     }
     let excess = found.len().saturating_sub(MAX_LEFT);
@@ -136,13 +149,16 @@ fn says_left(sentence: &str) -> Option<bool> {
     if Signs::read(main).begins(Sign::Next) && !signs.asks() {
         return Some(true);
     }
+    if beside(sentence).is_some() {
+        return Some(false);
+    }
     if signs.has(Sign::Foreign) || is_idle(sentence) || signs.has(Sign::Hedge) && !signs.has(Sign::Remaining) {
         return None;
     }
-    let label = sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3);
-    if let Some(kind) = label.and_then(|(label, _)| announced_kind(label)) {
+    if let Some(kind) = labelled(sentence) {
         return Some(kind);
     }
+    let label = short_label(sentence);
     // `Force it: `make -B` - when you need to` says how a command is used.
     if label.is_some_and(|(_, rest)| rest.trim_start().starts_with('`')) {
         return None;
@@ -151,6 +167,32 @@ fn says_left(sentence: &str) -> Option<bool> {
         return Some(true);
     }
     signs.has(Sign::Remaining).then_some(false)
+}
+
+/// Returns a part of a text up to the end of the next line with words.
+fn with_next_line<'a>(text: &'a str, part: &'a str) -> &'a str {
+    let begin = part.as_ptr().addr() - text.as_ptr().addr();
+    let rest = &text[begin + part.len()..];
+    let next = rest.len() - rest.trim_start().len();
+    let end = rest[next..].find('\n').map_or(rest.len(), |end| next + end);
+    &text[begin..begin + part.len() + end]
+}
+
+/// Returns what the label of a sentence announces: `One caveat: the cache is cold`.
+fn labelled(sentence: &str) -> Option<bool> {
+    short_label(sentence).and_then(|(label, _)| announced_kind(label))
+}
+
+fn short_label(sentence: &str) -> Option<(&str, &str)> {
+    sentence.split_once([':', '：']).filter(|(label, _)| label.split_whitespace().count() <= 3)
+}
+
+/// Returns the clause by which changes that do not belong to the work are left as they are.
+fn beside(sentence: &str) -> Option<&str> {
+    let says = |clause: &str| Signs::read(clause).has(Sign::Beside) && !is_idle(clause);
+    let after =
+        ["; ", " — ", " – ", ", and ", ", but "].iter().filter_map(|joint| Some(sentence.rsplit_once(joint)?.1));
+    after.chain([sentence]).find(|clause| says(clause))
 }
 
 /// Returns true for a question, an offer, an announcement, a condition.
@@ -208,6 +250,20 @@ mod tests {
         for open in ["I have not run the suite.", "It hasn't been pushed.", "The build could not be verified here."] {
             check(open, &[(open, false)]);
         }
+        for (text, open) in [
+            ("The jib is committed; the other two files remain unstaged.", "the other two files remain unstaged."),
+            ("The remaining files are pre-existing changes.", "The remaining files are pre-existing changes."),
+            (
+                "Only the mast is in, and the unrelated change was left unstaged.",
+                "the unrelated change was left unstaged.",
+            ),
+        ] {
+            check(text, &[(open, false)]);
+        }
+        check(
+            "Done.\n\nStill untracked, untouched:\n\n`jib.log`\nBye.",
+            &[("Still untracked, untouched:\n\n`jib.log`", false)],
+        );
         for next in ["You'll want to restart the editor.", "It takes effect after you restart the daemon."] {
             check(next, &[(next, true)]);
         }
@@ -218,6 +274,8 @@ mod tests {
             "The page still works.",
             "All tests pass.",
             "The unrelated file was not committed.",
+            "The failures are pre-existing and unrelated.",
+            "Shall the other files remain unstaged?",
             "All tests pass and nothing is left to do.",
             "The hook did not run on Windows, so the file was missing.",
             "The guard makes sure that jobs are not started twice.",

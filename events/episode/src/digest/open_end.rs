@@ -6,6 +6,7 @@ use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::exchange;
 use super::failure::Failure;
+use super::file;
 use super::filed_issue;
 use super::leftovers;
 use super::question;
@@ -13,7 +14,8 @@ use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{
-    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo, work,
+    ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
+    unchecked, work,
 };
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
@@ -57,6 +59,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(unapproved_plan(timeline));
     ends.unresolved.extend(plan::left_out(timeline));
+    ends.unresolved.extend(unchecked::by_hand(timeline));
     for todo in todo::open(timeline) {
         let text = one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS);
         let pointed = Pointed { text, line: todo.line, at: todo.at };
@@ -273,8 +276,14 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
             true => breaks_off(deed),
             false => announces,
         });
-        // An interruption by which a person refuses a plan is told as such.
-        let stopped = || timeline.ends_interrupted && unapproved_plan(timeline).is_none();
+        // An interruption by which a person refuses a plan is told as such. One after the conclusion of some work stops
+        // nothing; an answer may be cut short by it.
+        let concluded = exchange::conclusion(timeline, last).is_some_and(|reply| reply.place == said) && !announces;
+        let delivers = |deed: &Deed<'_>| deed.succeeded() && deed.commits() || file::changes(timeline, deed);
+        let worked = timeline.deeds[last.deeds.clone()].iter().any(delivers);
+        let acted = timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.began > said);
+        let is_cut = timeline.ends_interrupted && (acted || !concluded || !worked);
+        let stopped = || is_cut && unapproved_plan(timeline).is_none();
         (broken_off || stopped()).then_some("Not finished")
     };
     told.map(|told| Pointed {
@@ -305,8 +314,7 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
 /// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
 fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
     let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && plan::is_presented(deed))?;
-    let later =
-        timeline.deeds.iter().any(|later| later.began > deed.began && later.succeeded() && later.edit().is_some());
+    let later = timeline.deeds.iter().any(|later| later.began > deed.began && file::changes(timeline, later));
     if deed.succeeded() || later {
         return None;
     }
@@ -343,7 +351,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
 /// a later list replaces an earlier one.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
-    let changes = timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+    let changes = timeline.deeds.iter().filter(|deed| file::changes(timeline, deed));
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let mut later = String::new();
     for (back, round) in timeline.rounds.iter().rev().take(LISTED_ROUNDS).enumerate() {
@@ -354,7 +362,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
         let is_last = back < LAST_ROUNDS && said.place > changed;
         let mut listed = false;
         for left in leftovers::leftovers(said.text) {
-            if !is_last && (!left.listed || covered(left.text, &later)) {
+            if !is_last && (!left.listed && !left.labelled || covered(left.text, &later)) {
                 continue;
             }
             listed |= left.listed;
@@ -363,7 +371,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
         }
         // The work went on as the agent proposed.
         let agreed = |prompt: &Message<'_>| Signs::read(prompt.text).has_any(&[Sign::Assent, Sign::Order]);
-        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some());
+        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(timeline, deed));
         if listed || worked && round.prompt.as_ref().is_some_and(agreed) {
             break;
         }

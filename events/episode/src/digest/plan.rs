@@ -109,17 +109,29 @@ fn text<'a>(deed: &Deed<'a>) -> Option<Cow<'a, str>> {
 }
 
 impl Plan<'_> {
+    /// Returns the parts whose headings announce how the work is to be checked.
+    pub(super) fn checks(&self) -> impl Iterator<Item = &str> {
+        let sections = sections(&self.text).into_iter();
+        sections.filter(|section| Signs::read(section.heading).begins(Sign::CheckHead)).map(|section| section.text)
+    }
+
     /// Returns what the plan decides: the items below a heading that announces decisions; without one, what it names as
     /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
-    /// those, what the agent also concluded (`concluded`, its words) comes first.
-    pub(super) fn choices(&self, concluded: &BTreeSet<String>) -> Vec<String> {
-        let (mut listed, mut told, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
+    /// those, what the agent also concluded comes first. What the work does not show to be done needs a plain contrast or
+    /// limit.
+    pub(super) fn choices(&self, done: &Done) -> Vec<String> {
+        let (mut listed, mut told, mut chosen, mut properties) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for section in sections(&self.text) {
             let sentences = || sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
             let items = section.items();
             match section.kind {
                 Kind::Decisions => listed.extend(items.into_iter().take(MAX_LISTED).map(plain)),
-                Kind::Approach => told.extend(first_statement(sentences())),
+                Kind::Approach => {
+                    let first = first_statement(sentences());
+                    let more = sentences().filter(|found| plans_choice(found.text) || done.explains(found.text));
+                    chosen.extend(more.map(|found| plain(found.text)).filter(|text| first.as_ref() != Some(text)));
+                    told.extend(first);
+                }
                 Kind::Limits if !items.is_empty() && items.iter().all(|item| speaks_alone(item)) => {
                     told.extend(items.into_iter().map(plain));
                 }
@@ -133,27 +145,85 @@ impl Plan<'_> {
                 Kind::Other if is_list_of_choices(&items) => {
                     chosen.extend(items.into_iter().map(plain));
                 }
+                // Text that is written as it is.
+                Kind::Step | Kind::Other if done.wrote(section.heading) => properties.extend(
+                    items
+                        .into_iter()
+                        .filter(|item| labelled(item) && !has_lead(item) && done.concludes(item))
+                        .map(plain),
+                ),
                 Kind::Step | Kind::Other => {
+                    chosen.extend(rationale(section.text));
+                    let forbids = |text: &String| text.split_once(": ").is_some_and(|(lead, _)| limits(lead));
+                    chosen.extend(first_statement(sentences()).filter(forbids));
                     let own: BTreeSet<usize> = items.iter().map(|item| item.as_ptr().addr()).collect();
                     let is_own = |found: &Sentence<'_>| own.contains(&found.text.as_ptr().addr());
                     let is_limit =
                         |found: &Sentence<'_>| !found.point && Signs::read(found.text).begins(Sign::Restrict);
                     let chooses = |found: &Sentence<'_>| {
-                        plans_choice(found.text) || (is_own(found) || is_limit(found)) && limits_step(found.text)
+                        plans_choice(found.text)
+                            || (is_own(found) || is_limit(found)) && limits_step(found.text)
+                            || done.explains(found.text)
                     };
+                    let labelled = items.iter().filter(|item| labelled(item) && !limits_step(item));
+                    properties.extend(labelled.filter(|item| done.concludes(item)).copied().map(plain));
                     chosen.extend(sentences().filter(chooses).map(|found| plain(found.text)));
                 }
             }
         }
-        let is_concluded = |text: &String| {
-            let words = significant_words(text);
-            words.intersection(concluded).count() * 2 > words.len()
-        };
-        chosen.sort_by_key(|text| !is_concluded(text));
+        chosen.extend(properties);
+        chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
         if listed.is_empty() { told } else { listed }
     }
+}
+
+/// What came of the plans of a session.
+pub(super) struct Done {
+    /// Words of what the agent concluded.
+    concluded: BTreeSet<String>,
+    /// Words of the files that were edited, and of what was written.
+    written: BTreeSet<String>,
+    /// Headings that were written.
+    headings: BTreeSet<String>,
+}
+
+impl Done {
+    pub(super) fn read(timeline: &Timeline<'_>) -> Self {
+        let said = timeline.rounds.iter().filter_map(|round| round.replies.last());
+        let edits = || timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+        let texts = edits().flat_map(|deed| [deed.edit().map_or("", |(path, ..)| path), deed.new_text()]);
+        let lines = edits().flat_map(|deed| deed.new_text().lines());
+        Self {
+            concluded: said.flat_map(|said| significant_words(said.text)).collect(),
+            written: texts.flat_map(significant_words).collect(),
+            headings: lines.filter(|line| line.starts_with('#')).map(title).collect(),
+        }
+    }
+
+    /// Returns true if the agent concluded at least half of it.
+    fn concludes(&self, text: &str) -> bool {
+        let words = significant_words(text);
+        words.intersection(&self.concluded).count() * 2 >= words.len().max(MIN_WORDS)
+    }
+
+    /// Returns true if a section of a plan is one of a text that was written, or has the title of one.
+    fn wrote(&self, heading: &str) -> bool {
+        heading.contains('"') || self.headings.contains(&title(heading))
+    }
+
+    /// Returns true if a sentence has the reason for what it says in brackets or after a dash, and all code that it names
+    /// was written.
+    fn explains(&self, text: &str) -> bool {
+        let code: BTreeSet<String> = text.split('`').skip(1).step_by(2).flat_map(significant_words).collect();
+        !code.is_empty() && code.is_subset(&self.written) && gives_reason(text)
+    }
+}
+
+/// Returns a heading without marks and numbers, in lower case.
+fn title(heading: &str) -> String {
+    heading.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase()
 }
 
 impl<'a> Section<'a> {
@@ -169,7 +239,7 @@ impl<'a> Section<'a> {
             Kind::Approach
         } else if signs.has(Sign::Keep) || signs.begins(Sign::Restrict) {
             Kind::Limits
-        } else if signs.has(Sign::AsideHead) {
+        } else if signs.has_any(&[Sign::AsideHead, Sign::CheckHead]) {
             Kind::Aside
         } else if is_step || heading.contains('`') || file_of(heading).is_some() {
             Kind::Step
@@ -237,6 +307,34 @@ fn limits_step(item: &str) -> bool {
     is_explained && (limits(item) || signs.begins(Sign::Keep)) || reasoned
 }
 
+/// Returns true if a sentence gives the reason of what it says in brackets or after a dash: `(no lock needed — one writer)`.
+fn gives_reason(text: &str) -> bool {
+    let Some((said, aside)) = text.split_once(" (").or_else(|| text.split_once(" — ")) else { return false };
+    let signs = Signs::read(aside);
+    let is_reason = signs.begins(Sign::Restrict) || signs.has_any(&[Sign::Reason, Sign::Keep]);
+    let tells = |text: &str| text.split_whitespace().count() >= MIN_WORDS;
+    let is_idle = Signs::read(text).has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Later]);
+    is_reason && tells(said) && tells(aside) && !is_idle
+}
+
+/// Returns true if an item begins with a label that names a property or a rule, and tells what that means: one in bold
+/// before a whole sentence, or one before what is preferred.
+fn labelled(item: &str) -> bool {
+    let Some((label, said)) = item.split_once(": ") else { return false };
+    let is_word = |c: char| c.is_alphabetic() || matches!(c, ' ' | '-' | '*');
+    // `when in doubt, prefer a list`
+    let prefers = || said.split(", ").skip(1).any(|clause| Signs::read(clause).begins(Sign::Steer));
+    let is_label = label.chars().all(is_word) && label.split_whitespace().count() < MIN_WORDS;
+    let is_sentence = said.ends_with(['.', '。']);
+    is_label && said.split_whitespace().count() >= MIN_WORDS && (has_lead(item) && is_sentence || prefers())
+}
+
+/// Returns the paragraphs that say by their lead that they give the reasons.
+fn rationale(text: &str) -> impl Iterator<Item = String> {
+    let is_lead = |line: &&str| Signs::read(line.trim_start_matches('*')).begins(Sign::Verdict);
+    text.lines().filter(is_lead).filter(|line| line.contains([':', '：'])).map(plain)
+}
+
 /// Returns true if an item below a heading of limits needs no heading.
 fn speaks_alone(item: &str) -> bool {
     has_lead(item) || Signs::read(item).begins(Sign::Restrict)
@@ -270,7 +368,8 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
             if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
                 continue;
             }
-            let untouched = items.iter().filter(|(item, name)| !is_touched(name) && !item.contains("(if "));
+            let is_left = |name: &str| !is_touched(name) && !is_looked_at(timeline, plan.place, name);
+            let untouched = items.iter().filter(|(item, name)| is_left(name) && !item.contains("(if "));
             found.extend(untouched.map(|(item, _)| {
                 let text = one_line(&format!("{NOT_DONE}{}", plain(item)), LINE_CHARS);
                 Pointed { text, line: plan.line, at: plan.at }
@@ -278,6 +377,13 @@ pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
     }
     found
+}
+
+/// Returns true if a file was looked at from a place on: left as it is, it needed no change.
+fn is_looked_at(timeline: &Timeline<'_>, from: usize, name: &str) -> bool {
+    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
+    let mut looks = later.filter(|deed| matches!(deed.act(), Act::Read | Act::Search)).filter_map(Deed::target);
+    looks.any(|path| path.rsplit(['/', '\\']).next() == Some(name))
 }
 
 /// Returns the names of the files that were edited, and all words of the commands that were run, from a place on.

@@ -106,10 +106,11 @@ impl Told {
         self.signs.has(Sign::Reason) && self.acts()
     }
 
-    /// Returns true if a speaker says that they are about to do only a part.
+    /// Returns true if a speaker says that they are about to do only a part, or which part alone counts.
     pub(super) fn limits_what_is_done(sentence: &str) -> bool {
         let signs = Signs::read(&own_words(sentence));
-        signs.begins(Sign::Announce) && signs.has(Sign::Restrict) && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
+        let limits = signs.begins(Sign::Announce) && signs.has(Sign::Restrict) || signs.begins(Sign::Restrict);
+        limits && !signs.has_any(&[Sign::Trouble, Sign::Hedge])
     }
 
     /// Returns true if it says before an edit from what that follows: `it is read elsewhere, so I leave it`.
@@ -123,6 +124,13 @@ impl Told {
             && !self.signs.begins(Sign::Hedge)
             && commits(&self.own) == Some(true)
     }
+}
+
+/// Returns what is done, without that the speaker is about to do it: `Commit only two` of `Let me commit only two`.
+pub(super) fn without_announcement(sentence: &str) -> String {
+    let announced = sentence.split_at_checked(LET_ME.len()).filter(|(begin, _)| begin.eq_ignore_ascii_case(LET_ME));
+    let mut rest = announced.map_or(sentence, |(_, rest)| rest).chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// Returns how much a sentence says about a choice; see [`Told::concludes_choice`].

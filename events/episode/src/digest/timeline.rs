@@ -305,7 +305,8 @@ impl<'a> Deed<'a> {
 
     /// Returns the parsed shell command.
     pub(super) fn parsed_command(&self) -> Option<Command<'a>> {
-        let command = Command::read(self.command()?).with_verdict(self.verdict());
+        let line = self.command().and(self.git_line())?;
+        let command = Command::read(line).with_verdict(self.verdict());
         let command = if self.hides_exit() { command.with_hidden_exit() } else { command };
         Some(match self.result {
             Some(result) => command.with_report(result),

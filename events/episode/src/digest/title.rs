@@ -9,14 +9,15 @@ mod asked;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::TITLE_CHARS;
 use super::command::{GitAct, Paths, git_steps};
 use super::excerpt::{one_line, without_filter_mark};
+use super::failure::Failure;
 use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label};
 use super::plan::{self, Plan};
 use super::sentence::plain;
 use super::task::{Task, changed_by};
 use super::timeline::{Deed, Timeline};
+use super::{Mend, Mending, TITLE_CHARS};
 use baton_conversation::item::{GitOutput, TitleSource};
 
 /// A line that was changed for something with a given name counts so much, compared with one for a request.
@@ -80,6 +81,20 @@ pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task], gone: &BTreeSet<usi
     }
     let replies = || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| label(reply.text));
     (asked::discussed(timeline, tasks).or_else(replies).unwrap_or_default(), false)
+}
+
+/// Returns a title that is the words of an error with what came of it, if edits mended that: `Fix: The winch is stuck`.
+pub(super) fn with_mend(title: String, failures: &[Failure]) -> String {
+    let by_edits = |mending: &Mending| mending.by.iter().any(|by| matches!(by, Mend::File(_)));
+    let mended = failures.iter().filter(|failure| failure.mending.as_ref().is_some_and(by_edits));
+    let words = title.to_lowercase();
+    let told = mended.map(|failure| failure.line.text.to_lowercase()).any(|text| text.contains(&words));
+    let bare = title.strip_prefix("Error: ").unwrap_or(&title);
+    if told && !words.is_empty() && !words.starts_with("fix") && count(bare) < MAX_WORDS {
+        format!("Fix: {}", capitalised(bare))
+    } else {
+        title
+    }
 }
 
 /// Returns the title of the purpose that most lines were changed for, or of the first two, and true if somebody gave it.

@@ -153,7 +153,9 @@ fn records_of(conversations: &Conversations, source: &Target, state: Option<&Sta
 struct Records(BTreeSet<String>);
 
 impl Sink for Records {
-    const TEXT: bool = true;
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn item(&mut self, item: Item) {
         self.0.extend(item.uuid.map(|uuid| uuid.to_string()));

@@ -2,7 +2,6 @@
 
 use crate::filter::media::Media;
 use crate::filter::without_recall;
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
@@ -77,18 +76,12 @@ impl<'r> PromptParts<'r> {
     }
 
     /// Emits the texts as the harness' summary.
-    pub(super) fn emit_summary<S: Sink>(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    pub(super) fn emit_summary(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         self.parts.iter().for_each(|text| writer.summary(stamp, text));
     }
 
     /// Emits the texts and attachments.
-    pub(super) fn emit<S: Sink>(
-        &self,
-        author: Author,
-        delivery: Delivery,
-        stamp: &Stamp<'_>,
-        writer: &mut ItemWriter<'_, S>,
-    ) {
+    pub(super) fn emit(&self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         if !writer.aside(stamp) {
             writer.withdraw_queued(stamp);
         }
@@ -97,7 +90,7 @@ impl<'r> PromptParts<'r> {
     }
 
     /// Emits the prompts of a queue entry. Attachments come with the delivery.
-    pub(super) fn emit_queued<S: Sink>(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+    pub(super) fn emit_queued(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         if self.parts.iter().any(|part| has_prompt(part)) {
             writer.queued(stamp, |writer| {
                 self.parts.iter().for_each(|part| emit_part(part, Author::Unknown, Delivery::Queued, stamp, writer));
@@ -119,13 +112,7 @@ impl<'r> PromptParts<'r> {
     }
 
     /// Emits the attachments. Without text they are a prompt of their own.
-    fn emit_media<S: Sink>(
-        &self,
-        author: Author,
-        delivery: Delivery,
-        stamp: &Stamp<'_>,
-        writer: &mut ItemWriter<'_, S>,
-    ) {
+    fn emit_media(&self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         if self.media.is_empty() || author == Author::Harness && !writer.is_subagent() {
             return;
         }
@@ -135,7 +122,7 @@ impl<'r> PromptParts<'r> {
             }
             writer.wordless_prompt(stamp);
         }
-        if S::TEXT {
+        if writer.wants_text {
             self.media
                 .iter()
                 .filter_map(|value| Media::parse(*value))
@@ -156,12 +143,12 @@ fn has_prompt(text: &str) -> bool {
     prompt_text::split(text, false).iter().any(|words| matches!(words, TextPart::Prompt(_)))
 }
 
-pub(super) fn emit_part<S: Sink>(
+pub(super) fn emit_part(
     text: &str,
     author: Author,
     delivery: Delivery,
     stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
+    writer: &mut ItemWriter<'_>,
 ) {
     let parts = prompt_text::split(text, author == Author::Person);
     // A subagent's prompts come from other agents; to it they are what a person's prompts are to the main agent.

@@ -10,11 +10,10 @@ use baton_redaction::raw_json::Text;
 
 use super::Record;
 use super::prompt_parts::PromptParts;
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 
 /// Reads an operation of the queue.
-pub(super) fn operation<S: Sink>(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn operation(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     writer.withdraw_queued(stamp);
     match record.operation.map(Text::raw) {
         Some(b"enqueue") => {}

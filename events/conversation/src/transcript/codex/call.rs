@@ -12,7 +12,6 @@ use crate::filter::open_calls::PART;
 use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
 use crate::item::{Edit, Outcome};
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 use baton_redaction::redact_owned;
@@ -33,17 +32,17 @@ const PROGRAMS: &[&str] =
 const SCRIPT_FLAGS: &[&str] = &["-lc", "-c", "-ic", "-Command", "-command", "/c", "/C"];
 
 /// A tool call; its parameters are JSON, or a string of JSON as the model wrote it.
-pub(super) fn function<S: Sink>(
+pub(super) fn function(
     id: Option<Text<'_>>,
     namespace: Option<Text<'_>>,
     name: Option<Text<'_>>,
     arguments: Option<Value<'_>>,
     stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
+    writer: &mut ItemWriter<'_>,
 ) {
     let written = name.map_or(Cow::Borrowed(""), Text::decode);
     let name = full_name(namespace.map(Text::decode).as_deref(), &written);
-    if !writer.note_call(id, &name) || !S::TEXT {
+    if !writer.note_call(id, &name) || !writer.wants_text {
         return;
     }
     let decoded;
@@ -78,12 +77,12 @@ pub(super) fn function<S: Sink>(
 }
 
 /// Emits a command, and the files of a patch in it.
-pub(super) fn shell<S: Sink>(
+pub(super) fn shell(
     id: Option<Text<'_>>,
     command: &str,
     place: Option<&str>,
     stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
+    writer: &mut ItemWriter<'_>,
 ) {
     let parameters = match place {
         Some(place) => json!({ "command": command, "workdir": place }),
@@ -98,12 +97,7 @@ pub(super) fn shell<S: Sink>(
 }
 
 /// Emits a patch: the first of its files is the call itself.
-pub(super) fn apply_patch<S: Sink>(
-    id: Option<Text<'_>>,
-    patch: &str,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
+pub(super) fn apply_patch(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
         let parameters = json!({ "patch": patch });
@@ -113,19 +107,14 @@ pub(super) fn apply_patch<S: Sink>(
 }
 
 /// Emits the changes of files.
-pub(super) fn changed<S: Sink>(
-    id: Option<Text<'_>>,
-    changes: &[Change<'_>],
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
+pub(super) fn changed(id: Option<Text<'_>>, changes: &[Change<'_>], stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     for (at, change) in changes.iter().enumerate() {
         let part = if at == 0 { id.map(|id| id.decode().into_owned()) } else { part(id, at) };
         emit_change(part.as_deref(), change, stamp, writer);
     }
 }
 
-fn emit_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn emit_change(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let mut parameters = json!({ "change": change.how, "path": change.path });
     if let Some(to) = change.to {
         parameters["to"] = json!(to);
@@ -134,7 +123,7 @@ fn emit_change<S: Sink>(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>
         parameters["patch"] = json!(change.text);
     }
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
-    let new_text = if S::TEXT { added_by_patch(&change.text) } else { String::new() };
+    let new_text = if writer.wants_text { added_by_patch(&change.text) } else { String::new() };
     let edit = Edit { path, added: change.added, removed: change.removed, new_text };
     let id = id.map(|id| Text::new(id.as_bytes()));
     writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
@@ -145,13 +134,8 @@ fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
 }
 
 /// The result of a call; only the first one for an id is used.
-pub(super) fn result<S: Sink>(
-    id: Option<Text<'_>>,
-    content: Option<Value<'_>>,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
-    if is_new_result(id, writer) && S::TEXT {
+pub(super) fn result(id: Option<Text<'_>>, content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if is_new_result(id, writer) && writer.wants_text {
         let mut decoded = String::new();
         let answer = output::parse(content, &mut decoded);
         emit_result(id, answer, stamp, writer);
@@ -159,7 +143,7 @@ pub(super) fn result<S: Sink>(
 }
 
 /// Notes the result of a call. Returns true if it becomes an item.
-pub(super) fn is_new_result<S: Sink>(id: Option<Text<'_>>, writer: &mut ItemWriter<'_, S>) -> bool {
+pub(super) fn is_new_result(id: Option<Text<'_>>, writer: &mut ItemWriter<'_>) -> bool {
     if let Some(id) = id
         && !is_first(Repeated::Result, id.raw(), writer)
     {
@@ -169,11 +153,11 @@ pub(super) fn is_new_result<S: Sink>(id: Option<Text<'_>>, writer: &mut ItemWrit
 }
 
 /// Emits a result for a call and for its further parts.
-pub(super) fn emit_result<S: Sink>(
+pub(super) fn emit_result(
     id: Option<Text<'_>>,
     answer: output::Answer<'_>,
     stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
+    writer: &mut ItemWriter<'_>,
 ) {
     let output::Answer { outcome, output } = answer;
     for part in id.map(|id| writer.parts_of(id)).unwrap_or_default() {
@@ -185,13 +169,8 @@ pub(super) fn emit_result<S: Sink>(
 }
 
 /// The end of a command: it has the exit code and comes before the output.
-pub(super) fn command_end<S: Sink>(
-    id: Option<Text<'_>>,
-    end: Value<'_>,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
-    if !is_new_result(id, writer) || !S::TEXT {
+pub(super) fn command_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !is_new_result(id, writer) || !writer.wants_text {
         return;
     }
     let names: [&[u8]; 6] =
@@ -212,13 +191,8 @@ pub(super) fn command_end<S: Sink>(
 }
 
 /// The result of an MCP server's tool.
-pub(super) fn server_end<S: Sink>(
-    id: Option<Text<'_>>,
-    end: Value<'_>,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
-    if !is_new_result(id, writer) || !S::TEXT {
+pub(super) fn server_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !is_new_result(id, writer) || !writer.wants_text {
         return;
     }
     let [result, duration, error, status] = pick(end, [b"result", b"duration", b"error", b"status"]);
@@ -242,12 +216,7 @@ pub(super) fn server_end<S: Sink>(
 }
 
 /// The call of an MCP server's tool, unless it was read before.
-pub(super) fn server_call<S: Sink>(
-    id: Option<Text<'_>>,
-    facts: Value<'_>,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
+pub(super) fn server_call(id: Option<Text<'_>>, facts: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [server, namespace, tool, arguments] = pick(facts, [b"server", b"namespace", b"tool", b"arguments"]);
     let namespace = match text(server) {
         Some(server) => Some(format!("mcp__{}", server.decode())),
@@ -255,13 +224,13 @@ pub(super) fn server_call<S: Sink>(
     };
     let tool = text(tool).map(Text::decode).unwrap_or_default();
     let name = full_name(namespace.as_deref(), &tool);
-    if is_new_call(id, &name, writer) && S::TEXT {
+    if is_new_call(id, &name, writer) && writer.wants_text {
         writer.emit_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
     }
 }
 
 /// Notes a call. Returns true if it becomes an item: not if its response item was read before.
-pub(super) fn is_new_call<S: Sink>(id: Option<Text<'_>>, name: &str, writer: &mut ItemWriter<'_, S>) -> bool {
+pub(super) fn is_new_call(id: Option<Text<'_>>, name: &str, writer: &mut ItemWriter<'_>) -> bool {
     let mark = id.map(|id| Mark::digest(id.raw()));
     let is_known =
         mark.is_some_and(|mark| writer.cursor.open_calls.contains(mark) || writer.cursor.own_calls.contains(mark));

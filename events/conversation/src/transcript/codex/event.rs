@@ -2,7 +2,6 @@
 
 use crate::filter::result::Output;
 use crate::item::{Outcome, TitleSource, Usage};
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
@@ -76,7 +75,7 @@ const SILENT: &[&[u8]] = &[
 ];
 
 /// Reads one event.
-pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let names: [&[u8]; 6] = [b"type", b"message", b"text", b"call_id", b"item", b"info"];
     let [kind, message, words, call_id, item, info] = pick(payload, names);
     let (message, words, call_id) = (text(message), text(words), text(call_id));
@@ -117,7 +116,7 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
         b"item_completed" => item.into_iter().for_each(|it| item::read(it, stamp, writer)),
         b"error" | b"stream_error" => {
             message
-                .filter(|_| S::TEXT)
+                .filter(|_| writer.wants_text)
                 .into_iter()
                 .for_each(|it| writer.notice(stamp, &format!("error: {}", it.decode())));
         }
@@ -139,7 +138,7 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
 }
 
 /// Token counts of the last request. They are repeated if no request was made since, which the session's sum shows.
-fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn tokens(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let names: [&[u8]; 5] =
         [b"input_tokens", b"cached_input_tokens", b"output_tokens", b"cache_write_input_tokens", b"total_tokens"];
     let [total, last] = pick(info, [b"total_token_usage", b"last_token_usage"]);
@@ -149,7 +148,7 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
     };
     let so_far = total.map_or([input, cached, output, written, sum], numbers);
     let key = so_far.map(|count| count.to_string()).join("-");
-    if !is_first(Repeated::Tokens, key.as_bytes(), writer) || !S::TEXT || (input == 0 && output == 0) {
+    if !is_first(Repeated::Tokens, key.as_bytes(), writer) || !writer.wants_text || (input == 0 && output == 0) {
         return;
     }
     let usage = Usage {
@@ -167,8 +166,8 @@ fn tokens<S: Sink>(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
 }
 
 /// The end of a patch.
-fn patch_end<S: Sink>(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
-    if !call::is_new_result(id, writer) || !S::TEXT {
+fn patch_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !call::is_new_result(id, writer) || !writer.wants_text {
         return;
     }
     let [success, stdout, stderr, status] = pick(end, [b"success", b"stdout", b"stderr", b"status"]);

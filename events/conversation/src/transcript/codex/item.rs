@@ -4,7 +4,6 @@ use serde_json::json;
 
 use crate::filter::result::Output;
 use crate::item::Outcome;
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
@@ -26,7 +25,7 @@ const SILENT: &[&str] = &[
 ];
 
 /// Reads one item.
-pub(super) fn read<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn read(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let names: [&[u8]; 7] = [b"type", b"id", b"content", b"text", b"summary_text", b"raw_content", b"action"];
     let [kind, id, content, whole, summary, raw, action] = pick(item, names);
     let id = text(id).filter(|id| !id.is_blank());
@@ -54,7 +53,7 @@ pub(super) fn read<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut Ite
             parts.for_each(|part| response::thinking(part, Channel::Item, stamp, writer));
         }
         "commandexecution" => {
-            if call::is_new_call(id, call::SHELL, writer) && S::TEXT {
+            if call::is_new_call(id, call::SHELL, writer) && writer.wants_text {
                 let [command, place] = pick(item, [b"command", b"cwd"]);
                 let command = command.map(call::command_of).unwrap_or_default();
                 // A path, or a file URL.
@@ -87,9 +86,9 @@ pub(super) fn read<S: Sink>(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut Ite
 }
 
 /// Changed files: each with its diff, or its whole content.
-fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn file_change(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [changes, status, stderr] = pick(item, [b"changes", b"status", b"stderr"]);
-    if call::is_new_call(id, "apply_patch", writer) && S::TEXT {
+    if call::is_new_call(id, "apply_patch", writer) && writer.wants_text {
         let files: Vec<_> = changes
             .into_iter()
             .flat_map(Value::fields)
@@ -116,7 +115,7 @@ fn file_change<S: Sink>(id: Option<Text<'_>>, item: Value<'_>, stamp: &Stamp<'_>
             .collect();
         call::changed(id, &changes, stamp, writer);
     }
-    if call::is_new_result(id, writer) && S::TEXT {
+    if call::is_new_result(id, writer) && writer.wants_text {
         let outcome = match text(status).map(Text::raw) {
             Some(b"failed") => Outcome::Failed,
             Some(b"declined") => Outcome::Denied,

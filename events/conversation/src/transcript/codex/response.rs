@@ -3,7 +3,6 @@
 use serde_json::json;
 
 use crate::filter::media::size;
-use crate::transcript::Sink;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 
@@ -42,7 +41,7 @@ pub(super) fn knows(kind: &[u8]) -> bool {
 }
 
 /// Reads one item.
-pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let names: [&[u8]; 12] = [
         b"type",
         b"id",
@@ -81,7 +80,7 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
         b"custom_tool_call" => {
             let wrapped;
             let input = match (text(input), text(name).map(Text::raw)) {
-                (Some(input), Some(name)) if S::TEXT && name != b"apply_patch" => {
+                (Some(input), Some(name)) if writer.wants_text && name != b"apply_patch" => {
                     wrapped = json!({ "input": input.decode() }).to_string();
                     Some(Value::Object(wrapped.as_bytes().into()))
                 }
@@ -90,7 +89,7 @@ pub(super) fn read<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut 
             call::function(call_id, text(namespace), text(name), input, stamp, writer);
         }
         b"local_shell_call" => {
-            if writer.note_call(call_id, call::SHELL) && S::TEXT {
+            if writer.note_call(call_id, call::SHELL) && writer.wants_text {
                 let [command, place] = action.map_or([None, None], |it| pick(it, [b"command", b"working_directory"]));
                 let command = command.map(call::command_of).unwrap_or_default();
                 let place = text(place).map(Text::decode);
@@ -123,13 +122,7 @@ pub(super) fn texts<'r>(content: Option<Value<'r>>, mut each: impl FnMut(Text<'r
 }
 
 /// A reply of the agent, unless it is a repetition.
-pub(super) fn reply<S: Sink>(
-    part: Text<'_>,
-    channel: Channel,
-    ends_turn: bool,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
+pub(super) fn reply(part: Text<'_>, channel: Channel, ends_turn: bool, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !part.is_blank() && is_news(Repeated::Reply, channel, part.trim_end().raw(), writer) {
         writer.reply(stamp, part, ends_turn);
         remember_reply(part, writer);
@@ -137,14 +130,14 @@ pub(super) fn reply<S: Sink>(
 }
 
 /// A typed prompt, unless it is a repetition.
-pub(super) fn prompt<S: Sink>(typed: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn prompt(typed: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !typed.trim().is_empty() && is_news(Repeated::Prompt, channel, plain(typed).as_bytes(), writer) {
         writer.prompt(stamp, typed);
     }
 }
 
 /// A user message: a person's text, images, and many texts of Codex itself.
-fn user<S: Sink>(content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn user(content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let mut typed: Vec<String> = Vec::new();
     texts(content, |raw| {
         let part = raw.decode();
@@ -185,7 +178,7 @@ fn image(url: Option<Text<'_>>) -> String {
 }
 
 /// The model's thinking, except what the service encrypts.
-fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+fn reasoning(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let mut any = false;
     for part in pick(payload, [b"summary", b"content"]) {
         texts(part, |part| {
@@ -199,19 +192,14 @@ fn reasoning<S: Sink>(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
 }
 
 /// A part of the model's thinking, unless it is a repetition.
-pub(super) fn thinking<S: Sink>(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_, S>) {
+pub(super) fn thinking(part: Text<'_>, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !part.is_blank() && is_news(Repeated::Thinking, channel, part.trim_end().raw(), writer) {
         writer.thinking(stamp, Some(part));
     }
 }
 
 /// A web search, or a page that was opened. The record comes at its end and does not contain the result.
-pub(super) fn web_search<S: Sink>(
-    action: Option<Value<'_>>,
-    channel: Channel,
-    stamp: &Stamp<'_>,
-    writer: &mut ItemWriter<'_, S>,
-) {
+pub(super) fn web_search(action: Option<Value<'_>>, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [kind, query, queries, url, pattern] =
         action.map_or([None; 5], |it| pick(it, [b"type", b"query", b"queries", b"url", b"pattern"]));
     let query = text(query).or_else(|| queries?.elements().find_map(Value::text));
@@ -222,7 +210,7 @@ pub(super) fn web_search<S: Sink>(
         return;
     }
     let name = if is_page { "web_fetch" } else { "web_search" };
-    if writer.note_call(None, name) && S::TEXT {
+    if writer.note_call(None, name) && writer.wants_text {
         let mut parameters = serde_json::Map::new();
         for (key, value) in [("query", query), ("url", url), ("pattern", text(pattern))] {
             if let Some(value) = value {

@@ -3,12 +3,12 @@
 use serde_json::json;
 
 use super::super::Stamp;
-use super::{ItemWriter, Sink};
+use super::ItemWriter;
 use crate::filter::result::Output;
 use crate::item::{Outcome, PERSONS_SHELL};
 use baton_redaction::raw_json::{Text, Value};
 
-impl<S: Sink> ItemWriter<'_, S> {
+impl ItemWriter<'_> {
     /// A command that a person ran.
     pub(crate) fn persons_command(&mut self, stamp: &Stamp<'_>, command: &str) {
         let id = format!("{PERSONS_SHELL}{}", self.cursor.line);

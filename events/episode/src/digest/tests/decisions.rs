@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::Session;
-use baton_conversation::item::{Body, Meta, Outcome};
+use baton_conversation::item::{Body, ListedFiles, Meta, Outcome, Report, WorkTree};
 
 #[track_caller]
 fn check(session: Session, expected: &[(u64, &str)]) {
@@ -260,18 +260,35 @@ fn what_the_changes_show_to_be_replaced_is_a_choice() {
     let told =
         committed("Replace tallow with grease on the drum").reply("- Replaced the tallow with grease on the drum.");
     check(told, &[(6, "Replaced the tallow with grease on the drum.")]);
+    let told =
+        committed("Add grease to the drum").reply("**`src/drum.rs`**:\n- Uses the grease instead of the tallow.");
+    check(told, &[(6, "`drum.rs`: Uses the grease instead of the tallow.")]);
 }
 
 #[test]
 fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
-    let start = || Session::default().prompt("Commit it").reply("I'll only commit the two files of the winch.");
-    let add = "git add src/winch.rs drum.rs && git commit -m x";
-    check(start().ok(add), &[(2, "I'll only commit the two files of the winch: `src/winch.rs`, `drum.rs`")]);
-    let told = Session::default().prompt("Commit it").reply("I tested the winch, hence the rope only holds a ton:");
-    check(told.ok(add), &[]);
-    check(start().ok("git add -A && git commit -m x"), &[]);
-    check(start().ok("git add . && git commit -m x"), &[]);
-    check(start().ok("git status"), &[]);
+    let status = |listed: &[&str]| {
+        let unstaged = listed.iter().map(|path| (*path).to_owned()).collect();
+        let files = Some(ListedFiles { unstaged, ..ListedFiles::default() });
+        let report = Report { work_tree: Some(WorkTree { files, ..WorkTree::default() }), ..Report::default() };
+        let session = Session::default().prompt("Commit it").ran_by_person("git status", report);
+        session.reply("Let me only commit the two files of the winch.")
+    };
+    let all = ["src/winch.rs", "src/drum.rs", "crane/drum.rs"];
+    let add = "git add src/winch.rs src/drum.rs && git commit -m x";
+    let told = (4, "Only commit the two files of the winch: `src/drum.rs`, `winch.rs`; not `crane/drum.rs`");
+    check(status(&all).ok(add), &[told]);
+    check(
+        status(&all).ok(add).reply("I'll only commit one file more.").ok("git add rope.rs && git commit -m y"),
+        &[told],
+    );
+    check(status(&all).ok(add).ok("git add crane/drum.rs && git commit -m y"), &[]);
+    check(status(&all[..2]).ok(add), &[]);
+    let unlisted = Session::default().prompt("Commit it").reply("I'll only commit the two files of the winch.");
+    check(unlisted.ok(add), &[(2, "I'll only commit the two files of the winch: `drum.rs`, `winch.rs`")]);
+    check(status(&all).ok("git add -A && git commit -m x"), &[]);
+    check(status(&all).ok("git add . && git commit -m x"), &[]);
+    check(status(&all).ok("git status"), &[]);
     let forced = || Session::default().prompt("Commit it").reply("The hook tests the harbour. This is a text.");
     let told = (2, "The hook tests the harbour. This is a text (`git commit --no-verify`)");
     check(forced().ok("git commit --no-verify -m x"), &[told]);
@@ -313,6 +330,56 @@ fn an_item_of_a_plan_counts_with_what_it_belongs_to() {
     let opened = json!({ "plan": "# Faster\nI'll read pages instead of lines:\n\n## Steps\n- Read\n" });
     let session = Session::default().prompt("go").call("ExitPlanMode", opened, None).result(Outcome::Ok, None, None);
     check(session.edit("a.rs", 1, 1), &[(3, "I'll read pages instead of lines")]);
+}
+
+#[test]
+fn a_choice_of_a_plan_counts_if_it_was_written_or_concluded() {
+    let told = |plan: &str, concluded: &str| {
+        let plan = json!({ "plan": format!("# Faster\n\n## Context\nIt is slow.\n\n{plan}") });
+        let session = Session::default().prompt("go").call("ExitPlanMode", plan, None).result(Outcome::Ok, None, None);
+        session.edit("winch.rs", 1, 1).reply(concluded).digest().decisions.into_iter().map(|said| said.text).collect()
+    };
+    let (safe, doubt) =
+        ("**Fail-safe**: If the drum is broken, the winch stops.", "Default: when in doubt, prefer the drum");
+    let stops = "Broken drum: the winch stops (fail-safe).";
+    for (plan, concluded, expected) in [
+        (
+            "## Turn\nTurn the drum.\n\nIt uses `winch` directly (no lock needed — one hand turns it).",
+            "",
+            &["It uses `winch` directly (no lock needed — one hand turns it)."][..],
+        ),
+        ("## Turn\nTurn the drum.\n\nIt uses `crane` directly (no lock needed — one hand turns it).", "", &[]),
+        (
+            "## Approach\nAdd a brake. It sits on the rope, not on the drum.",
+            "",
+            &["Add a brake.", "It sits on the rope, not on the drum."],
+        ),
+        (
+            &format!("## Turn\n- {safe}\n- **Drum**: grease the bearing"),
+            stops,
+            &["Fail-safe: If the drum is broken, the winch stops."],
+        ),
+        (&format!("## Turn\n- {safe}"), "Done.", &[]),
+        (&format!("## Turn\n- {doubt}"), "In doubt, prefer the drum by default.", &[doubt]),
+        (
+            &format!("## A \"Drum\" section\n- **Drum**: only what the rope needs, not more\n- {doubt}"),
+            "In doubt, prefer the drum by default.",
+            &[doubt],
+        ),
+        (
+            "## Files\n**Rationale for the split**: The drum comes first. The rope is rare.\n",
+            "",
+            &["Rationale for the split: The drum comes first. The rope is rare."],
+        ),
+        (
+            "## Ropes\nThese must NOT be cut:\n- The long rope\n- The short rope\n",
+            "",
+            &["These must NOT be cut: The long rope; The short rope"],
+        ),
+    ] {
+        let found: Vec<String> = told(plan, concluded);
+        assert_eq!(found, expected, "{plan}");
+    }
 }
 
 #[test]

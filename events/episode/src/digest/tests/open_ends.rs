@@ -150,7 +150,7 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
     check(start().reply("I found it. Now let me run the tests:"), &broken_off, &[]);
     check(start().reply("I found it. Let me look at it:").ok("cat a.rs"), &broken_off, &[]);
     let then = start().reply(report).prompt("first the lexer").edit("b.rs", 1, 1).reply("I mended the lexer.");
-    check(then, &[], &left.1);
+    check(then, &left.0, &left.1);
     check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
 }
 
@@ -162,6 +162,39 @@ fn files_of_a_plan_that_nobody_touched_are_open_if_others_of_the_list_were() {
     check(half().reply("Pages are there."), &[], &[]);
     check(half().edit("/srv/src/list.rs", 1, 1).reply("Pages are there."), &[left_out], &[]);
     check(half().edit("/srv/src/list.rs", 1, 1).ok("sed -i s/a/b/ README.md").reply("Pages are there."), &[], &[]);
+    let looked = half().edit("/srv/src/list.rs", 1, 1).read("/srv/README.md");
+    check(looked.reply("Pages are there."), &[], &[]);
     let changed = half().edit("/srv/src/list.rs", 1, 1).prompt("no, leave the text out").reply("It stays as it was.");
     check(changed, &[], &[]);
+}
+
+#[test]
+fn what_a_plan_wants_checked_by_hand_is_open_if_nobody_can_have_checked_it() {
+    let plan = "Implement the following plan:\n\n# Pages\n\n## Verification\n1. `make test`\n2. Open the list of ships in the UI\n3. Click a ship:\n   - its page opens\n4. Read the log\n\nIf you need more, look there.\n";
+    let done = |session: Session| session.reply("Each ship has its page.");
+    let built = || Session::default().prompt(plan).edit("/srv/src/page.rs", 1, 1).ok("make test");
+    let open = (1, "Not seen to be checked: Open the list of ships in the UI; Click a ship: its page opens");
+    check(done(built()), &[open], &[]);
+    check(done(built().ok("sed -i s/a/b/ src/list.rs")), &[open], &[]);
+    check(done(built().prompt("commit it").ok("git commit -m x")), &[], &[]);
+    check(done(built().ok("curl localhost:8080/ships")), &[], &[]);
+    check(done(Session::default().prompt(plan)), &[], &[]);
+    let commands = plan.replace("in the UI", "").replace("Click a ship", "Every ship");
+    check(done(Session::default().prompt(&commands).edit("/srv/src/page.rs", 1, 1)), &[], &[]);
+}
+
+#[test]
+fn what_is_left_aside_is_open_and_a_stop_after_the_end_is_not() {
+    let caveat = start().edit("a.rs", 1, 1).reply("It is green. One caveat: the old mast still leans.");
+    let later = caveat.prompt("now the lexer").edit("b.rs", 1, 1).reply("The lexer is new.");
+    check(later, &[(4, "One caveat: the old mast still leans.")], &[]);
+    let said = "The jib is committed; the other two files remain unstaged.";
+    check(start().ok("git commit -m x").reply(said), &[(4, "the other two files remain unstaged.")], &[]);
+    let stopped = |session: Session| session.add(Body::Notice { text: "interrupted by the user".into() });
+    check(stopped(start().edit("a.rs", 1, 1).ok("git commit -am x").reply("It is green again.")), &[], &[]);
+    let plan = json!({ "plan": "# Pages" });
+    let refused = |session: Session| {
+        session.call("ExitPlanMode", plan.clone(), None).result(Outcome::Denied, None, None).ok("sed -i s/a/b/ a.rs")
+    };
+    check(refused(start()).reply("It is green again."), &[], &[]);
 }

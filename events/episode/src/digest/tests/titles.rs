@@ -167,3 +167,11 @@ fn a_request_is_shortened_to_whole_phrases_in_every_language() {
         check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
     }
 }
+
+#[test]
+fn a_title_that_is_an_error_says_that_it_was_mended() {
+    let reported = || Session::default().prompt("error: the winch is stuck at its mark");
+    let mended = reported().edit("src/winch.rs", 4, 1).ok("cargo test").reply("Fixed: the winch turns past its mark.");
+    check(mended, "Fix: The winch is stuck at its mark");
+    check(reported().reply("I do not know why it is stuck."), "Error: the winch is stuck at its mark");
+}
