@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
-use super::fix::is_over;
 use super::rate::times;
+use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED};
 use baton_events::schema::outcomes::Fix;
 
 /// Maximum number of commands that are named.
@@ -32,4 +32,9 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
     let told: Vec<String> =
         known.iter().take(MOST).map(|(command, count)| format!("`{command}` {}", times(*count))).collect();
     (!told.is_empty()).then(|| told.join(", "))
+}
+
+/// Returns true if what is said to have fixed a failure ended it: no other command was used, and the check still runs.
+pub(super) fn is_over(text: &str) -> bool {
+    !text.contains(INSTEAD_OF) && !text.ends_with(NOT_CHECKED)
 }

@@ -390,23 +390,6 @@ fn how_a_command_is_run() {
 }
 
 #[test]
-fn a_check_tells_what_made_its_failures_go_away() {
-    let failed = || Script::default().fails("npm run lint", "src/crane.ts:4:1 lint/format");
-    let fixed = failed().ok("npm run lint:fix").ok("npm run lint");
-    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
-    let other = Script::default().fails("npm run build", "error: no crane").ok("npm install").ok("npm run build");
-    let told = |scripts: &[Script]| {
-        let named = scripts.iter().zip(["one", "two", "three"]);
-        let witnesses: Vec<Witness> = named.map(|(script, name)| script.witness(name, "/srv/shop")).collect();
-        how("npm run lint", &witnesses, None, 5).message
-    };
-    let message = told(&[fixed, edited, other]);
-    assert!(message.ends_with("; failures went away by `npm run lint:fix` once"), "{message}");
-    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
-    assert!(!told(&[edited]).contains("went away"), "an edit is no command");
-}
-
-#[test]
 fn words_and_wrappers_lead_to_lines_that_worked() {
     let mut session = Script::default();
     for n in 0..3 {

@@ -10,7 +10,7 @@ use baton_views::conversation::Conversations;
 /// Most passages that are taken from a conversation.
 const MOST: usize = 6;
 /// Most items of all conversations that are read for one answer.
-const MOST_ITEMS: u64 = 40_000;
+const MOST_ITEMS: u64 = 15_000;
 
 /// Reads passages for one answer, of the first conversations that together have not too many items.
 pub(super) struct Quoting<'a> {

@@ -218,11 +218,10 @@ impl Recall {
     /// The answer that claims nothing and names the nearest sessions.
     fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
         let near = |(at, session): (usize, &Session)| {
+            let quotes = &session.quotes;
             let (text, line) = match at {
-                0 => session.told_first(asked),
-                _ => {
-                    (session.quotes.within(NEAREST_CHARS, |_| false), session.quotes.passages.first().map(|it| it.line))
-                }
+                0 => recall::told_of_nearest(&session.episode, quotes, asked),
+                _ => (quotes.within(NEAREST_CHARS, |_| false), quotes.passages.first().map(|quote| quote.line)),
             };
             answer::NearSession {
                 session_id: session.id.to_string(),

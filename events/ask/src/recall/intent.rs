@@ -147,23 +147,25 @@ impl Intent {
 }
 
 impl Intent {
-    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or half of
-    /// them with the rarest. Words that were never said count as rare ones.
+    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or fewer
+    /// with the rarest; of a short question, half. Words that were never said count as rare ones; only a reason asked for
+    /// in two words may be told by one of them, because such an answer says that no decision speaks of the other.
     pub fn is_answered_by(&self, text: &str) -> bool {
-        let Some(rarest) = self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else { return true };
-        let known: f32 = self.about.iter().map(|term| term.weight).sum();
-        let missing = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
-            (true, true) => term.weight / SYNONYM - term.weight,
-            (true, false) => 0.0,
-            (false, _) => rarest.weight,
-        };
-        let all = known + self.about.iter().map(missing).sum::<f32>();
-        let share = if all > 0.0 { self.fit(text) * known / all } else { 0.0 };
-        let is_unsaid = |term: &Term| term.weight <= 0.0 && !term.is_foreign;
+        let Some(rarest) = self.rarest() else { return true };
+        let share = self.share_of(&self.tally(text, &mut BTreeMap::new()));
         // A synonym of the rarest word may mean something else.
-        let has_rarest =
-            || !self.about.iter().any(is_unsaid) && words(text).iter().any(|word| rarest.likeness(word) >= 1.0);
-        share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
+        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) >= 1.0);
+        let is_all_said = self.about.iter().all(|term| term.weight > 0.0);
+        let least = match self.about.len() <= SHORT {
+            true if is_all_said || self.is(Kind::Decisions) => ONE_OF_TWO,
+            false if is_all_said => HALF_OF_IT,
+            _ => MOST_OF_IT,
+        };
+        share >= MOST_OF_IT || share >= least && has_rarest()
+    }
+
+    fn rarest(&self) -> Option<&Term> {
+        self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))
     }
 
     /// Returns how much a text says about the subject, see [`relevance_of`](Self::relevance_of).
@@ -178,14 +180,22 @@ impl Intent {
         self.about.iter().zip(&tally.times).map(score).sum()
     }
 
-    /// Returns the share of the subject that the text of a tally has, as [`fit`](Self::fit).
-    pub fn fit_of(&self, tally: &Tally) -> f32 {
-        let all: f32 = self.about.iter().map(|term| term.weight).sum();
+    /// Returns the share of the subject that the text of a tally has, by weight. Unlike in [`fit`](Self::fit), words that
+    /// were never said count as missing, each like the rarest.
+    pub fn share_of(&self, tally: &Tally) -> f32 {
+        let rarest = self.rarest().map_or(0.0, |term| term.weight);
+        let whole = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
+            (true, true) => term.weight / SYNONYM,
+            (true, false) => term.weight,
+            (false, _) => rarest,
+        };
+        let all: f32 = self.about.iter().map(whole).sum();
         let found: f32 = self.about.iter().zip(&tally.best).map(|(term, best)| term.weight * best).sum();
         if all > 0.0 { found / all } else { 0.0 }
     }
 
-    /// Counts the subject's words in a text, also as parts of compound names. `known` holds what the words of earlier texts count for.
+    /// Counts the subject's words in a text, also as parts of compound names. `known` holds what the words of earlier
+    /// texts count for.
     pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
         let of_subject = self.about.len();
         let mut tally = Tally { times: vec![0.0; of_subject], best: vec![0.0; of_subject], words: 0 };
@@ -257,8 +267,11 @@ pub struct Context<'a> {
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
 /// Share of a subject with which a text may answer, and the same if the text has the rarest of its words.
-const MOST_OF_IT: f32 = 0.75;
-const HALF_OF_IT: f32 = 0.55;
+const MOST_OF_IT: f32 = 0.8;
+const HALF_OF_IT: f32 = 0.65;
+/// Number of words of a short question, and the share of them with which a text that has the rarest may answer.
+const SHORT: usize = 2;
+const ONE_OF_TWO: f32 = 0.5;
 /// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
 const USUAL_WORDS: f32 = 300.0;
 const LENGTH_SHARE: f32 = 0.6;

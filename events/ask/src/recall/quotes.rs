@@ -73,7 +73,7 @@ pub struct Quotes {
     pub passages: Vec<Quote>,
     /// Relevance of the best exchange, whole.
     pub relevance: f32,
-    /// Share of the subject that the passages have together.
+    /// Share of the subject that the passages have together; words that were never said count as missing.
     pub coverage: f32,
     /// The agent's last message, whole, with its line.
     pub last: Option<(u64, String)>,
@@ -195,7 +195,7 @@ impl<'q> QuoteReader<'q> {
         let mut said = Tally::default();
         passages.iter().for_each(|quote| said.add(&quote.tally));
         let relevance = of_exchanges.into_iter().fold(0.0, f32::max);
-        Quotes { coverage: self.asked.fit_of(&said), passages, relevance, last: self.last }
+        Quotes { coverage: self.asked.share_of(&said), passages, relevance, last: self.last }
     }
 
     /// Reads a failing line that the agent says nothing about.
@@ -333,6 +333,11 @@ mod tests {
         assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
         assert_eq!(found.within(1_000, |line| line == 1), "The pelican id is never read, so a ref will do.");
         assert_eq!(quotes("walrus", &items).passages, []);
+        let mut asked = describe("pelican walrus");
+        asked.weigh(|words| Some(words.iter().map(|word| f32::from(u8::from(*word == "pelican"))).collect()));
+        let mut reader = QuoteReader::new(&asked);
+        items.iter().for_each(|item| reader.push(item));
+        assert!(reader.finish(2).coverage <= 0.5, "a word that was never said is missing");
     }
 
     #[test]

@@ -106,7 +106,7 @@ pub fn states(episode: &Episode, asked: &Intent) -> bool {
 }
 
 /// Returns the best exchange in the sentences that match best, with the line of its conclusion.
-pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
+pub(super) fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
     let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
     let concluded = told(&best.concluded.text, chars);
@@ -126,7 +126,7 @@ pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &
 }
 
 /// Returns what a session left open.
-pub fn left_open(episode: &Episode, chars: usize) -> Option<String> {
+pub(super) fn left_open(episode: &Episode, chars: usize) -> Option<String> {
     let open: Vec<&str> =
         episode.unresolved.iter().chain(&episode.next_steps).map(|said| said.text.as_str()).take(MOST_LEFT).collect();
     (!open.is_empty()).then(|| one_line(&open.join("; "), chars))

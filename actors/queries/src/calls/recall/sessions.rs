@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{
-    Entry, Intent, Kind, Quotes, best_exchange, best_sentences, left_open, memo_entry, nearest_error, states, whole_fit,
-};
+use baton_ask::recall::{Entry, Intent, Kind, Quotes, best_exchange, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
-use baton_episode::digest::{Episode, Exchange, sentences_within};
+use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
@@ -24,17 +22,8 @@ const NEAR: f32 = 0.6;
 const COMPARED: usize = 3;
 /// What the best exchange and the best passage, and title and purpose, count for beside the score of the search.
 const EVIDENCE: f32 = 0.5;
-/// Most characters that are told of the nearest session: of its best conclusion, of passages, of its end.
-const CONCLUDED_CHARS: usize = 500;
-const QUOTED_CHARS: usize = 800;
-const ENDED_CHARS: usize = 300;
-/// Least share of the subject that an error and what mended it have, if no error is asked for; most characters of both.
-const NEAR_ERROR: f32 = 0.3;
-const FAILED_CHARS: usize = 500;
 /// A later session that replaced one must say at least this share of what that one says.
 const REPLACING: f32 = 0.8;
-/// So many of the best passages together may answer.
-const CLAIMED: usize = 2;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -59,25 +48,6 @@ impl Session {
         [self.episode.title.clone()].into_iter().chain(exchanges).chain(passages).any(|text| {
             text.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(beginning))
         })
-    }
-
-    /// What is told of the nearest session: its best exchange, the passages that say most, and how it ended. The second
-    /// value is the line to begin with.
-    pub(super) fn told_first(&self, asked: &Intent) -> (String, Option<u64>) {
-        let best = best_sentences(&self.episode, asked, CONCLUDED_CHARS);
-        let line = self.quotes.passages.first().map(|quote| quote.line).or(best.as_ref().map(|(line, _)| *line));
-        let concluded = best.as_ref().map_or(0, |(line, _)| *line);
-        let quotes = self.quotes.within(QUOTED_CHARS, |line| line == concluded);
-        let last = self.quotes.last.as_ref().filter(|(line, _)| *line != concluded);
-        let last = last.map(|(_, text)| format!("Ended with: {}", sentences_within(text, ENDED_CHARS)));
-        let open = left_open(&self.episode, ENDED_CHARS).map(|open| format!("Open: {open}"));
-        let asks_it = asked.is(Kind::Solved) || asked.is(Kind::Failed);
-        let failed = nearest_error(&self.episode, asked).filter(|(fit, _)| asks_it || *fit >= NEAR_ERROR);
-        let failed = failed.and_then(|(_, error)| Some((error, error.resolution.as_ref()?))).map(|(error, mended)| {
-            sentences_within(&format!("Failed: {} -> {}", error.text, mended.text), FAILED_CHARS)
-        });
-        let texts = best.map(|(_, text)| text).into_iter().chain(Some(quotes)).chain(failed).chain(last).chain(open);
-        (texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" … "), line)
     }
 
     /// The fit of the whole session: of its goal and of the passages found in it.
@@ -208,9 +178,8 @@ fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
     sessions.first().is_none_or(|first| {
-        let said = first.quotes.passages.iter().map(|quote| quote.text.as_str()).take(CLAIMED);
         asked.is_answered_by(&best_exchange(&first.episode, asked))
-            || asked.is_answered_by(&said.collect::<Vec<_>>().join(" "))
+            || first.quotes.passages.first().is_some_and(|quote| asked.is_answered_by(&quote.text))
             || states(&first.episode, asked)
     })
 }

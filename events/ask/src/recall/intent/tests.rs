@@ -207,6 +207,10 @@ fn what_a_text_has_of_a_subject_counts_by_weight() {
     // `folder` was never said, but `directory` was.
     check("folder", "the directory is empty", 1.0, true);
     check("numbat folder", "the directory is empty", 0.2, false);
+    // A reason is told by one of two words.
+    check("numbat quokka", "the numbat waits", 1.0, false);
+    check("why did we choose the numbat quokka", "the numbat waits", 1.0, true);
+    check("why did we choose the numbat quokka bilby", "the numbat waits", 1.0, false);
 }
 
 #[test]
