@@ -24,7 +24,7 @@ JSON: \
 {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
 \"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
 \"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"},\"account\"}], \
-\"accounts\":[{\"text\",\"role\",\"same\",\"times\",\"session_id\",\"project\",\"line\",\"at\",\"said\",\"files\",\"commands\",\"tried\", \
+\"accounts\":[{\"text\",\"role\",\"same\",\"times\",\"session_id\",\"project\",\"line\",\"at\",\"said\",\"files\",\"edits\",\"commands\",\"tried\", \
 \"concluded\"}],\"freshness\"}; an account quotes what was said and done after its line
 
 Examples:
@@ -123,6 +123,7 @@ fn rows(output: &Output, found: &FixMatch) {
     }
     if let Some(account) = &found.account {
         quoted(output, "the agent said", account.said.as_ref());
+        added(output, account);
         quoted(output, "the agent concluded", account.concluded.as_ref());
     }
 }
@@ -131,6 +132,7 @@ fn rows(output: &Output, found: &FixMatch) {
 fn account(output: &Output, account: &FixAccount) {
     quoted(output, "the agent said", account.said.as_ref());
     changed(output, &account.files, &account.commands);
+    added(output, account);
     if !account.tried.is_empty() {
         row(output, 2, &format!("before it came again: {}", account.tried.join("; ")), "");
     }
@@ -151,6 +153,13 @@ fn changed(output: &Output, files: &[String], commands: &[String]) {
     }
     if !commands.is_empty() {
         row(output, 6, &format!("ran {}", commands.join("; ")), "");
+    }
+}
+
+/// Prints the lines that edits added.
+fn added(output: &Output, account: &FixAccount) {
+    for edit in &account.edits {
+        row(output, 6, &format!("added in {edit}"), "");
     }
 }
 

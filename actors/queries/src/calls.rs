@@ -29,6 +29,7 @@ mod outcome_query;
 mod passage;
 mod patterns;
 mod presence;
+mod quotes;
 mod recall;
 mod reindex;
 mod search;

@@ -7,17 +7,21 @@
 
 mod intent;
 mod memo;
+mod nearest;
 mod open;
+mod quotes;
 mod selection;
 mod session_entries;
 #[cfg(test)]
 mod tests;
 
-pub use intent::{Context, Intent, Kind, Named, Span, Term, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
 pub use memo::memo_entry;
+pub use nearest::told_of_nearest;
 pub use open::{Later, still_open};
+pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
 pub use selection::{Selection, append_below, select};
-pub use session_entries::{Evidence, Place, best_sentences, evidence, session_entries, states, whole_fit};
+pub use session_entries::{Place, best_exchange, nearest_error, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;
 

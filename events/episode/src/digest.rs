@@ -51,7 +51,7 @@ mod work_tree;
 pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::correction::{Correctable, Corrected, PERSON_MARK, verdicts};
 pub use self::excerpt::head;
-pub use self::exchange::{Exchange, Run, carrying_sentences};
+pub use self::exchange::{Exchange, Run, carrying_sentences, gives_reason};
 pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
 pub use self::model_marks::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::show::Show;

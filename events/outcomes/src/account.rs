@@ -20,6 +20,9 @@ const LINE_CHARS: usize = 300;
 const SAID_CHARS: usize = 1_000;
 /// So many replies after a failure are taken to be about it, whatever their words.
 const CLOSE_REPLIES: usize = 2;
+/// Maximum number of edits that are quoted, and of the lines of one.
+const MAX_EDITS: usize = 3;
+const ADDED_LINES: usize = 4;
 /// Maximum number of calls without a result that are held.
 const MAX_OPEN: usize = 256;
 
@@ -48,6 +51,8 @@ struct OpenCall {
     act: Act,
     /// The changed file or the command line.
     target: String,
+    /// The first lines that an edit added.
+    added: String,
     programs: Vec<String>,
     /// True if every program only looks.
     looks: bool,
@@ -181,8 +186,12 @@ impl<'q> AccountReader<'q> {
             }
             _ => return,
         };
+        let path = call.target.clone();
         if !list.contains(&call.target) && list.len() < MAX_TRIED {
             list.push(call.target);
+        }
+        if !call.added.is_empty() && best.edits.len() < MAX_EDITS {
+            best.edits.push(format!("{path}: {}", call.added));
         }
         let Some(reply) = &self.reply else { return };
         let fit = self.asked.fit(&reply.text);
@@ -199,8 +208,11 @@ impl OpenCall {
         let line = command.and_then(|line| line.as_str()).unwrap_or_default();
         let programs = programs(line);
         let path = call.edit.as_ref().map(|edit| edit.path.as_str());
+        let added = call.edit.iter().flat_map(|edit| edit.new_text.lines()).map(str::trim);
+        let added: Vec<&str> = added.filter(|line| line.chars().any(char::is_alphanumeric)).take(ADDED_LINES).collect();
         Self {
             act: call.act,
+            added: one_line(&added.join(" ⏎ "), SHORT_CHARS),
             target: one_line(path.unwrap_or(line), SHORT_CHARS),
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
             programs: programs.into_iter().map(|program| program.name).collect(),

@@ -7,9 +7,10 @@ use std::ops::Range;
 use super::Witness;
 use super::how::newer;
 use super::likeness::{Likeness, without_random_tails};
+use super::mends::is_over;
 use super::rate::{counted, time, times};
 use baton_conversation::filter::{is_echo, telling_line};
-use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED, PASSED_LATER, one_line};
+use baton_episode::digest::{NOT_CHECKED, PASSED_LATER, one_line};
 use baton_events::schema::outcomes::Trouble;
 use baton_graph::error_name;
 use baton_protocol::answer::{Fix, FixAccount, FixMatch, FixRow, FixTried, Quote};
@@ -278,10 +279,10 @@ impl<'a> FailureHistory<'a> {
             // One success that fixed several failures counts once.
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
-                let is_over = !fix.text.contains(INSTEAD_OF) && !fix.text.ends_with(NOT_CHECKED);
-                self.resolved += u32::from(is_over);
-                self.around += u32::from(!is_over);
-                if !is_over {
+                let ended = is_over(&fix.text);
+                self.resolved += u32::from(ended);
+                self.around += u32::from(!ended);
+                if !ended {
                     self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
                 }
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::mends::mending_commands;
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
@@ -18,6 +19,8 @@ const MAX_FAILING: usize = 2;
 const MAX_WRAPPERS: usize = 2;
 /// Words of at most this many letters have no plural and are no part of a name.
 const SHORT_WORD: usize = 3;
+/// Fewest words of which a line may lack one.
+const LEAST_WORDS: usize = 3;
 /// Programs that only show the end or a part of another's output.
 const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
 /// Words of a request that do not say what is to be done.
@@ -83,6 +86,8 @@ struct CommandQuery {
 /// How well a line answers; later ones are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
+    /// It, or its purpose, has all words but one.
+    Part,
     /// It, or its purpose, has the words.
     Words,
     /// Its program and subcommand have all words.
@@ -159,7 +164,11 @@ impl CommandQuery {
         if self.words.iter().any(|word| is_named(word) || known.contains(word)) {
             known.extend(words(&line.text));
         }
-        self.words.iter().all(|word| known.contains(word)).then_some(Fit::Words)
+        match self.words.iter().filter(|word| !known.contains(word)).count() {
+            0 => Some(Fit::Words),
+            1 if self.words.len() >= LEAST_WORDS => Some(Fit::Part),
+            _ => None,
+        }
     }
 
     /// Returns true if one of the line's commands is the one asked about, alone or behind a wrapper: `rtk proxy gh api`
@@ -342,10 +351,16 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
         }
         count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),
     };
+    let is_part = best == Some(Fit::Part);
     let message = match is_other {
+        _ if is_part => format!("no line has all of `{}`; nearest: {message}", asked.trim()),
         true if has_more => format!("no line with `{}` is known; {message}", query.more.join(" ")),
         true => format!("no line with `{}` is known; {message}", asked.trim()),
         false => message,
+    };
+    let message = match mending_commands(witnesses, |name| names.contains_key(name)) {
+        Some(mends) => format!("{message}; failures went away by {mends}"),
+        None => message,
     };
     let mut subcommands: Vec<HowSubcommand> = Vec::new();
     if query.is_whole_program() && !by_words && names.keys().any(|name| *name != query.name) {

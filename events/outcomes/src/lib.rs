@@ -18,6 +18,7 @@ mod fix;
 mod forks;
 mod how;
 mod likeness;
+mod mends;
 mod patterns;
 mod pieces;
 mod rate;

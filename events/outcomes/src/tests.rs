@@ -56,7 +56,8 @@ impl Script {
     fn call(self, name: &str, key: &str, value: &str, outcome: Outcome, error: &str) -> Self {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
-        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, ..Edit::default() });
+        let new_text = "\n  let crane = 1;\n  }\n".to_owned();
+        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, new_text });
         let call = Call {
             act: Act::of_tool(name),
             id: id.clone(),
@@ -412,6 +413,8 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");
     check("push branch", &["git push origin x && git branch -d y"], "");
     check("deploy", &[], "no known session ran `deploy`");
+    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines for");
+    check("fast tests", &[], "no known session ran");
 }
 
 #[test]

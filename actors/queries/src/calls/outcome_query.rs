@@ -5,6 +5,7 @@ use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_ask::query::Question;
+use baton_ask::recall::{Intent, describe};
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_outcomes as outcomes;
@@ -71,8 +72,14 @@ impl OutcomeSource {
 }
 
 impl OutcomeSource {
-    /// Searches the passages of all sessions but the asking one.
-    pub(super) fn find(&self, question: Question, sessions: usize, turns: usize) -> Result<Vec<answer::Hit>, Failure> {
+    /// Searches the passages of all sessions but the asking one, also by synonyms of words.
+    pub(super) fn find(
+        &self,
+        question: Question,
+        synonyms: Vec<(String, &'static str)>,
+        sessions: usize,
+        turns: usize,
+    ) -> Result<Vec<answer::Hit>, Failure> {
         let wanted = SearchRequest {
             question,
             meaning: None,
@@ -82,10 +89,18 @@ impl OutcomeSource {
             scope: Scope::Others,
             sessions,
             turns,
-            synonyms: Vec::new(),
+            synonyms,
             passage_chars: None,
         };
         Ok(find(&wanted, &self.table, &self.settings, &self.searcher)?.hits)
+    }
+
+    /// The meaning of a description, its words weighed by how rare they are.
+    pub(super) fn describe(&self, text: &str) -> Intent {
+        let mut asked = describe(text);
+        // Without an index all words count alike.
+        asked.weigh(|words| self.searcher.word_weights(words.iter().copied()).ok());
+        asked
     }
 
     /// Replaces the titles by those that other sessions have given.

@@ -3,7 +3,6 @@
 mod budget;
 mod facts;
 mod narrowing;
-mod replies;
 mod sessions;
 
 use baton_views::visibility;
@@ -12,9 +11,8 @@ use std::sync::Arc;
 
 use baton_ask::query::Question;
 use baton_ask::recall;
-use baton_ask::recall::{Entry, Intent, Kind, Later, Place, Sort, session_entries, still_open};
+use baton_ask::recall::{Entry, Intent, Kind, Later, Place, Quote, Sort, session_entries, still_open};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Pointed, carrying_sentences};
 use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
 use baton_protocol::{Failure, RecallParams, answer, code};
@@ -41,8 +39,8 @@ const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
 /// Passages per session, and most characters of one.
 const PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 420;
-/// So many of the best sessions tell what was said around the tool calls found in them.
-const EXPLAINED: usize = 2;
+/// So many of the best sessions are quoted.
+const QUOTED: usize = 2;
 /// Most names of a question that are looked up, and the number of first letters by which one is found.
 const MOST_NAMES: usize = 8;
 const NAME_STEM: usize = 5;
@@ -50,12 +48,13 @@ const NAME_STEM: usize = 5;
 const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
-/// Most characters that are told of one of them, and of the first.
-const NEAREST_CHARS: usize = 400;
-const FIRST_NEAREST_CHARS: usize = 900;
+/// Most characters that are told of the second one; of each further one, its part by rank.
+const NEAREST_CHARS: usize = 1_000;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
+/// The same of a passage that the whole conversation was searched for.
+const QUOTE: f32 = 2.4;
 /// Factor on the worth of a passage from a tool.
 const OF_A_TOOL: f32 = 0.6;
 
@@ -219,13 +218,15 @@ impl Recall {
     /// The answer that claims nothing and names the nearest sessions.
     fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
         let near = |(at, session): (usize, &Session)| {
-            let chars = if at == 0 { FIRST_NEAREST_CHARS } else { NEAREST_CHARS };
-            let said = recall::best_sentences(&session.episode, asked, chars);
-            let line = said.as_ref().map(|(line, _)| *line);
+            let quotes = &session.quotes;
+            let (text, line) = match at {
+                0 => recall::told_of_nearest(&session.episode, quotes, asked),
+                _ => (quotes.within(NEAREST_CHARS, |_| false), quotes.passages.first().map(|quote| quote.line)),
+            };
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
-                text: said.map(|(_, text)| redact(&text).into_owned()).unwrap_or_default(),
+                text: redact(&text).into_owned(),
                 line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
             }
         };
@@ -275,8 +276,10 @@ impl Recall {
             for (hit, number) in session.passages.iter().zip(0_u8..) {
                 entries.push(passage(&place, hit, number, asked));
             }
-            if rank <= EXPLAINED && !asked.is_general() {
-                entries.append(&mut self.explanations(session, &place, asked));
+            if rank <= QUOTED {
+                entries.extend(
+                    (0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&place, quote, number, asked)),
+                );
             }
         }
         let (mut facts, ended) = self.facts(asked)?;
@@ -286,27 +289,6 @@ impl Recall {
         }
         entries.append(&mut facts);
         Ok(recall::select(asked, entries))
-    }
-
-    /// What the agent said around the tool calls found in a session: they have the words, it gives the reason.
-    fn explanations(&self, session: &Session, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
-        let Some(current) = &session.row.state.episode else { return Vec::new() };
-        let of_tools = session.passages.iter().zip(0_u8..).filter(|(hit, _)| !is_spoken(hit));
-        let numbers: BTreeMap<u64, u8> = of_tools.filter_map(|(hit, number)| Some((hit.line?, number))).collect();
-        let lines: Vec<u64> = numbers.keys().copied().collect();
-        let told = |(line, said): (u64, Vec<Pointed>)| {
-            let number = numbers.get(&line).copied().unwrap_or_default();
-            said.into_iter().map(move |said| (number, said))
-        };
-        let said = replies::around(&self.conversations, &session.id, current, &lines).into_iter().flat_map(told);
-        let entry = |(number, said): (u8, Pointed)| {
-            let mut text = carrying_sentences(&said.text, PASSAGE_CHARS, |sentence| asked.fit(sentence));
-            session.episode.cut_overruled(said.line, &mut text);
-            let fit = asked.fit(&text);
-            let worth = passage_worth(asked, fit, number);
-            Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(said.line), said.at, worth) }
-        };
-        said.map(entry).collect()
     }
 
     /// A note on what is unknown. None while sessions are pending, because they may contain it.
@@ -377,6 +359,15 @@ fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> 
     let worth = passage_worth(asked, fit, number) * if spoken { 1.0 } else { OF_A_TOOL };
     let text = hit.snippet.clone();
     Entry { text, fit, answers: spoken, ..place.line(Sort::Passage, "", hit.line, None, worth) }
+}
+
+/// Converts a passage that the question was compared with.
+fn quoted(place: &Place<'_>, quote: &Quote, number: u8, asked: &Intent) -> Entry {
+    let fit = asked.fit(&quote.text);
+    let worth = if asked.kinds.is_empty() { QUOTE } else { PASSAGE_BESIDE };
+    let worth = worth * (0.5 + 0.5 * fit) / (1.0 + 0.1 * f32::from(number));
+    let text = quote.text.clone();
+    Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(quote.line), quote.at, worth) }
 }
 
 /// Worth of what was said at the session's passage of that number, from 0.

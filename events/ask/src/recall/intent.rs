@@ -98,6 +98,12 @@ pub struct Intent {
 }
 
 impl Intent {
+    /// Returns the words of the subject with their synonyms, for searching.
+    pub fn synonyms(&self) -> Vec<(String, &'static str)> {
+        let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
+        self.about.iter().flat_map(pairs).collect()
+    }
+
     /// Returns true if the question is of this kind.
     pub fn is(&self, kind: Kind) -> bool {
         self.kinds.contains(&kind)
@@ -141,33 +147,109 @@ impl Intent {
 }
 
 impl Intent {
-    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or half of
-    /// them with the rarest. Words that were never said count as rare ones.
+    /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or fewer
+    /// with the rarest; of a short question, half. Words that were never said count as rare ones; only a reason asked for
+    /// in two words may be told by one of them, because such an answer says that no decision speaks of the other.
     pub fn is_answered_by(&self, text: &str) -> bool {
-        let Some(rarest) = self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else { return true };
-        let known: f32 = self.about.iter().map(|term| term.weight).sum();
-        let missing = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
-            (true, true) => term.weight / SYNONYM - term.weight,
-            (true, false) => 0.0,
-            (false, _) => rarest.weight,
+        let Some(rarest) = self.rarest() else { return true };
+        let share = self.share_of(&self.tally(text, &mut BTreeMap::new()));
+        // A synonym of the rarest word may mean something else.
+        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) >= 1.0);
+        let is_all_said = self.about.iter().all(|term| term.weight > 0.0);
+        let least = match self.about.len() <= SHORT {
+            true if is_all_said || self.is(Kind::Decisions) => ONE_OF_TWO,
+            false if is_all_said => HALF_OF_IT,
+            _ => MOST_OF_IT,
         };
-        let all = known + self.about.iter().map(missing).sum::<f32>();
-        let share = if all > 0.0 { self.fit(text) * known / all } else { 0.0 };
-        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) > 0.0);
-        share >= MOST_OF_IT || share >= HALF_OF_IT && has_rarest()
+        share >= MOST_OF_IT || share >= least && has_rarest()
     }
 
-    /// Returns how much a text says about the subject: BM25 with the weights of the words.
+    fn rarest(&self) -> Option<&Term> {
+        self.about.iter().max_by(|a, b| a.weight.total_cmp(&b.weight))
+    }
+
+    /// Returns how much a text says about the subject, see [`relevance_of`](Self::relevance_of).
     pub fn relevance(&self, text: &str) -> f32 {
-        let there = words(text);
-        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * there.len() as f32 / USUAL_WORDS;
-        let mut counts: BTreeMap<&str, f32> = BTreeMap::new();
-        there.iter().for_each(|word| *counts.entry(word).or_default() += 1.0);
-        let score = |term: &Term| {
-            let times: f32 = counts.iter().map(|(word, count)| count * term.likeness(word)).sum();
-            term.weight * times / (times + SATURATION * length)
+        self.relevance_of(&self.tally(text, &mut BTreeMap::new()))
+    }
+
+    /// Returns how much the text of a tally says about the subject: BM25 with the weights of the words.
+    pub fn relevance_of(&self, tally: &Tally) -> f32 {
+        let length = 1.0 - LENGTH_SHARE + LENGTH_SHARE * tally.words as f32 / USUAL_WORDS;
+        let score = |(term, times): (&Term, &f32)| term.weight * times / (times + SATURATION * length);
+        self.about.iter().zip(&tally.times).map(score).sum()
+    }
+
+    /// Returns the share of the subject that the text of a tally has, by weight. Unlike in [`fit`](Self::fit), words that
+    /// were never said count as missing, each like the rarest.
+    pub fn share_of(&self, tally: &Tally) -> f32 {
+        let rarest = self.rarest().map_or(0.0, |term| term.weight);
+        let whole = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
+            (true, true) => term.weight / SYNONYM,
+            (true, false) => term.weight,
+            (false, _) => rarest,
         };
-        self.about.iter().map(score).sum()
+        let all: f32 = self.about.iter().map(whole).sum();
+        let found: f32 = self.about.iter().zip(&tally.best).map(|(term, best)| term.weight * best).sum();
+        if all > 0.0 { found / all } else { 0.0 }
+    }
+
+    /// Counts the subject's words in a text, also as parts of compound names. `known` holds what the words of earlier
+    /// texts count for.
+    pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
+        let of_subject = self.about.len();
+        let mut tally = Tally { times: vec![0.0; of_subject], best: vec![0.0; of_subject], words: 0 };
+        for word in words(text).into_iter().chain(name_parts(text)) {
+            tally.words += 1;
+            let counts = known.entry(word).or_insert_with_key(|word| {
+                let likeness = self.about.iter().map(|term| term.likeness(word)).enumerate();
+                likeness.filter(|(_, likeness)| *likeness > 0.0).collect()
+            });
+            for (at, likeness) in counts {
+                tally.times[*at] += *likeness;
+                tally.best[*at] = tally.best[*at].max(*likeness);
+            }
+        }
+        tally
+    }
+}
+
+/// How often a text has each word of a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Occurrences by word, a synonym as a part of one.
+    times: Vec<f32>,
+    /// The best of them.
+    best: Vec<f32>,
+    /// Number of words of the text.
+    words: usize,
+}
+
+impl Tally {
+    /// Returns true if the text has nothing of the subject.
+    pub fn is_empty(&self) -> bool {
+        self.times.iter().all(|times| *times == 0.0)
+    }
+
+    /// Adds another text.
+    pub fn add(&mut self, other: &Self) {
+        let most = self.times.len().max(other.times.len());
+        self.times.resize(most, 0.0);
+        self.best.resize(most, 0.0);
+        self.times.iter_mut().zip(&other.times).for_each(|(times, more)| *times += more);
+        self.best.iter_mut().zip(&other.best).for_each(|(best, more)| *best = best.max(*more));
+        self.words += other.words;
+    }
+
+    /// Returns the tally with a share of what the words count that other texts have too.
+    pub fn without_repeated<'a>(&self, others: impl Iterator<Item = &'a Self>, share: f32) -> Self {
+        let mut left = self.clone();
+        let mut said = vec![false; left.times.len()];
+        for other in others {
+            said.iter_mut().zip(&other.best).for_each(|(said, best)| *said |= *best > 0.0);
+        }
+        left.times.iter_mut().zip(said).filter(|(_, said)| *said).for_each(|(times, _)| *times *= share);
+        left
     }
 }
 
@@ -185,8 +267,11 @@ pub struct Context<'a> {
 /// Maximum number of words of a question that are read.
 const MAX_WORDS: usize = 200;
 /// Share of a subject with which a text may answer, and the same if the text has the rarest of its words.
-const MOST_OF_IT: f32 = 0.6;
-const HALF_OF_IT: f32 = 0.5;
+const MOST_OF_IT: f32 = 0.8;
+const HALF_OF_IT: f32 = 0.65;
+/// Number of words of a short question, and the share of them with which a text that has the rarest may answer.
+const SHORT: usize = 2;
+const ONE_OF_TWO: f32 = 0.5;
 /// Words of a usual exchange, how much a longer one loses, and how soon repeated words add little.
 const USUAL_WORDS: f32 = 300.0;
 const LENGTH_SHARE: f32 = 0.6;
@@ -228,13 +313,27 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     };
     phrasing.leave_out(is_plain);
     let search = phrasing.as_written();
+    let search = if search.is_empty() { text.trim().to_owned() } else { search };
+    Intent { kinds, about: terms(&phrasing), search, named, span, place }
+}
+
+/// Reads a description that is no question, such as that of a failure: its subject is all of it. Total; linear in its
+/// words.
+pub fn describe(text: &str) -> Intent {
+    let mut phrasing = Phrasing::new(text, MAX_WORDS);
+    phrasing.leave_out(is_plain);
+    Intent { about: terms(&phrasing), search: phrasing.as_written(), ..Intent::default() }
+}
+
+/// Returns the words that are left, each once.
+fn terms(phrasing: &Phrasing) -> Vec<Term> {
     let mut about: Vec<Term> = Vec::new();
     for word in phrasing.words() {
         if !about.iter().any(|known| known.word == word) {
             about.push(Term::new(word));
         }
     }
-    Intent { kinds, about, search: if search.is_empty() { text.trim().to_owned() } else { search }, named, span, place }
+    about
 }
 
 /// Returns the kinds of a question and removes the words that mark them.
@@ -280,6 +379,24 @@ pub(super) fn words(text: &str) -> Vec<String> {
         }
     }
     words
+}
+
+/// Returns the parts of names that are written with capitals inside, in lower case: `crane`, `id`, `ref` of `craneIdRef`.
+fn name_parts(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let is_compound = |name: &&str| name.chars().skip(1).any(char::is_uppercase) && name.contains(char::is_lowercase);
+    for name in text.split(|c: char| !c.is_alphanumeric()).filter(is_compound) {
+        let (mut part, mut was_lower) = (String::new(), false);
+        for c in name.chars() {
+            if c.is_uppercase() && was_lower && !part.is_empty() {
+                parts.push(std::mem::take(&mut part));
+            }
+            part.extend(c.to_lowercase());
+            was_lower = !c.is_uppercase();
+        }
+        parts.push(part);
+    }
+    parts
 }
 
 /// Returns true for a character of a script that is written without spaces.

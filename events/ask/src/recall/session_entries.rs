@@ -15,6 +15,8 @@ const BEST_ANSWER_CHARS: usize = 700;
 const BEST_OF_ALL_CHARS: usize = 1_000;
 /// Maximum length of the request before them, in characters.
 const REQUEST_CHARS: usize = 160;
+/// The same in a session that is only near.
+const NEAR_REQUEST_CHARS: usize = 260;
 /// Maximum number of exchanges per session.
 const MOST_ANSWERS: usize = 2;
 /// Minimum share of the subject with which an exchange answers by its own words.
@@ -25,6 +27,8 @@ const OF_A_PASSAGE: f32 = 0.4;
 const OBJECTIVE_CHARS: usize = 200;
 /// Maximum number of entries of one sort per session.
 const MOST_OF_A_SORT: usize = 5;
+/// Maximum number of open ends told of a session that is only near.
+const MOST_LEFT: usize = 4;
 /// Maximum number of files per session, if they are asked for.
 const MOST_FILES: usize = 20;
 /// Maximum number of sessions that are named for a subject.
@@ -84,29 +88,14 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     asked.fit(&whole.join(" "))
 }
 
-/// How much the exchanges of a session say about a subject.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
-    /// Relevance of the best exchange, and half of that of the second.
-    pub relevance: f32,
-    /// Title, prompt and conclusion of the best.
-    pub text: String,
-}
-
-/// Returns how much the best exchanges of a session say about the subject, by prompt and conclusion together.
-pub fn evidence(episode: &Episode, asked: &Intent) -> Evidence {
-    let (mut text, mut first, mut second) = (episode.title.clone(), 0.0_f32, 0.0_f32);
-    for exchange in &episode.exchanges {
+/// Returns title, prompt and conclusion of the exchange that says most about the subject.
+pub fn best_exchange(episode: &Episode, asked: &Intent) -> String {
+    let said = |exchange: &Exchange| {
         let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
-        let all = [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ");
-        let relevance = asked.relevance(&all);
-        if relevance > first {
-            (text, first, second) = (all, relevance, first);
-        } else {
-            second = second.max(relevance);
-        }
-    }
-    Evidence { relevance: first + second / 2.0, text }
+        [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ")
+    };
+    let rated = episode.exchanges.iter().map(said).map(|text| (asked.relevance(&text), text));
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(|| episode.title.clone(), |(_, text)| text)
 }
 
 /// Returns true if a decision, error, open end or next step of a session has enough of the subject to answer the question.
@@ -116,11 +105,31 @@ pub fn states(episode: &Episode, asked: &Intent) -> bool {
     texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
 }
 
-/// Returns the sentences of the conclusion that match best, with its line.
-pub fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
+/// Returns the best exchange in the sentences that match best, with the line of its conclusion.
+pub(super) fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
-    let text = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
+    let concluded = told(&best.concluded.text, chars);
+    let request = told(best.prompt, NEAR_REQUEST_CHARS);
+    let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
     (!text.is_empty()).then_some((best.concluded.line, text))
+}
+
+/// Returns the error of a session that is nearest to the subject, by its words and those of what mended it.
+pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &'a ErrorLine)> {
+    let fit = |error: &ErrorLine| {
+        let mended = error.resolution.as_ref().map_or("", |said| said.text.as_str());
+        asked.fit(&format!("{} {mended}", error.text))
+    };
+    let rated = episode.errors.iter().map(|error| (fit(error), error));
+    rated.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(fit, _)| *fit > 0.0)
+}
+
+/// Returns what a session left open.
+pub(super) fn left_open(episode: &Episode, chars: usize) -> Option<String> {
+    let open: Vec<&str> =
+        episode.unresolved.iter().chain(&episode.next_steps).map(|said| said.text.as_str()).take(MOST_LEFT).collect();
+    (!open.is_empty()).then(|| one_line(&open.join("; "), chars))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are

@@ -217,7 +217,6 @@ fn tells(sentence: &sentence::Sentence<'_>) -> bool {
 /// `fit` tells how well a sentence fits, from 0.
 pub fn carrying_sentences(conclusion: &str, chars: usize, fit: impl Fn(&str) -> f32) -> String {
     let sentences = sentence::sentences(conclusion);
-    let gives_reason = |text: &str| Signs::read(text).has_any(&[Sign::Reason, Sign::Contrast]);
     let worth = |text: &str| fit(text) + if gives_reason(text) { REASON_WORTH } else { 0.0 };
     let fits: Vec<f32> = sentences.iter().map(|sentence| worth(sentence.text)).collect();
     let mut order: Vec<usize> = (0..sentences.len()).filter(|at| tells(&sentences[*at])).collect();
@@ -236,6 +235,11 @@ pub fn carrying_sentences(conclusion: &str, chars: usize, fit: impl Fn(&str) -> 
     kept.sort_unstable();
     let text = kept.into_iter().map(|at| sentence::plain(sentences[at].text)).collect::<Vec<_>>().join(" ");
     super::sentences_within(&text, chars)
+}
+
+/// Returns true if a text gives a reason or names an alternative.
+pub fn gives_reason(text: &str) -> bool {
+    Signs::read(text).has_any(&[Sign::Reason, Sign::Contrast])
 }
 
 /// Returns the lines of a text that are not blank, rules or fences.

@@ -19,6 +19,7 @@ fn an_account_quotes_what_was_said_and_done() {
     assert_eq!((share, account.role.as_str(), account.line), (1.0, "prompt", 1));
     assert_eq!(account.said.map(|said| said.text), Some("The pathspec is gone.".to_owned()));
     assert_eq!((&account.files[..], &account.commands[..]), (&["a.ts".to_owned()][..], &[][..]));
+    assert_eq!(account.edits, ["a.ts: let crane = 1;"]);
     // The line came again: what was changed before did not help.
     let again = pasted().edit("c.ts").say(pasted().0.remove(0).body);
     let (_, account) = read(mended(again), &[]).unwrap();

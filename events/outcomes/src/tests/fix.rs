@@ -1,6 +1,6 @@
 //! What counts as gone, and which mend of a failure is told first.
 
-use super::{Script, fix_of};
+use super::{Script, Witness, fix_of, how};
 use baton_episode::digest::PASSED_LATER;
 
 #[test]
@@ -32,4 +32,21 @@ fn a_failure_at_random_paths_is_one_and_its_named_mend_comes_first() {
     let [found] = &told.matches[..] else { panic!("{:?}", told.matches) };
     assert_eq!(found.fixes[0].files, ["a.c"]);
     assert_eq!((found.fixes[1].text.as_str(), found.fixes[1].count), (PASSED_LATER, 2));
+}
+
+#[test]
+fn a_check_tells_what_made_its_failures_go_away() {
+    let failed = || Script::default().fails("npm run lint", "src/crane.ts:4:1 lint/format");
+    let fixed = failed().ok("npm run lint:fix").ok("npm run lint");
+    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
+    let other = Script::default().fails("npm run build", "error: no crane").ok("npm install").ok("npm run build");
+    let told = |scripts: &[Script]| {
+        let named = scripts.iter().zip(["one", "two", "three"]);
+        let witnesses: Vec<Witness> = named.map(|(script, name)| script.witness(name, "/srv/shop")).collect();
+        how("npm run lint", &witnesses, None, 5).message
+    };
+    let message = told(&[fixed, edited, other]);
+    assert!(message.ends_with("; failures went away by `npm run lint:fix` once"), "{message}");
+    let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
+    assert!(!told(&[edited]).contains("went away"), "an edit is no command");
 }

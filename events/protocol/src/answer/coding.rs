@@ -218,6 +218,9 @@ pub struct FixAccount {
     /// Files changed after it, up to the next prompt or until what failed succeeded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// The first lines that these changes added, each after its file: `app.toml: retries = 3`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<String>,
     /// Commands run after it, up to the first changed file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,

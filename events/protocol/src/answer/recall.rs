@@ -39,7 +39,7 @@ pub struct NearSession {
     pub session_id: String,
     /// Its title.
     pub title: String,
-    /// What was concluded there that has most words of the question, if anything.
+    /// What was said there that has most of the question, if anything; of the first, also what failed and how it ended.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// The transcript line that says it, or has most words of the question.

@@ -3,9 +3,10 @@
 use std::io::{BufRead, BufReader, Read};
 
 use baton_ask::query::Question;
-use baton_conversation::record::SessionId;
+use baton_ask::recall::{self, Intent, Quotes, Speaker};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Exchange, carrying_sentences};
-use baton_events::session::Verdict;
+use baton_events::session::{EpisodeRef, Verdict};
 use baton_outcomes::{AccountReader, FixQuery, claims};
 use baton_protocol::Failure;
 use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
@@ -13,6 +14,7 @@ use baton_store::conversation::for_each_item;
 use baton_views::conversation::Conversations;
 
 use crate::calls::outcome_query::OutcomeSource;
+use crate::calls::quotes::Quoting;
 
 /// Most sessions that are read for one answer.
 const SESSIONS: usize = 12;
@@ -24,7 +26,7 @@ const WORDS_BYTES: usize = 600;
 const NEAREST: usize = 2;
 /// A longer conclusion is shortened to the sentences that are about the failure.
 const CONCLUSION_CHARS: usize = 700;
-/// Least share of the failure's words that a nearest place has.
+/// Least share of the failure's words that the best passage of a nearest session has.
 const NEAR: f32 = 0.4;
 /// Most bytes of a transcript that are searched for the line of an output, of which the memory keeps one line only.
 const TRANSCRIPT_BYTES: u64 = 64 * 1024 * 1024;
@@ -58,7 +60,7 @@ impl Accounts<'_> {
     pub(super) fn find(&self, error: &FixQuery, text: &str, limit: usize) -> Result<(Vec<FixAccount>, bool), Failure> {
         let words = if text.len() <= WORDS_BYTES { text } else { &error.line };
         let question = Question { words: words.to_owned(), ..Question::default() };
-        let hits = self.source.find(question, SESSIONS, PASSAGES)?;
+        let hits = self.source.find(question, Vec::new(), SESSIONS, PASSAGES)?;
         let mut found: Vec<(f32, FixAccount)> = Vec::new();
         for hit in &hits {
             let read = self.read(error, &hit.session_id, self.lines_with(&hit.session_id, error));
@@ -72,9 +74,7 @@ impl Accounts<'_> {
             found.extend(hits.iter().filter_map(|hit| self.by_part(error, hit)).map(|account| (NEAR, account)));
         }
         if found.is_empty() {
-            let is_near = |hit: &&Hit| hit.kind == "turn" && error.share_of(&hit.snippet) >= NEAR;
-            let near = hits.iter().filter(is_near).take(NEAREST);
-            return Ok((near.filter_map(|hit| self.nearest(hit)).collect(), false));
+            return Ok((self.nearest(words)?, false));
         }
         Ok((found.into_iter().map(|(_, account)| account).take(limit).collect(), true))
     }
@@ -86,10 +86,68 @@ impl Accounts<'_> {
         Some(FixAccount { project: hit.project.clone(), same: false, ..account })
     }
 
-    /// The account that begins with a passage.
-    fn nearest(&self, hit: &Hit) -> Option<FixAccount> {
-        let (_, account) = self.read(&FixQuery::read(&hit.snippet), &hit.session_id, vec![hit.line?])?;
-        Some(FixAccount { project: hit.project.clone(), same: false, text: hit.snippet.clone(), ..account })
+    /// Accounts of the sessions that say most about what the words describe, also in other words: their best passages.
+    fn nearest(&self, words: &str) -> Result<Vec<FixAccount>, Failure> {
+        let asked = self.source.describe(words);
+        let question = Question { words: asked.search.clone(), ..Question::default() };
+        let hits = self.source.find(question, asked.synonyms(), SESSIONS, PASSAGES)?;
+        let mut quoting = Quoting::new(self.conversations, &self.source.settings.filtering, &asked);
+        let mut found: Vec<(f32, FixAccount)> = Vec::new();
+        for hit in &hits {
+            let id = SessionId::new(&hit.session_id);
+            let current = id.as_ref().and_then(|id| self.source.table.get(id)?.state.episode.clone());
+            let (Some(id), Some(current)) = (id, current) else { continue };
+            let said = quoting.read(&id, &current);
+            if said.coverage < NEAR {
+                continue;
+            }
+            let Some(account) = self.account_near(hit, &id, current, &said, &asked) else { continue };
+            found.push((said.coverage * (said.relevance + said.best()), account));
+        }
+        found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        Ok(found.into_iter().take(NEAREST).map(|(_, account)| account).collect())
+    }
+
+    /// The account of what the passages of a session describe: sooner a failing line or what a person reports than what
+    /// the agent says.
+    fn account_near(
+        &self,
+        hit: &Hit,
+        id: &SessionId,
+        current: EpisodeRef,
+        said: &Quotes,
+        asked: &Intent,
+    ) -> Option<FixAccount> {
+        let quote = |text: &str, line: u64, at: Option<Timestamp>| Quote {
+            text: text.to_owned(),
+            session_id: hit.session_id.clone(),
+            line,
+            at: at.map(|at| at.to_string()),
+        };
+        let quoted = |said: &recall::Quote| quote(&said.text, said.line, said.at);
+        let by = |speaker: Speaker| said.passages.iter().find(|said| said.speaker == speaker).map(quoted);
+        let failed = || {
+            let digest = self.conversations.digest(id, current, &self.source.settings.filtering);
+            let (_, episode) = digest.ok()?;
+            recall::nearest_error(&episode, asked).map(|(_, error)| quote(&error.text, error.line, error.at))
+        };
+        let first = by(Speaker::Failure).or_else(failed).or_else(|| by(Speaker::Other));
+        let first = first.or_else(|| said.passages.first().map(quoted))?;
+        let read = self.read(&FixQuery::read(&first.text), &hit.session_id, vec![first.line]);
+        let account = read.map(|(_, account)| account).unwrap_or_default();
+        let by_agent = said.passages.iter().filter(|said| said.speaker == Speaker::Agent && said.line != first.line);
+        let mut by_agent = by_agent.map(quoted);
+        Some(FixAccount {
+            said: account.said.or_else(|| by_agent.next()),
+            concluded: account.concluded.or_else(|| by_agent.next()),
+            text: first.text,
+            same: false,
+            session_id: first.session_id,
+            project: hit.project.clone(),
+            line: first.line,
+            at: first.at,
+            ..account
+        })
     }
 
     fn read(&self, error: &FixQuery, session: &str, lines: Vec<u64>) -> Option<(f32, FixAccount)> {
@@ -118,7 +176,7 @@ impl Accounts<'_> {
         account.session_id = session.to_owned();
         if let Some(place) = &row.state.place {
             let below = |path: &String| Some(path.strip_prefix(&*place.project)?.strip_prefix('/')?.to_owned());
-            let changes = account.files.iter_mut().chain(&mut account.tried);
+            let changes = account.files.iter_mut().chain(&mut account.edits).chain(&mut account.tried);
             changes.for_each(|path| *path = below(path).unwrap_or_else(|| std::mem::take(path)));
         }
         for quote in [&mut account.said, &mut account.concluded].into_iter().flatten() {

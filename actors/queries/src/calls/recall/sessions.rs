@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Evidence, Intent, Kind, Term, evidence, memo_entry, states, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, Quotes, best_exchange, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
@@ -11,6 +11,7 @@ use baton_protocol::answer;
 
 use super::{FURTHER, MOST_SESSIONS, Recall, SearchRequest, find, reads_further};
 use crate::calls::QueryError;
+use crate::calls::quotes::Quoting;
 use crate::memo as added;
 
 /// Memos listed for a general question.
@@ -19,8 +20,10 @@ const NOTES: usize = 10;
 const NEAR: f32 = 0.6;
 /// So many times the sessions of an answer are compared by their exchanges.
 const COMPARED: usize = 3;
-/// What the best exchanges, and title and purpose, count for beside the score of the search.
+/// What the best exchange and the best passage, and title and purpose, count for beside the score of the search.
 const EVIDENCE: f32 = 0.5;
+/// A later session that replaced one must say at least this share of what that one says.
+const REPLACING: f32 = 0.8;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -28,6 +31,8 @@ pub(super) struct Session {
     pub(super) row: Arc<Row>,
     pub(super) episode: Episode,
     pub(super) passages: Vec<answer::Hit>,
+    /// What its conversation says about the subject; empty for a general question.
+    pub(super) quotes: Quotes,
     /// Its share of the best session's score.
     score: f32,
 }
@@ -80,13 +85,12 @@ impl Recall {
             (false, false) => question.words,
         };
         let wanted = self.wanted(question, if is_listed { most + NOTES } else { compared });
-        let pairs = |term: &Term| -> Vec<_> { term.synonyms.iter().map(|it| (term.word.clone(), *it)).collect() };
-        let synonyms = asked.about.iter().flat_map(pairs).collect();
-        let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms, ..wanted };
+        let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms: asked.synonyms(), ..wanted };
         let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
         let mut found =
             RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, is_answered: true };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+        let mut quoting = Quoting::new(&self.conversations, &self.settings.filtering, asked);
         for hit in hits.hits {
             if self.client.is_closed() {
                 return Err(QueryError::ClientGone);
@@ -113,12 +117,17 @@ impl Recall {
             let Some(current) = row.state.episode.clone() else { continue };
             // An unreadable one is reported where episodes are listed.
             let read = self.conversations.digest(&id, current, &self.settings.filtering);
-            let Ok((_, episode)) = read else { continue };
+            let Ok((current, episode)) = read else { continue };
+            let quotes = if asked.is_general() { Quotes::default() } else { quoting.read(&id, &current) };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
-            found.sessions.push(Session { id, row, episode, passages, score });
+            found.sessions.push(Session { id, row, episode, passages, quotes, score });
         }
-        for Session { episode, passages, .. } in &mut found.sessions {
+        for Session { episode, passages, quotes, .. } in &mut found.sessions {
+            for quote in &mut quotes.passages {
+                episode.cut_overruled(quote.line, &mut quote.text);
+            }
+            quotes.passages.retain(|quote| quote.text.chars().any(char::is_alphanumeric));
             for hit in passages.iter_mut() {
                 episode.cut_overruled(hit.line.unwrap_or_default(), &mut hit.snippet);
             }
@@ -149,25 +158,28 @@ impl Recall {
     }
 }
 
-/// Orders the sessions by their score and by what their exchanges have of the question. A session that the search placed
-/// below one with a lower score was replaced by that one, and stays below it. Returns true if the first has enough of the
-/// question for an answer to be claimed.
+/// Orders the sessions by their score and by what their conversations have of the question. A session that the search
+/// placed below one with a lower score was replaced by that one, and stays below it. Returns true if the first has enough
+/// of the question for an answer to be claimed.
 fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
-    let said: Vec<Evidence> = sessions.iter().map(|session| evidence(&session.episode, asked)).collect();
-    let most = said.iter().map(|said| said.relevance).fold(f32::MIN_POSITIVE, f32::max);
+    let most = |of: fn(&Quotes) -> f32| {
+        let said = sessions.iter().map(|session| of(&session.quotes));
+        said.fold(f32::MIN_POSITIVE, f32::max)
+    };
+    let (exchange, passage) = (most(|said| said.relevance), most(Quotes::best));
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
-    for (session, said) in sessions.drain(..).zip(&said) {
-        let own = session.score + EVIDENCE * (said.relevance / most + whole_fit(&session.episode, asked));
-        let replacing = ranked.iter().filter(|(_, above)| above.score < session.score);
+    for session in sessions.drain(..) {
+        let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
+        let own = session.score + EVIDENCE * (said + whole_fit(&session.episode, asked));
+        let replacing = ranked.iter().filter(|(rank, above)| above.score < session.score && *rank >= own * REPLACING);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
     sessions.first().is_none_or(|first| {
-        let passages = first.passages.iter().map(|hit| hit.snippet.as_str());
-        let said = evidence(&first.episode, asked).text;
-        asked.is_answered_by(&[said.as_str()].into_iter().chain(passages).collect::<Vec<_>>().join(" "))
+        asked.is_answered_by(&best_exchange(&first.episode, asked))
+            || first.quotes.passages.first().is_some_and(|quote| asked.is_answered_by(&quote.text))
             || states(&first.episode, asked)
     })
 }

@@ -35,6 +35,8 @@ const INSIDE: [&str; 4] = ["in", "within", "inside", "across"];
 const BEFORE: [&str; 9] = ["in", "within", "inside", "across", "for", "of", "on", "from", "at"];
 /// Words for a project.
 const PROJECT: [&str; 6] = ["project", "repo", "repository", "codebase", "workspace", "app"];
+/// Words that are no place after `in the`.
+const NO_PLACE: [&str; 7] = ["end", "beginning", "meantime", "meanwhile", "past", "future", "first"];
 /// Words that point at the current project.
 const THIS: [&str; 5] = ["this", "our", "my", "current", "the"];
 
@@ -116,7 +118,7 @@ pub(super) fn unknown_project(phrasing: &Phrasing) -> Option<String> {
     let start = (0..end).rev().find(|start| phrasing.is_piece(&(*start..end)))?;
     let before = start.checked_sub(1)?;
     let before = if is(before, &THIS) { before.checked_sub(1)? } else { before };
-    let written = phrasing.written(start).filter(|_| is(before, &INSIDE))?;
+    let written = phrasing.written(start).filter(|_| is(before, &INSIDE) && !is(start, &NO_PLACE))?;
     Some(written.to_owned())
 }
 

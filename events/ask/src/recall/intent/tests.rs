@@ -99,6 +99,7 @@ fn what_stands_where_a_project_would_is_told() {
         ("what is still open in shop", None),
         ("what is still open", None),
         ("why is the index in memory", Some("memory")),
+        ("how was it done in the end", None),
     ] {
         assert_eq!(asked(text).place.as_deref(), place, "{text}");
     }
@@ -206,6 +207,10 @@ fn what_a_text_has_of_a_subject_counts_by_weight() {
     // `folder` was never said, but `directory` was.
     check("folder", "the directory is empty", 1.0, true);
     check("numbat folder", "the directory is empty", 0.2, false);
+    // A reason is told by one of two words.
+    check("numbat quokka", "the numbat waits", 1.0, false);
+    check("why did we choose the numbat quokka", "the numbat waits", 1.0, true);
+    check("why did we choose the numbat quokka bilby", "the numbat waits", 1.0, false);
 }
 
 #[test]
@@ -214,4 +219,14 @@ fn the_shorter_of_two_texts_with_the_same_words_is_more_relevant() {
     let (short, long) = ("the numbat worker waits", format!("the numbat worker waits {}", "and so on ".repeat(300)));
     assert!(asked.relevance(short) > asked.relevance(&long) && asked.relevance(short) > asked.relevance("a worker"));
     assert_eq!(asked.relevance(""), 0.0);
+}
+
+#[test]
+fn compound_names_have_parts() {
+    let check = |text: &str, expected: &str| assert_eq!(super::name_parts(text).join(" "), expected, "{text}");
+    check("craneIdRef, HTTPServer and PelicanJob", "crane id ref httpserver pelican job");
+    check("crane ID API Crane", "");
+    check("", "");
+    let asked = asked("why is the crane kept in a ref");
+    assert!(asked.relevance("`craneIdRef`") > asked.relevance("`craneidref`"));
 }

@@ -1,0 +1,47 @@
+//! Passages of a conversation that say most about a subject.
+
+use baton_ask::recall::{Intent, QuoteReader, Quotes};
+use baton_conversation::record::SessionId;
+use baton_episode::digest::Show;
+use baton_events::session::EpisodeRef;
+use baton_store::conversation::for_each_item;
+use baton_views::conversation::Conversations;
+
+/// Most passages that are taken from a conversation.
+const MOST: usize = 6;
+/// Most items of all conversations that are read for one answer.
+const MOST_ITEMS: u64 = 15_000;
+
+/// Reads passages for one answer, of the first conversations that together have not too many items.
+pub(super) struct Quoting<'a> {
+    conversations: &'a Conversations,
+    show: &'a Show,
+    asked: &'a Intent,
+    items: u64,
+}
+
+impl<'a> Quoting<'a> {
+    pub(super) fn new(conversations: &'a Conversations, show: &'a Show, asked: &'a Intent) -> Self {
+        Self { conversations, show, asked, items: 0 }
+    }
+
+    /// Returns what a conversation says about the subject; nothing if it cannot be read or is too long. Blocks for disk
+    /// reads.
+    pub(super) fn read(&mut self, id: &SessionId, current: &EpisodeRef) -> Quotes {
+        let items = self.items.saturating_add(current.items);
+        if items > MOST_ITEMS {
+            return Quotes::default();
+        }
+        self.items = items;
+        let read = self.conversations.read(id, current.clone(), |episode| {
+            let mut reader = QuoteReader::new(self.asked);
+            for_each_item(self.conversations.chunks(), id, episode, |item| {
+                if self.show.keeps(&item.body) {
+                    reader.push(&item);
+                }
+            })?;
+            Ok(reader.finish(MOST))
+        });
+        read.map(|(_, quotes)| quotes).unwrap_or_default()
+    }
+}

@@ -1,0 +1,394 @@
+//! Passages of one conversation that say most about a question's subject.
+//!
+//! An episode keeps the beginning of each prompt and what the agent concluded. The reason often stands elsewhere: in a
+//! plan, between two tool calls, in a failing line.
+
+use std::collections::BTreeMap;
+
+use super::intent::{Intent, Tally};
+use baton_conversation::item::{Body, Item, Outcome};
+use baton_conversation::record::Timestamp;
+use baton_episode::digest::{gives_reason, head, one_line};
+
+/// Maximum number of bytes of one text that are read.
+const READ_BYTES: usize = 64 * 1024;
+/// A passage ends with the line that takes it to so many characters.
+const PASSAGE_CHARS: usize = 200;
+/// Maximum length of a passage, in characters.
+const MOST_CHARS: usize = 420;
+/// Maximum number of words that are remembered.
+const VOCABULARY: usize = 50_000;
+/// Maximum number of passages kept of a conversation.
+const KEPT: usize = 24;
+/// What a word that an earlier passage has counts for in a further one.
+const SAID_BEFORE: f32 = 0.4;
+/// Share of the exchange's relevance that counts for its passages.
+const OF_THE_EXCHANGE: f32 = 0.25;
+/// Factors on the relevance of a failing line alone, and of a plan or prompt.
+const OF_A_RESULT: f32 = 0.8;
+const OF_A_PROMPT: f32 = 0.9;
+/// Maximum length of a failing line, in characters.
+const FAILING_CHARS: usize = 160;
+/// The same for the text of an edit, and for code and data in any text.
+const OF_AN_EDIT: f32 = 0.6;
+const OF_CODE: f32 = 0.5;
+/// The same for a passage that gives a reason or names an alternative.
+const WITH_REASON: f32 = 1.15;
+/// Maximum number of bytes of an edit that are read.
+const EDIT_BYTES: usize = 4 * 1024;
+
+/// A passage, on one line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quote {
+    /// The text.
+    pub text: String,
+    /// Transcript line.
+    pub line: u64,
+    /// Time of that line.
+    pub at: Option<Timestamp>,
+    /// Who says it.
+    pub speaker: Speaker,
+    /// How much it says about the subject.
+    pub relevance: f32,
+    tally: Tally,
+    exchange: usize,
+    factor: f32,
+}
+
+/// Who says a passage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Speaker {
+    /// A person, or a plan or an edit.
+    Other,
+    /// The agent.
+    Agent,
+    /// A tool that failed, and perhaps what the agent said next.
+    Failure,
+}
+
+/// What a conversation says about a subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quotes {
+    /// The passages, best first; each further one is rated by what it adds.
+    pub passages: Vec<Quote>,
+    /// Relevance of the best exchange, whole.
+    pub relevance: f32,
+    /// Share of the subject that the passages have together; words that were never said count as missing.
+    pub coverage: f32,
+    /// The agent's last message, whole, with its line.
+    pub last: Option<(u64, String)>,
+}
+
+impl Quotes {
+    /// Returns the relevance of the best passage.
+    pub fn best(&self) -> f32 {
+        self.passages.first().map_or(0.0, |quote| quote.relevance)
+    }
+
+    /// Returns the best passages that fit, as one text in the order of the transcript, without those of lines that are told
+    /// already.
+    pub fn within(&self, chars: usize, is_told: impl Fn(u64) -> bool) -> String {
+        let mut left = chars;
+        let fits = |quote: &&Quote| {
+            left = left.saturating_sub(quote.text.chars().count());
+            left > 0
+        };
+        let mut told: Vec<&Quote> =
+            self.passages.iter().filter(|quote| !is_told(quote.line)).take_while(fits).collect();
+        told.sort_by_key(|quote| quote.line);
+        told.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>().join(" … ")
+    }
+}
+
+/// Reads the items of one conversation, in bounded memory.
+pub struct QuoteReader<'q> {
+    asked: &'q Intent,
+    /// What words that were met count for.
+    known: BTreeMap<String, Vec<(usize, f32)>>,
+    exchanges: Vec<Tally>,
+    quotes: Vec<Quote>,
+    last: Option<(u64, String)>,
+    /// The last failing line, if the agent has said nothing since.
+    failing: Option<Failing>,
+}
+
+/// A failing line, and where it stands.
+struct Failing {
+    text: String,
+    line: u64,
+    at: Option<Timestamp>,
+}
+
+impl<'q> QuoteReader<'q> {
+    /// Reads for a question.
+    pub fn new(asked: &'q Intent) -> Self {
+        Self {
+            asked,
+            known: BTreeMap::new(),
+            exchanges: vec![Tally::default()],
+            quotes: Vec::new(),
+            last: None,
+            failing: None,
+        }
+    }
+
+    /// Reads the next item.
+    pub fn push(&mut self, item: &Item) {
+        if item.sidechain {
+            return;
+        }
+        let place = (item.line, item.at);
+        match &item.body {
+            Body::Prompt { text } => {
+                self.read_failing();
+                self.exchanges.push(Tally::default());
+                self.read(place, text, OF_A_PROMPT, Speaker::Other);
+            }
+            Body::Reply { text } => {
+                // What the agent says next is about the failure, whose words it need not repeat.
+                match self.failing.take() {
+                    Some(failing) => self.read(place, &format!("{} → {text}", failing.text), 1.0, Speaker::Failure),
+                    None => self.read(place, text, 1.0, Speaker::Agent),
+                }
+                self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
+            }
+            Body::Answer { text } => self.read(place, text, 1.0, Speaker::Other),
+            Body::Call(call) => {
+                if let Some(plan) = &call.plan {
+                    self.read(place, plan, OF_A_PROMPT, Speaker::Other);
+                }
+                if let Some(edit) = &call.edit {
+                    self.count(&edit.path);
+                    self.read(place, head(&edit.new_text, EDIT_BYTES), OF_AN_EDIT, Speaker::Other);
+                }
+            }
+            Body::Result(result) => {
+                let whole = Some(&*result.text).filter(|_| result.outcome == Outcome::Failed);
+                if let Some(text) = result.error.as_deref().or(result.failing()).or(whole) {
+                    self.read_failing();
+                    self.failing = Some(Failing { text: one_line(text, FAILING_CHARS), line: item.line, at: item.at });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns what was found, with at most `most` passages.
+    pub fn finish(mut self, most: usize) -> Quotes {
+        self.read_failing();
+        let relevance = |tally: &Tally| self.asked.relevance_of(tally);
+        let of_exchanges: Vec<f32> = self.exchanges.iter().map(relevance).collect();
+        let mut passages: Vec<Quote> = Vec::new();
+        while passages.len() < most {
+            let worth = |quote: &Quote| {
+                let new = quote.tally.without_repeated(passages.iter().map(|it| &it.tally), SAID_BEFORE);
+                let own = self.asked.relevance_of(&new);
+                quote.factor * (own + if own > 0.0 { OF_THE_EXCHANGE * of_exchanges[quote.exchange] } else { 0.0 })
+            };
+            let rated = self.quotes.iter().map(worth).enumerate();
+            let Some((at, worth)) = rated.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
+            if worth <= 0.0 {
+                break;
+            }
+            passages.push(self.quotes.remove(at));
+        }
+        let mut said = Tally::default();
+        passages.iter().for_each(|quote| said.add(&quote.tally));
+        let relevance = of_exchanges.into_iter().fold(0.0, f32::max);
+        Quotes { coverage: self.asked.share_of(&said), passages, relevance, last: self.last }
+    }
+
+    /// Reads a failing line that the agent says nothing about.
+    fn read_failing(&mut self) {
+        if let Some(failing) = self.failing.take() {
+            self.read((failing.line, failing.at), &failing.text, OF_A_RESULT, Speaker::Failure);
+        }
+    }
+
+    /// Reads a text in passages.
+    fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, speaker: Speaker) {
+        for (number, (passage, is_code)) in passages(head(text, READ_BYTES)).into_iter().enumerate() {
+            let speaker = if number > 0 && speaker == Speaker::Failure { Speaker::Agent } else { speaker };
+            let factor = if is_code { factor * OF_CODE } else { factor };
+            let tally = self.count(&passage);
+            if tally.is_empty() {
+                continue;
+            }
+            let exchange = self.exchanges.len() - 1;
+            let text = one_line(&passage, MOST_CHARS);
+            let factor = if gives_reason(&passage) { factor * WITH_REASON } else { factor };
+            let relevance = factor * self.asked.relevance_of(&tally);
+            self.quotes.push(Quote { text, line, at, speaker, relevance, tally, exchange, factor });
+        }
+        if self.quotes.len() > 2 * KEPT {
+            self.quotes.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+            self.quotes.truncate(KEPT);
+        }
+    }
+
+    /// Counts the words of a text for its exchange.
+    fn count(&mut self, text: &str) -> Tally {
+        if self.known.len() > VOCABULARY {
+            self.known.clear();
+        }
+        let tally = self.asked.tally(text, &mut self.known);
+        if let Some(exchange) = self.exchanges.last_mut() {
+            exchange.add(&tally);
+        }
+        tally
+    }
+}
+
+/// Splits a text into passages: paragraphs and list items, short ones together, each below its heading. The second value
+/// is true for code and data.
+fn passages(text: &str) -> Vec<(String, bool)> {
+    let (mut passages, mut heading, mut passage, mut chars) = (Vec::new(), "", String::new(), 0);
+    let (mut in_code, mut was_code) = (false, false);
+    for line in text.lines().map(str::trim) {
+        let is_fence = line.starts_with("```");
+        in_code ^= is_fence;
+        let is_heading = !in_code && line.starts_with('#');
+        let is_code = in_code || line.starts_with(['{', '}', '"', '<', '[']) && !line.starts_with("[ ]");
+        let ends = is_heading || is_code != was_code || line.is_empty() && chars >= PASSAGE_CHARS / 2;
+        if (ends || chars >= PASSAGE_CHARS) && chars > 0 {
+            passages.push((std::mem::take(&mut passage), was_code));
+            chars = 0;
+        }
+        was_code = is_code;
+        if is_heading {
+            heading = line.trim_start_matches('#').trim();
+            continue;
+        }
+        if is_fence || !line.chars().any(char::is_alphanumeric) {
+            continue;
+        }
+        if chars == 0 && !heading.is_empty() {
+            passage = format!("{}: ", heading.trim_end_matches(':'));
+        }
+        passage.push_str(line);
+        passage.push('\n');
+        chars += line.chars().count();
+    }
+    if chars > 0 {
+        passages.push((passage, was_code));
+    }
+    passages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::describe;
+    use super::*;
+    use baton_conversation::item::{Call, Edit, ToolResult};
+
+    fn item(line: u64, body: Body) -> Item {
+        Item { line, at: None, uuid: None, message: None, sidechain: false, body }
+    }
+
+    fn prompt(line: u64, text: &str) -> Item {
+        item(line, Body::Prompt { text: text.to_owned() })
+    }
+
+    fn reply(line: u64, text: &str) -> Item {
+        item(line, Body::Reply { text: text.to_owned() })
+    }
+
+    fn fails(line: u64, error: &str) -> Item {
+        let result = ToolResult {
+            id: "".into(),
+            name: None,
+            outcome: Outcome::Failed,
+            exit_code: Some(1),
+            text: error.to_owned(),
+            error: Some(error.to_owned()),
+            duration_ms: None,
+            agent: None,
+            report: None,
+        };
+        item(line, Body::Result(result))
+    }
+
+    fn quotes(asked: &str, items: &[Item]) -> Quotes {
+        let asked = describe(asked);
+        let mut reader = QuoteReader::new(&asked);
+        items.iter().for_each(|item| reader.push(item));
+        reader.finish(2)
+    }
+
+    #[test]
+    fn the_passage_between_two_tool_calls_is_found() {
+        let items = [
+            prompt(1, "# Plan\n\nMove the crane log to a ring buffer.\n\n## Why\n\nThe pelican export was too slow."),
+            reply(2, "The pelican id is never read, so a ref will do."),
+            reply(3, "All tests pass."),
+            item(4, Body::Reply { text: "A subagent speaks of the pelican id and of a ref.".to_owned() }),
+        ];
+        let mut items = items.to_vec();
+        items[3].sidechain = true;
+        let found = quotes("why is the pelican id kept in a ref", &items);
+        let lines: Vec<u64> = found.passages.iter().map(|quote| quote.line).collect();
+        assert_eq!(lines, [2, 1]);
+        assert_eq!(found.passages[1].text, "Why: The pelican export was too slow.");
+        assert_eq!(found.last, Some((3, "All tests pass.".to_owned())));
+        assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
+        assert_eq!(found.within(1_000, |line| line == 1), "The pelican id is never read, so a ref will do.");
+        assert_eq!(quotes("walrus", &items).passages, []);
+        let mut asked = describe("pelican walrus");
+        asked.weigh(|words| Some(words.iter().map(|word| f32::from(u8::from(*word == "pelican"))).collect()));
+        let mut reader = QuoteReader::new(&asked);
+        items.iter().for_each(|item| reader.push(item));
+        assert!(reader.finish(2).coverage <= 0.5, "a word that was never said is missing");
+    }
+
+    #[test]
+    fn what_the_agent_says_next_is_about_the_failure() {
+        let items = [
+            fails(1, "pelican.test.ts: unexpected token"),
+            fails(2, "heron.test.ts: unexpected token"),
+            reply(3, "The star ends the comment early."),
+            reply(4, "Fixed."),
+            fails(5, "heron.test.ts: timed out"),
+            prompt(6, "stop"),
+            reply(7, "Stopped."),
+        ];
+        let found = quotes("heron test", &items);
+        let told: Vec<(u64, &str)> = found.passages.iter().map(|quote| (quote.line, quote.text.as_str())).collect();
+        let expected = [
+            (3, "heron.test.ts: unexpected token → The star ends the comment early."),
+            (5, "heron.test.ts: timed out"),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn edits_and_code_count_less_than_words() {
+        let edit = Edit { path: "crane.ts".to_owned(), new_text: "const pelican = 1".to_owned(), ..Edit::default() };
+        let call = Call {
+            act: baton_conversation::item::Act::Edit,
+            id: "".into(),
+            name: "Edit".to_owned(),
+            input: BTreeMap::new(),
+            edit: Some(edit),
+            commit: None,
+            plan: None,
+            git_line: None,
+        };
+        let items = [
+            item(1, Body::Call(call)),
+            reply(2, "```\nconst pelican = 2\n```"),
+            reply(3, "The pelican constant is one."),
+        ];
+        let found = quotes("pelican", &items);
+        assert_eq!(found.passages.iter().map(|quote| quote.line).collect::<Vec<_>>(), [3, 1]);
+    }
+
+    #[test]
+    fn a_long_text_is_split_below_its_headings() {
+        let text = format!("# Cause\n- {}\n- short\n\n```\ncode\n```\n", "word ".repeat(60));
+        let told: Vec<(String, bool)> = passages(&text);
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told[0].0.starts_with("Cause: - word") && told[1].0 == "Cause: - short\n", "{told:?}");
+        assert!(told[2] == ("Cause: code\n".to_owned(), true), "{told:?}");
+        assert_eq!(passages(""), []);
+    }
+}
