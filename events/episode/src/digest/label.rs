@@ -270,11 +270,11 @@ pub(super) fn label(text: &str) -> String {
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
     // The label stays if there is room for it. Without `Fix` a title would say that the defect is still there.
-    let shorter = || title[..title.rfind(' ').unwrap_or(0)].split(' ').collect::<Vec<_>>();
     let label = labelled.and_then(|(label, _)| {
         let whole = |title: &str| Some(format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
         let is_fix = label.to_lowercase().ends_with("fix");
-        whole(title).or_else(|| whole(&before_last_joint(&shorter()).join(" ")).filter(|_| is_fix))
+        let shorter = || before_last_joint(&title.split(' ').collect::<Vec<_>>()).join(" ");
+        whole(title).or_else(|| whole(&shorter()).filter(|_| is_fix))
     });
     // A capital may be longer than its letter.
     one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
