@@ -7,6 +7,7 @@ use super::tree::{File, check, contains_word, lines};
 /// All packages that the core may depend on. It must build and behave the same everywhere and at any time.
 const CORE_MAY_USE: &[(&str, &str)] = &[
     ("aho-corasick", "finds all beginnings of secrets in one pass; bytes in, places out"),
+    ("icu_normalizer", "composes and decomposes accents; text in, text out"),
     ("memchr", "finds line ends; bytes in, places out"),
     ("rpds", "persistent maps, so that a snapshot of the session table costs nothing"),
     ("serde", "stored and wire shapes"),

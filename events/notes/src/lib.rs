@@ -28,6 +28,7 @@
 //! | [`threshold`], [`compaction`] | when a note is compacted; what is written; archive and failures |
 //! | [`relink_session()`], [`relink_entities()`] | links that follow a session's or an entity's note that a person renamed |
 //! | [`forget`] | removing a session from a text |
+//! | `rewrite` | changing what Baton wrote other than by merging |
 //! | `trace` | hashes of lines already written |
 //! | [`verify`] | whether a set of notes is sound |
 
@@ -44,6 +45,7 @@ mod merge;
 pub mod name;
 pub mod note;
 mod relink;
+mod rewrite;
 pub mod session;
 pub mod start;
 pub mod threshold;
