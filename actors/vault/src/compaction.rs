@@ -15,7 +15,7 @@ use baton_notes::{Day, Merged, forget};
 
 use super::open_vault::{OpenVault, Written};
 use super::register::Entry;
-use super::vault_fs::{Error, Refused};
+use super::vault_fs::{Error, Refused, of_file};
 
 /// Most archive copies of one session's note, each of another end.
 const COPIES: u32 = 1_000;
@@ -230,10 +230,8 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
     }
     let lock = open.vault_fs.lock()?;
     for before in copies {
-        match rename_copy(open, &before) {
-            Ok(()) => {}
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(_) | Error::Changed) => tracing::debug!("archive copy keeps its name"),
+        if of_file(rename_copy(open, &before))?.is_err() {
+            tracing::debug!("archive copy keeps its name");
         }
     }
     drop(lock);
@@ -323,14 +321,10 @@ fn edit_head(open: &mut OpenVault, path: &str, with: &dyn Fn(&str) -> Merged) ->
         let merged = with(text?);
         merged.changed.then_some(merged.text)
     });
-    match marked {
-        Err(Error::Vault(refused)) => Err(refused),
-        Err(_) => {
-            tracing::warn!("head of a note not changed: somebody is writing it, or it is no longer a note");
-            Ok(())
-        }
-        Ok(_) => Ok(()),
+    if of_file(marked)?.is_err() {
+        tracing::warn!("head of a note not changed: somebody is writing it, or it is no longer a note");
     }
+    Ok(())
 }
 
 #[cfg(test)]

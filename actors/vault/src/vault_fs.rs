@@ -23,7 +23,7 @@ use baton_base::durable;
 use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file::{FileStat, identity};
 use baton_config::settings;
-pub(crate) use error::{Error, Refused, refusal};
+pub(crate) use error::{Error, Refused, of_file, refusal};
 pub(super) use notes_folder::has_visible;
 use walk::{NOTES_MAX, Walk, is_note};
 

@@ -31,6 +31,14 @@
 //! | `rewrite` | changing what Baton wrote other than by merging |
 //! | `trace` | hashes of lines already written |
 //! | [`verify`] | whether a set of notes is sound |
+//!
+//! # Decisions
+//!
+//! - A note holds hashes of what Baton wrote in it; the home holds no text of it to merge with. So Baton's lines are known
+//!   in a note that somebody has put back to an earlier version or copied, on another computer, and in a vault that was
+//!   away when a session was forgotten, whose text must be nowhere by then. Notes and hashes are written in one step, so
+//!   that a kill cannot part them. And a text of the last version alone cannot tell that a removed line is wanted
+//!   again, under another link or with another count: it would come back.
 
 mod block;
 pub mod compaction;

@@ -6,10 +6,10 @@ use baton_conversation::record::SessionId;
 use baton_notes::layout::Place;
 use baton_notes::{forget, session};
 
-use super::edit::{Changed, change, is_dated, read_text, rename};
+use super::edit::{change, is_dated, read_text, rename};
 use super::scan::{Scan, scan_vault};
 use crate::index::stem;
-use crate::open_vault::OpenVault;
+use crate::open_vault::{Changed, OpenVault};
 use crate::register::Entry;
 use crate::vault_fs::Refused;
 
