@@ -136,7 +136,7 @@ fn manifests_that_break_a_rule_are_found() {
     check(core_dependencies(&[("m", &manifest(""))]), &[]);
     check(
         core_dependencies(&[("m", &manifest("libc.workspace = true\n"))]),
-        &["m:14: the core may not depend on libc (dev-"],
+        &["m:15: the core may not depend on libc (dev-"],
     );
     check(core_dependencies(&[("m", &manifest("[target.'cfg(unix)'.dependencies]\nlibc = \"1\"\n"))]), &["on libc"]);
     check(
@@ -145,7 +145,7 @@ fn manifests_that_break_a_rule_are_found() {
     );
     let renamed =
         manifest("[dependencies.memchr]\n").replace("memchr.workspace = true", "memchr = { package = \"tokio\" }");
-    check(core_dependencies(&[("m", &renamed)]), &["m:3: a renamed dependency"]);
+    check(core_dependencies(&[("m", &renamed)]), &["m:4: a renamed dependency"]);
     check(
         core_dependencies(&[("m", &manifest("").replace("rpds", "#"))]),
         &["rpds is allowed in the core but not used"],
