@@ -240,22 +240,12 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
 
 fn rename_copy(open: &OpenVault, before: &str) -> Result<(), Error> {
     let Some(Place::Archived(project, name)) = open.layout.place(before) else { return Ok(()) };
-    let found = open.vault_fs.read(before)?;
-    let Some(text) = found.text.as_deref().filter(|text| forget::is_own(text)) else { return Ok(()) };
+    let Some(text) = open.read_text(before)?.filter(|text| forget::is_own(text)) else { return Ok(()) };
     let path = open.layout.path(&Place::Archived(project, name));
-    let to = open.vault_fs.read(&path)?;
-    match to.text.as_deref() {
-        None => drop(open.vault_fs.write(&to, text)?),
-        // A process killed here earlier has written the new file and not yet removed the old one.
-        Some(there) if there == text => {}
-        Some(_) => return Ok(()),
+    if open.read_text(&path)?.is_none_or(|there| there == text) {
+        open.vault_fs.move_text(before, &path, &text)?;
     }
-    open.vault_fs.sync()?;
-    if open.vault_fs.read(&path)?.text.as_deref() == Some(text) {
-        open.vault_fs.remove(&found)?;
-    }
-    open.vault_fs.sync()?;
-    Ok(())
+    Ok(open.vault_fs.sync()?)
 }
 
 /// Writes notes; stops at the first file that cannot be written.

@@ -287,7 +287,7 @@ fn remove_from_vault(
     open.vault_fs.sync()?;
     open.register.forget(&known).map_err(|error| leftovers::cannot_record(&error))?;
     // Blocks that a person has taken over or reordered, and copies elsewhere in the vault, may still mention them.
-    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.includes(name)) {
+    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.matches(name)) {
         true => scan.mentions.union(&scan.notes_linking_to(names.keys())).cloned().collect(),
         false => open.vault_fs.list_all_notes()?.0.into_iter().collect(),
     };

@@ -259,6 +259,24 @@ impl VaultFs {
         Ok(true)
     }
 
+    /// Moves a text to another file. A power cut or a kill leaves it in at least one of the two. Fails if somebody
+    /// changes the old file meanwhile: the next attempt starts with the new content.
+    pub(super) fn move_text(&self, from: &str, to: &str, text: &str) -> Result<(), Error> {
+        let new = self.read(to)?;
+        // A process killed here earlier has written the new file and not yet removed the old one.
+        if new.text.as_deref() != Some(text) {
+            self.write(&new, text)?;
+        }
+        self.sync()?;
+        let (old, new) = (self.read(from)?, self.read(to)?);
+        let is_there = |found: &Found| found.text.as_deref() == Some(text);
+        let removed = if is_there(&old) && is_there(&new) { self.remove(&old) } else { Err(Error::Changed) };
+        if matches!(removed, Err(Error::Changed)) && is_there(&new) {
+            self.remove(&new)?;
+        }
+        removed.map(drop)
+    }
+
     /// Makes all changes durable.
     pub(super) fn sync(&self) -> Result<(), Refused> {
         #[cfg(feature = "faults")]

@@ -6,7 +6,6 @@ use super::block::{self, Block, without_line_end};
 use super::header::{self, Head, Parsed};
 use super::note::{Field, Line, Note, When};
 use super::rewrite::rewrite;
-use super::trace::Traces;
 use super::{knowledge, merge, session, trace};
 
 /// Result of removing a session from a note.
@@ -41,7 +40,7 @@ pub fn forget_own_note(text: &str) -> Remainder {
 /// such lines. `target` is written as in links: the name of a session's note, or the whole path of another note,
 /// without extension.
 pub fn forget_target(text: &str, target: &str) -> Remainder {
-    let with = |block: &Block, content: &str, _: &Traces| without_line(content, target).filter(|_| block.is_intact);
+    let with = |block: &Block, content: &str, _: &_| if block.is_intact { without_line(content, target) } else { None };
     // This includes traces of lines that a person removed.
     match rewrite(text, &with, &|written| trace::forget(written, target)) {
         None => Remainder::Unchanged,

@@ -20,7 +20,7 @@ use super::trace::{self, Traces};
 /// former name. A block in which only these links were changed, as Obsidian does when a note is renamed, becomes
 /// Baton's again.
 pub fn relink_session(text: &str, from: &str, to: &str) -> Option<String> {
-    let with = |block: &Block, content: &str, _: &Traces| match block.is_intact {
+    let with = |block: &Block, content: &str, _: &_| match block.is_intact {
         true => Some(replace_links(content, from, to)),
         false => (block::hash(&replace_links(content, to, from)) == block.hash).then(|| content.to_owned()),
     };
@@ -162,10 +162,10 @@ pub fn relink_entities(
         _ => None,
     };
     let leading = LinkContext { of: knowledge::entity(text), project, layout, entities };
-    let with = |block: &Block, content: &str, traces: &Traces| {
+    let with = |block: &Block, content: &str, written: &_| {
         let own = match block.is_intact {
             true => content.to_owned(),
-            false => leading.restored(content, traces)?,
+            false => leading.restored(content, &Traces::parse(written, &block.key))?,
         };
         let led = replace_links_by(&own, |target, shown| match leads(target) {
             true => None,

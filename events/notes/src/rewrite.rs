@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::block::{self, Block, HEADING_ONLY};
 use super::header::{Document, Parsed};
-use super::trace::{self, Traces};
+use super::trace;
 
 /// Replaces the contents of blocks by those that `with` returns, which become Baton's, and lets `mark` change the
-/// note's marker; `mark` returns whether it did. `with` receives the content of a block and the traces of its section.
-/// A block without content is removed. `None` if nothing changes.
+/// note's marker; `mark` returns whether it did. `with` also receives what the note's marker says. A block without
+/// content is removed. `None` if nothing changes.
 pub(super) fn rewrite(
     text: &str,
-    with: &dyn Fn(&Block, &str, &Traces) -> Option<String>,
+    with: &dyn Fn(&Block, &str, &BTreeMap<String, String>) -> Option<String>,
     mark: &dyn Fn(&mut BTreeMap<String, String>) -> bool,
 ) -> Option<String> {
     let parsed = Parsed::new(text);
@@ -21,8 +21,8 @@ pub(super) fn rewrite(
     let mut changed = false;
     for block in parsed.blocks.found.iter().rev() {
         let before = block::content(parsed.content(block));
-        let after = with(block, &before, &Traces::parse(&written, &block.key));
-        let Some(after) = after.filter(|after| !block.is_intact || *after != before) else { continue };
+        let after = with(block, &before, &written).filter(|after| !block.is_intact || *after != before);
+        let Some(after) = after else { continue };
         trace::take_back(&mut written, &block.key, &before, &after);
         let (mut from, mut new, mut hash) = (block.open, String::new(), HEADING_ONLY.to_owned());
         if after.is_empty() {

@@ -60,22 +60,7 @@ pub(super) fn rename(open: &mut OpenVault, path: &str) -> Result<String, Refused
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
     let Some(text) = read_text(open, path)? else { return Ok(to) };
-    let write = || -> Result<(), Error> {
-        open.vault_fs.write(&open.vault_fs.read(&to)?, &text)?;
-        // A power cut between the two steps must not lose what a person wrote.
-        open.vault_fs.sync()?;
-        let old = open.vault_fs.read(path)?;
-        let removed = match old.text.as_deref() == Some(text.as_str()) {
-            true => open.vault_fs.remove(&old).map(drop),
-            false => Err(Error::Changed),
-        };
-        // Somebody has saved the old file meanwhile: the next attempt starts with the new content.
-        if let Err(Error::Changed) = removed {
-            open.vault_fs.remove(&open.vault_fs.read(&to)?)?;
-        }
-        removed
-    };
-    match write() {
+    match open.vault_fs.move_text(path, &to, &text) {
         Ok(()) => Ok(to),
         Err(Error::Vault(refused)) => Err(refused),
         Err(error) => {

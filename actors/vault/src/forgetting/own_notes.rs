@@ -118,7 +118,7 @@ pub(super) fn own_notes(
         }
     }
     // Prints that no register had were not searched for.
-    if !prints.iter().all(|print| scan.includes(print)) {
+    if !prints.iter().all(|print| scan.matches(print)) {
         *scan = scan_vault(open, sessions, &prints)?;
         notes = candidates(scan);
     }
