@@ -15,7 +15,7 @@ use baton_notes::{Day, Merged, forget};
 
 use super::open_vault::{OpenVault, Written};
 use super::register::Entry;
-use super::vault_fs::{Error, Refused};
+use super::vault_fs::{Error, Refused, of_file};
 
 /// Most archive copies of one session's note, each of another end.
 const COPIES: u32 = 1_000;
@@ -230,10 +230,8 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
     }
     let lock = open.vault_fs.lock()?;
     for before in copies {
-        match rename_copy(open, &before) {
-            Ok(()) => {}
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(_) | Error::Changed) => tracing::debug!("archive copy keeps its name"),
+        if of_file(rename_copy(open, &before))?.is_err() {
+            tracing::debug!("archive copy keeps its name");
         }
     }
     drop(lock);
@@ -242,22 +240,12 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
 
 fn rename_copy(open: &OpenVault, before: &str) -> Result<(), Error> {
     let Some(Place::Archived(project, name)) = open.layout.place(before) else { return Ok(()) };
-    let found = open.vault_fs.read(before)?;
-    let Some(text) = found.text.as_deref().filter(|text| forget::is_own(text)) else { return Ok(()) };
+    let Some(text) = open.read_text(before)?.filter(|text| forget::is_own(text)) else { return Ok(()) };
     let path = open.layout.path(&Place::Archived(project, name));
-    let to = open.vault_fs.read(&path)?;
-    match to.text.as_deref() {
-        None => drop(open.vault_fs.write(&to, text)?),
-        // A process killed here earlier has written the new file and not yet removed the old one.
-        Some(there) if there == text => {}
-        Some(_) => return Ok(()),
+    if open.read_text(&path)?.is_none_or(|there| there == text) {
+        open.vault_fs.move_text(before, &path, &text)?;
     }
-    open.vault_fs.sync()?;
-    if open.vault_fs.read(&path)?.text.as_deref() == Some(text) {
-        open.vault_fs.remove(&found)?;
-    }
-    open.vault_fs.sync()?;
-    Ok(())
+    Ok(open.vault_fs.sync()?)
 }
 
 /// Writes notes; stops at the first file that cannot be written.
@@ -323,14 +311,10 @@ fn edit_head(open: &mut OpenVault, path: &str, with: &dyn Fn(&str) -> Merged) ->
         let merged = with(text?);
         merged.changed.then_some(merged.text)
     });
-    match marked {
-        Err(Error::Vault(refused)) => Err(refused),
-        Err(_) => {
-            tracing::warn!("head of a note not changed: somebody is writing it, or it is no longer a note");
-            Ok(())
-        }
-        Ok(_) => Ok(()),
+    if of_file(marked)?.is_err() {
+        tracing::warn!("head of a note not changed: somebody is writing it, or it is no longer a note");
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -287,7 +287,7 @@ fn remove_from_vault(
     open.vault_fs.sync()?;
     open.register.forget(&known).map_err(|error| leftovers::cannot_record(&error))?;
     // Blocks that a person has taken over or reordered, and copies elsewhere in the vault, may still mention them.
-    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.includes(name)) {
+    let mut all: BTreeSet<String> = match names.keys().all(|name| scan.matches(name)) {
         true => scan.mentions.union(&scan.notes_linking_to(names.keys())).cloned().collect(),
         false => open.vault_fs.list_all_notes()?.0.into_iter().collect(),
     };
@@ -309,18 +309,15 @@ fn mark_namesakes_owed(open: &mut OpenVault, names: &Names) -> Result<(), Refuse
         let name = entry.linked_note().and_then(stem);
         name.and_then(|name| names.get(name)).is_some_and(|scope| scope.folders.is_some())
     };
-    let namesakes: Vec<(SessionId, Entry)> = open
-        .register
-        .entries()
-        .filter(|(_, entry)| is_namesake(entry))
-        .map(|(id, entry)| (id.clone(), entry.clone()))
-        .collect();
-    for (id, entry) in namesakes {
+    let namesakes = open.register.entries().filter(|(_, entry)| is_namesake(entry)).map(|(id, _)| id.clone());
+    for id in namesakes.collect::<Vec<_>>() {
         // A note that a person has deleted is not written again for this.
-        if !matches!(open.known_note(&id)?, Note::At(_)) {
-            continue;
+        if matches!(open.known_note(&id)?, Note::At(_)) {
+            open.register.update(&id, |entry| {
+                entry.stamp.clear();
+                entry.lacks = true;
+            });
         }
-        open.register.put(&id, Entry { stamp: String::new(), lacks: true, ..entry });
     }
     Ok(())
 }

@@ -13,6 +13,12 @@ const NAME_CHARS: usize = 160;
 /// Likewise for paths.
 const PATH_CHARS: usize = 400;
 
+/// An entity: project folder, which is empty if projects share it, kind and name.
+type EntityKey = (String, String, String);
+
+/// Names that the notes of entities had before the last pass.
+pub(super) type FormerNames = BTreeMap<EntityKey, String>;
+
 /// The names in a vault; see the module documentation.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -20,14 +26,12 @@ pub(super) struct Index {
     sessions: BTreeMap<String, String>,
     /// Names of session notes, as [`name::key`]: links consist of the name alone.
     session_names: BTreeSet<String>,
-    /// The note of each entity, by project folder, kind and name.
-    entities: BTreeMap<(String, String, String), String>,
+    /// The note of each entity.
+    entities: BTreeMap<EntityKey, String>,
     /// Names of entity notes, by project folder and key.
     entity_names: BTreeSet<(String, String)>,
     /// Project folders by key, each with the directory that the project's page names.
     projects: BTreeMap<String, (String, Option<String>)>,
-    /// Names of the shared notes of entities.
-    shared: BTreeMap<(String, String), String>,
     /// Number of blocks that people have taken over, by note.
     conflicts: BTreeMap<String, u64>,
     /// Archive copies that have the same name as their note, as earlier versions named them.
@@ -55,17 +59,9 @@ impl Index {
             Some(Place::Entity(project, file)) => {
                 self.add_project(&project);
                 self.entity_names.insert((project.clone(), name::key(&file)));
-                if let Some(entity) = knowledge::entity(text) {
-                    let plain = name::safe(&entity.name);
-                    insert_preferred(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
-                }
+                self.add_entity(text, project, file);
             }
-            Some(Place::Shared(file)) => {
-                if let Some(entity) = knowledge::entity(text) {
-                    let plain = name::safe(&entity.name);
-                    insert_preferred(&mut self.shared, (entity.kind, entity.name), file, &plain);
-                }
-            }
+            Some(Place::Shared(file)) => self.add_entity(text, String::new(), file),
             Some(Place::Project(folder)) => {
                 let directory = start::project_path(text);
                 self.projects.insert(name::key(&folder), (folder, directory));
@@ -85,37 +81,33 @@ impl Index {
         }
     }
 
+    fn add_entity(&mut self, text: &str, project: String, file: String) {
+        if let Some(entity) = knowledge::entity(text) {
+            let plain = name::safe(&entity.name);
+            insert_preferred(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
+        }
+    }
+
     /// Adds an entity's note that lies outside the folder for such notes.
     fn add_moved_entity(&mut self, path: &str, text: &str, layout: &Layout) {
         let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
-        match entity.project.is_empty() {
-            true => insert_preferred(&mut self.shared, (entity.kind, entity.name), file, ""),
-            false => insert_preferred(&mut self.entities, (entity.project, entity.kind, entity.name), file, ""),
-        }
+        insert_preferred(&mut self.entities, (entity.project, entity.kind, entity.name), file, "");
     }
 
     /// Returns the notes of entities, with the names that they had `before`.
     pub(super) fn entity_notes(&self, before: &FormerNames) -> EntityNotes {
-        let of_projects = self.entities.iter().map(|(key, file)| EntityNote {
-            project: Some(key.0.clone()),
+        EntityNotes::new(self.entities.iter().map(|(key, file)| EntityNote {
+            project: Some(key.0.clone()).filter(|project| !project.is_empty()),
             kind: key.1.clone(),
             name: key.2.clone(),
             file: file.clone(),
-            before: before.entities.get(key).cloned(),
-        });
-        let shared = self.shared.iter().map(|(key, file)| EntityNote {
-            project: None,
-            kind: key.0.clone(),
-            name: key.1.clone(),
-            file: file.clone(),
-            before: before.shared.get(key).cloned(),
-        });
-        EntityNotes::new(of_projects.chain(shared))
+            before: before.get(key).cloned(),
+        }))
     }
 
     /// Keeps the names of entity notes for the next pass over the vault.
     pub(super) fn into_former(self) -> FormerNames {
-        FormerNames { entities: self.entities, shared: self.shared }
+        self.entities
     }
 
     /// Notes in which people or programs have changed blocks.
@@ -212,39 +204,30 @@ impl Index {
 
     /// Entities of all projects as folder, kind and name, each with the name of its note.
     pub(super) fn entities(&self) -> impl Iterator<Item = ((&str, &str, &str), &str)> {
-        self.entities
-            .iter()
+        let of_projects = self.entities.iter().filter(|((project, ..), _)| !project.is_empty());
+        of_projects
             .map(|((project, kind, name), file)| ((project.as_str(), kind.as_str(), name.as_str()), file.as_str()))
+    }
+
+    /// Names of the shared notes of entities.
+    fn shared(&self) -> impl Iterator<Item = &str> {
+        self.entities.iter().take_while(|((project, ..), _)| project.is_empty()).map(|(_, file)| file.as_str())
     }
 
     /// Name of the note of an entity that projects share.
     pub(super) fn shared_note(&self, kind: &str, name: &str) -> Option<&str> {
         let name = markdown::property(name, NAME_CHARS);
-        self.shared.get(&(kind.to_owned(), name)).map(String::as_str)
+        self.entities.get(&(String::new(), kind.to_owned(), name)).map(String::as_str)
     }
 
     /// True if a shared note has the name with this key.
     pub(super) fn has_shared_name(&self, key: &str) -> bool {
-        self.shared.values().any(|file| name::key(file) == key)
+        self.shared().any(|file| name::key(file) == key)
     }
 
     /// Number of shared entities.
     pub(super) fn shared_count(&self) -> u64 {
-        self.shared.len() as u64
-    }
-}
-
-/// Names that the notes of entities had before the last pass.
-#[derive(Debug, Default)]
-pub(super) struct FormerNames {
-    entities: BTreeMap<(String, String, String), String>,
-    shared: BTreeMap<(String, String), String>,
-}
-
-impl FormerNames {
-    /// True if there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        self.entities.is_empty()
+        self.shared().count() as u64
     }
 }
 

@@ -261,25 +261,8 @@ impl NoteWriter {
             }
             // Other events do not postpone it.
             let until = *left_at.get_or_insert_with(|| Instant::now() + pause);
-            let again = async {
-                match (refused.is_some(), removal_at) {
-                    (true, _) => sleep(RETRY_REFUSED).await,
-                    (false, Some(at)) => sleep_until(at).await,
-                    (false, None) => std::future::pending().await,
-                }
-            };
-            let left = async {
-                match is_left {
-                    true => sleep_until(until).await,
-                    false => std::future::pending().await,
-                }
-            };
-            let swept = async {
-                match due.filter(|due| *due > now) {
-                    Some(due) => options.clock.sleep_until(due).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let again = if refused.is_some() { Some(Instant::now() + RETRY_REFUSED) } else { removal_at };
+            let sweep_at = due.filter(|due| *due > now);
             tokio::select! {
                 changed = table.changed(), if vault.enabled => match changed {
                     Ok(()) => sleep(GATHER).await,
@@ -289,12 +272,12 @@ impl NoteWriter {
                     return;
                 },
                 () = self.wake.notified() => {}
-                () = again => {}
-                () = left => {
+                () = sleep_until(again.unwrap_or(until)), if again.is_some() => {}
+                () = sleep_until(until), if is_left => {
                     (pause, left_at) = ((2 * pause).min(RETRY_LEFT_ALONE_MOST), None);
                     self.retry_left_alone().await;
                 }
-                () = swept => {}
+                () = options.clock.sleep_until(sweep_at.unwrap_or(now)), if sweep_at.is_some() => {}
             }
         }
     }
@@ -305,6 +288,15 @@ impl NoteWriter {
             what: "notes have been written for a long time".to_owned(),
             fix: "check that the disk of the vault responds".to_owned(),
         })
+    }
+
+    /// Runs work on the disk of the vault, which it locks. Work that hangs keeps the lock until it returns.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Vaults, &Options) -> Result<T, Refused> + Send + 'static,
+    ) -> Result<T, Refused> {
+        let (mut vaults, options) = (self.lock_vaults().await?, self.options.clone());
+        sync_round::wait_for_disk(baton_base::task::spawn_blocking(move || work(&mut vaults, &options))).await?
     }
 
     fn last_known(&self) -> MutexGuard<'_, status::LastKnown> {

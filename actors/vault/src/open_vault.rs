@@ -11,6 +11,7 @@ use std::sync::Arc;
 use baton_base::clock::Clock;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
+use baton_notes::forget::Remainder;
 use baton_notes::layout::{Layout, Place};
 use baton_notes::note::Wanted;
 use baton_notes::verify::{VaultIndex, links};
@@ -21,7 +22,7 @@ use super::index::{FormerNames, Index};
 use super::outbox::Outbox;
 use super::owed_sessions::OwedSessions;
 use super::register::Register;
-use super::vault_fs::{Error, Found, Refused, Stamp, VaultFs};
+use super::vault_fs::{Error, Found, Refused, Stamp, VaultFs, of_file};
 use baton_config::settings;
 use baton_config::settings::Settings;
 use change_stamp::ChangeStamp;
@@ -83,6 +84,14 @@ pub(super) struct Written {
     pub(super) conflicts: u64,
     /// Files that were left alone, with the reason.
     pub(super) left: Vec<(String, String)>,
+}
+
+/// The result of changing a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    No,
+    Written,
+    Gone,
 }
 
 impl Vaults {
@@ -341,11 +350,9 @@ impl OpenVault {
                 is_sure = true;
             };
             written.conflicts += conflicts.saturating_sub(before);
-            match edited {
+            match of_file(edited)? {
                 Ok(changed) => written.files += u64::from(changed),
-                Err(Error::Vault(refused)) => return Err(refused),
-                Err(Error::LeftAlone(why)) => written.left.push((path.clone(), why)),
-                Err(Error::Changed) => written.left.push((path.clone(), Error::Changed.to_string())),
+                Err(why) => written.left.push((path.clone(), why)),
             }
         }
         Ok(())
@@ -357,16 +364,31 @@ impl OpenVault {
         path: &str,
         change: &mut dyn FnMut(Option<&str>) -> Option<String>,
     ) -> Result<bool, Error> {
+        let change = &mut |text: Option<&str>| change(text).map_or(Remainder::Unchanged, Remainder::Text);
+        self.edit_or_remove(path, change).map(|changed| changed == Changed::Written)
+    }
+
+    /// The same, but removes the file if nothing remains.
+    pub(super) fn edit_or_remove(
+        &mut self,
+        path: &str,
+        change: &mut dyn FnMut(Option<&str>) -> Remainder,
+    ) -> Result<Changed, Error> {
         for _ in 0..TRIES {
             let found = self.vault_fs.read(path)?;
             found.text.iter().for_each(|text| self.record_head(path, text));
-            let Some(text) = change(found.text.as_deref()) else { return Ok(false) };
-            let stamp = match self.vault_fs.write(&found, &text) {
-                Err(Error::Changed) => continue,
-                written => written?,
+            let written = match change(found.text.as_deref()) {
+                Remainder::Unchanged => return Ok(Changed::No),
+                Remainder::Nothing => self.vault_fs.remove(&found).map(|_| Changed::Gone),
+                Remainder::Text(text) => self.vault_fs.write(&found, &text).map(|stamp| {
+                    self.record_write(path, &text, found.seen, stamp);
+                    Changed::Written
+                }),
             };
-            self.record_write(path, &text, found.seen, stamp);
-            return Ok(true);
+            match written {
+                Err(Error::Changed) => {}
+                written => return written,
+            }
         }
         Err(Error::Changed)
     }

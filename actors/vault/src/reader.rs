@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::status::Progress;
 use super::sync_round::unresponsive;
-use super::vault_fs::{Error, Refused, VaultFs};
+use super::vault_fs::{Refused, VaultFs, of_file};
 use super::{LOCK_WAIT, NoteWriter};
 use baton_config::settings;
 
@@ -108,10 +108,7 @@ fn read_note(vault_fs: &VaultFs, path: &str) -> Result<answer::VaultRead, ReadEr
         path.push_str(".md");
     }
     let outside = || ReadError::Outside(path.clone(), root.to_owned());
-    let found = vault_fs.read(&path).map_err(|error| match error {
-        Error::Vault(refused) => refused.into(),
-        Error::LeftAlone(_) | Error::Changed => ReadError::Unreadable(format!("{path}: {error}")),
-    })?;
+    let found = of_file(vault_fs.read(&path))?.map_err(|why| ReadError::Unreadable(format!("{path}: {why}")))?;
     if !vault_fs.is_note(&found) {
         return Err(outside());
     }
@@ -145,7 +142,7 @@ fn check_all(
     let mut sessions: BTreeMap<String, String> = BTreeMap::new();
     for group in paths.chunks(STEP) {
         for path in group {
-            match vault_fs.read(path) {
+            match of_file(vault_fs.read(path))? {
                 Ok(found) => {
                     let text = found.text.unwrap_or_default();
                     result.bytes += text.len() as u64;
@@ -159,8 +156,7 @@ fn check_all(
                     }
                     findings.extend(known.check(path, &text));
                 }
-                Err(Error::Vault(refused)) => return Err(refused),
-                Err(error) => findings.push(Finding { path: path.clone(), line: 0, what: error.to_string() }),
+                Err(what) => findings.push(Finding { path: path.clone(), line: 0, what }),
             }
         }
         progress.step(group.len());

@@ -52,8 +52,6 @@ pub(super) struct Register {
     unwritten: Vec<String>,
     /// Sessions whose entries have changed since [`Register::take_touched`].
     touched: BTreeSet<SessionId>,
-    /// Sessions with notes that were left alone.
-    left: BTreeSet<SessionId>,
     /// Entities without a note, with the sessions that have them.
     without_note: BTreeMap<Uuid, BTreeSet<SessionId>>,
 }
@@ -107,7 +105,6 @@ impl Register {
             lines: 0,
             unwritten: Vec::new(),
             touched: BTreeSet::new(),
-            left: BTreeSet::new(),
             without_note: BTreeMap::new(),
         };
         let bytes = match transcript_file::read(&register.file, MAX_BYTES) {
@@ -123,8 +120,8 @@ impl Register {
                 Ok(Line::Session { id, entry }) => {
                     let Some(id) = SessionId::new(&id) else { continue };
                     match entry {
-                        Some(entry) => drop(register.entries.insert(id, *entry)),
-                        None => drop(register.entries.remove(&id)),
+                        Some(entry) => register.insert(&id, *entry),
+                        None => drop(register.take(&id)),
                     }
                 }
                 Ok(Line::Project { path, folder }) => {
@@ -135,14 +132,6 @@ impl Register {
                 Ok(Line::Swept { at }) => register.swept = Some(at),
                 Ok(Line::Vault { id, .. }) => register.id = id,
                 Err(_) => {}
-            }
-        }
-        for (id, entry) in &register.entries {
-            if entry.left.is_some() {
-                register.left.insert(id.clone());
-            }
-            for entity in entry.without_note.keys() {
-                register.without_note.entry(*entity).or_default().insert(id.clone());
             }
         }
         // Keep the next line apart from a torn one.
@@ -174,7 +163,7 @@ impl Register {
 
     /// Sessions with notes that were left alone.
     pub(super) fn left_alone(&self) -> impl Iterator<Item = &SessionId> {
-        self.left.iter()
+        self.entries.iter().filter(|(_, entry)| entry.left.is_some()).map(|(id, _)| id)
     }
 
     /// Id of the folder of notes.
@@ -212,23 +201,15 @@ impl Register {
     pub(super) fn seal(&mut self, sessions: &[SessionId], lost: bool) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
-            let Some(entry) = self.entries.get(id).filter(|entry| !entry.is_sealed()).cloned() else { continue };
+            if self.entries.get(id).is_none_or(Entry::is_sealed) {
+                continue;
+            }
+            let Some(entry) = self.take(id) else { continue };
             is_any = true;
-            self.drop_without_note(id);
-            self.left.remove(id);
-            self.touched.insert(id.clone());
-            match entry.linked_note().and_then(stem).map(name_print).or(entry.called) {
-                Some(called) => {
-                    let sealed = Entry {
-                        called: Some(called),
-                        prints: entry.prints,
-                        folder: self.id.clone(),
-                        lost,
-                        ..Entry::default()
-                    };
-                    self.entries.insert(id.clone(), sealed);
-                }
-                None => drop(self.entries.remove(id)),
+            let called = entry.linked_note().and_then(stem).map(name_print).or(entry.called);
+            if called.is_some() {
+                let (prints, folder) = (entry.prints, self.id.clone());
+                self.insert(id, Entry { called, prints, folder, lost, ..Entry::default() });
             }
         }
         if is_any { self.rewrite() } else { Ok(()) }
@@ -287,12 +268,21 @@ impl Register {
         self.insert(id, entry);
     }
 
+    /// Changes the entry of a session, if there is one.
+    pub(super) fn update(&mut self, id: &SessionId, change: impl FnOnce(&mut Entry)) {
+        if let Some(mut entry) = self.entries.get(id).cloned() {
+            change(&mut entry);
+            self.put(id, entry);
+        }
+    }
+
+    /// Makes the notes of sessions owed.
+    pub(super) fn mark_owed<'a>(&mut self, ids: impl IntoIterator<Item = &'a SessionId>) {
+        ids.into_iter().for_each(|id| self.update(id, |entry| entry.stamp.clear()));
+    }
+
     fn insert(&mut self, id: &SessionId, entry: Entry) {
-        match entry.left {
-            Some(_) => self.left.insert(id.clone()),
-            None => self.left.remove(id),
-        };
-        self.drop_without_note(id);
+        self.take(id);
         for entity in entry.without_note.keys() {
             self.without_note.entry(*entity).or_default().insert(id.clone());
         }
@@ -300,8 +290,10 @@ impl Register {
         self.touched.insert(id.clone());
     }
 
-    fn drop_without_note(&mut self, id: &SessionId) {
-        for entity in self.entries.get(id).into_iter().flat_map(|entry| entry.without_note.keys()) {
+    /// Removes the entry of a session.
+    fn take(&mut self, id: &SessionId) -> Option<Entry> {
+        let entry = self.entries.remove(id)?;
+        for entity in entry.without_note.keys() {
             if let Some(sessions) = self.without_note.get_mut(entity) {
                 sessions.remove(id);
                 if sessions.is_empty() {
@@ -309,6 +301,8 @@ impl Register {
                 }
             }
         }
+        self.touched.insert(id.clone());
+        Some(entry)
     }
 
     /// Other sessions that have an entity without a note: the path of each one's note, and its line for the entity.
@@ -380,12 +374,7 @@ impl Register {
     pub(super) fn forget<'a>(&mut self, sessions: impl IntoIterator<Item = &'a SessionId>) -> io::Result<()> {
         let mut is_any = false;
         for id in sessions {
-            self.drop_without_note(id);
-            self.left.remove(id);
-            if self.entries.remove(id).is_some() {
-                self.touched.insert(id.clone());
-                is_any = true;
-            }
+            is_any |= self.take(id).is_some();
         }
         if is_any { self.rewrite() } else { self.save() }
     }

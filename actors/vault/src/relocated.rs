@@ -13,10 +13,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use baton_conversation::record::SessionId;
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 use super::NoteWriter;
@@ -28,27 +29,20 @@ use baton_config::settings;
 const LOOK: Duration = Duration::from_secs(60);
 
 /// Runs at most one look at a time, so that a disk that hangs takes one thread.
-#[derive(Clone, Default)]
-pub(super) struct SingleLook(Arc<AtomicBool>);
+pub(super) struct SingleLook(Arc<Semaphore>);
 
-/// A look in progress.
-struct Looking(SingleLook);
-
-impl Drop for Looking {
-    fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Relaxed);
+impl Default for SingleLook {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(1)))
     }
 }
 
 impl SingleLook {
     /// Returns `None` while another look is in progress, even if its caller has gone.
     async fn run(&self, look: impl FnOnce() -> bool + Send + 'static) -> Option<bool> {
-        if self.0.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        let looking = Looking(self.clone());
+        let permit = self.0.clone().try_acquire_owned().ok()?;
         let run = move || {
-            let _looking = looking;
+            let _permit = permit;
             look()
         };
         baton_base::task::spawn_blocking(run).await.ok()
@@ -170,7 +164,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn only_one_look_runs_at_a_time() {
-        let looks = SingleLook::default();
+        let looks = Arc::new(SingleLook::default());
         let (begun, has_begun) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         let other = looks.clone();

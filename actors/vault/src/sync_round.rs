@@ -23,7 +23,7 @@ use super::open_vault::{OpenVault, Vaults, day};
 use super::promotion::promote;
 use super::register::Entry;
 use super::status::{Progress, pluralize, sessions_waiting};
-use super::vault_fs::{Error, Refused};
+use super::vault_fs::{Refused, of_file};
 use super::write_session::{SessionWriter, WriteError};
 use super::{DISK_WAIT, NoteWriter, PERMIT_TIME, owed_sessions};
 use crate::Options;
@@ -130,32 +130,31 @@ impl NoteWriter {
     }
 
     async fn promote(&self, is_news: bool) -> Result<(), Refused> {
-        let options = &self.options;
-        let mut vaults = self.lock_vaults().await?;
-        let options = options.clone();
-        let promoting = baton_base::task::spawn_blocking(move || {
+        self.on_disk(move |vaults, options| {
             let (settings, table) = (options.settings.now(), options.table.now());
-            promote(&mut vaults, &options, &settings, &table, is_news)
-        });
-        wait_for_disk(promoting).await?
+            promote(vaults, options, &settings, &table, is_news)
+        })
+        .await
     }
 
     /// True if notes were left alone that may be written later.
     pub(super) async fn has_left_alone(&self) -> bool {
-        let options = &self.options;
-        let Ok(mut vaults) = self.lock_vaults().await else { return false };
-        let vault = options.settings.now().vault.clone();
-        vaults.open(&vault).is_ok_and(|(open, _)| open.register.left_alone().next().is_some())
+        let looking = self.on_disk(|vaults, options| {
+            let (open, _) = vaults.open(&options.settings.now().vault)?;
+            Ok(open.register.left_alone().next().is_some())
+        });
+        looking.await.unwrap_or(false)
     }
 
     /// Makes the next round try them again.
     pub(super) async fn retry_left_alone(&self) {
-        let options = &self.options;
-        let Ok(mut vaults) = self.lock_vaults().await else { return };
-        let vault = options.settings.now().vault.clone();
-        let Ok((open, _)) = vaults.open(&vault) else { return };
-        let left: Vec<SessionId> = open.register.left_alone().cloned().collect();
-        mark_owed(open, &left);
+        let marking = self.on_disk(|vaults, options| {
+            let (open, _) = vaults.open(&options.settings.now().vault)?;
+            let left: Vec<SessionId> = open.register.left_alone().cloned().collect();
+            open.register.mark_owed(&left);
+            Ok(())
+        });
+        let _ = marking.await;
     }
 
     async fn yield_to_queries(&self, is_manual: bool) {
@@ -168,11 +167,9 @@ impl NoteWriter {
 
     /// Returns what is owed, and why the vault refuses if that is known without trying.
     async fn find_owed(&self, request: &SyncRequest) -> Result<(Vec<SessionId>, Option<Refused>), Refused> {
-        let options = &self.options;
-        let mut vaults = self.lock_vaults().await?;
-        let (table, settings, request) = (options.table.now(), options.settings.now(), request.clone());
-        let was_refused = self.last_known().is_refused();
-        let looking = baton_base::task::spawn_blocking(move || {
+        let (request, was_refused) = (request.clone(), self.last_known().is_refused());
+        let looking = self.on_disk(move |vaults, options| {
+            let (table, settings) = (options.table.now(), options.settings.now());
             let (open, outbox) = vaults.open(&settings.vault)?;
             let is_idle = open.owed(&table, &settings).len() == 0 && outbox.len() == 0;
             // The vault was walked before and nothing is to be done: leave its disk alone.
@@ -201,7 +198,7 @@ impl NoteWriter {
             }
             Ok((in_project(owed, &table, request.project.as_deref()), refused))
         });
-        wait_for_disk(looking).await?
+        looking.await
     }
 
     /// Writes one group. `before` is why the vault refused the previous group, and how often.
@@ -316,17 +313,14 @@ fn owe_removed_notes(open: &mut OpenVault) -> Result<(), Refused> {
     let known = VaultIndex::new(paths.iter().map(String::as_str), open.vault_fs.root());
     for (id, entry) in open.register.entries() {
         let Some(path) = entry.note.as_deref() else { continue };
-        let is_there = match open.read_text(path) {
-            Ok(text) => text.is_some_and(|text| text.lines().flat_map(links).all(|target| known.leads(target))),
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(_) | Error::Changed) => true,
-        };
+        let leads = |text: String| text.lines().flat_map(links).all(|target| known.leads(target));
+        let is_there = of_file(open.read_text(path))?.map_or(true, |text| text.is_some_and(leads));
         if !is_there || entry.left.is_some() {
-            gone.push((id.clone(), entry.clone()));
+            gone.push(id.clone());
         }
     }
-    for (id, entry) in gone {
-        open.register.put(&id, Entry { stamp: String::new(), left: None, ..entry });
+    for id in gone {
+        open.register.update(&id, Entry::try_again);
     }
     Ok(())
 }
@@ -396,24 +390,16 @@ pub(super) fn write_group(
         round.conflicts += written.conflicts;
         if let Err(refused) = put {
             // The links to their notes are missing, so they stay owed.
-            mark_owed(open, group);
+            open.register.mark_owed(group);
             round.refused = Some(refused);
         }
     }
     if let Err(refused) = open.sync() {
         // The notes may not survive a power cut, so they stay owed.
-        mark_owed(open, group);
+        open.register.mark_owed(group);
         round.refused.get_or_insert(refused);
     }
     round
-}
-
-fn mark_owed(open: &mut OpenVault, group: &[SessionId]) {
-    for id in group {
-        if let Some(entry) = open.register.get(id).cloned() {
-            open.register.put(id, Entry { stamp: String::new(), ..entry });
-        }
-    }
 }
 
 impl Round {

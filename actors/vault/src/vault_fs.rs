@@ -23,7 +23,7 @@ use baton_base::durable;
 use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file::{FileStat, identity};
 use baton_config::settings;
-pub(crate) use error::{Error, Refused, refusal};
+pub(crate) use error::{Error, Refused, of_file, refusal};
 pub(super) use notes_folder::has_visible;
 use walk::{NOTES_MAX, Walk, is_note};
 
@@ -257,6 +257,24 @@ impl VaultFs {
         fs::remove_file(&found.at).map_err(|error| self.classify(&error))?;
         self.unsettled.borrow_mut().push(found.at.clone());
         Ok(true)
+    }
+
+    /// Moves a text to another file. A power cut or a kill leaves it in at least one of the two. Fails if somebody
+    /// changes the old file meanwhile: the next attempt starts with the new content.
+    pub(super) fn move_text(&self, from: &str, to: &str, text: &str) -> Result<(), Error> {
+        let new = self.read(to)?;
+        // A process killed here earlier has written the new file and not yet removed the old one.
+        if new.text.as_deref() != Some(text) {
+            self.write(&new, text)?;
+        }
+        self.sync()?;
+        let (old, new) = (self.read(from)?, self.read(to)?);
+        let is_there = |found: &Found| found.text.as_deref() == Some(text);
+        let removed = if is_there(&old) && is_there(&new) { self.remove(&old) } else { Err(Error::Changed) };
+        if matches!(removed, Err(Error::Changed)) && is_there(&new) {
+            self.remove(&new)?;
+        }
+        removed.map(drop)
     }
 
     /// Makes all changes durable.

@@ -22,7 +22,7 @@ use super::compaction::{self, Compacted};
 use super::open_vault::{Note, OpenVault, TRIES, Written, cannot_record};
 use super::outbox::Outbox;
 use super::register::Entry;
-use super::vault_fs::{Error, Refused};
+use super::vault_fs::{Error, Refused, of_file};
 use super::{index, owed_sessions, predecessors};
 use baton_config::settings;
 
@@ -372,12 +372,12 @@ impl SessionWriter<'_> {
             ..Entry::default()
         };
         outcome.compacted = self.compact_if_due(open, facts, &own.path, was_failed, &mut entry)?;
-        open.register.put(self.id, entry.clone());
+        open.register.put(self.id, entry);
         if open.held_back.is_none()
             && let Err(refused) = open.sync()
         {
             // The notes may not survive a power cut.
-            open.register.put(self.id, Entry { stamp: String::new(), ..entry });
+            open.register.mark_owed([self.id]);
             return Err(refused);
         }
         Ok(outcome)
@@ -393,12 +393,11 @@ impl SessionWriter<'_> {
         was_failed: bool,
         entry: &mut Entry,
     ) -> Result<Option<Compacted>, Refused> {
-        let text = match open.read_text(path) {
+        let text = match of_file(open.read_text(path))? {
             Ok(text) => text.unwrap_or_default(),
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(error @ (Error::LeftAlone(_) | Error::Changed)) => {
+            Err(why) => {
                 if entry.lacks {
-                    entry.left.get_or_insert_with(|| error.to_string());
+                    entry.left.get_or_insert(why);
                 }
                 return Ok(None);
             }

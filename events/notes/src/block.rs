@@ -18,6 +18,8 @@ const END: &str = " -->";
 const BLANK: [char; 2] = [' ', '\t'];
 /// Key of the note's own marker; no block has it.
 const NOTE: &str = "note";
+/// Recorded for a section of which only the heading was written.
+pub(super) const HEADING_ONLY: &str = "-";
 
 /// A block: two markers and the lines between them.
 #[derive(Clone, Debug, PartialEq, Eq)]

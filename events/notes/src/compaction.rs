@@ -10,7 +10,7 @@
 use super::facts::{Statement, Topic};
 use super::knowledge::{self, Lines, dated_line, entity_note, preferences_note, statement_text, topic_note};
 use super::layout::{Layout, Place};
-use super::note::{Field, Line, Note, Wanted, When};
+use super::note::{Field, Line, Note, Section, Wanted, When};
 use super::session::OVER_THRESHOLD;
 use super::{Day, Merged, SessionFacts, markdown, merge, start};
 
@@ -88,8 +88,8 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
         Field::text("updated", today.to_string(), When::Touched),
         Field::text("claude_last_accessed", today.to_string(), When::Touched),
     ];
-    let section = super::Section { key, heading, body: super::Body::Added(vec![line]) };
-    Wanted { path: path.to_owned(), note: Note { header, sections: vec![section] } }
+    let sections = vec![Section::added(key, heading, vec![line])];
+    Wanted { path: path.to_owned(), note: Note { header, sections } }
 }
 
 /// Returns the archive copy of a note; `reason` is [`OVER_THRESHOLD`] or [`ON_REQUEST`](super::session::ON_REQUEST).

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::block::{self, Block, Blocks, without_line_end};
-use super::header::{self, Document, Head};
+use super::block::{self, Block, without_line_end};
+use super::header::{self, Head, Parsed};
 use super::note::{Field, Line, Note, When};
+use super::rewrite::rewrite;
 use super::{knowledge, merge, session, trace};
 
 /// Result of removing a session from a note.
@@ -39,43 +40,12 @@ pub fn forget_own_note(text: &str) -> Remainder {
 /// such lines. `target` is written as in links: the name of a session's note, or the whole path of another note,
 /// without extension.
 pub fn forget_target(text: &str, target: &str) -> Remainder {
-    let document = Document::parse(text);
-    let eol = Document::eol(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::parse(&lines);
-    let mut written = block::written(&lines).map(|(_, written)| written).unwrap_or_default();
-    let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    let mut changed = false;
-    for block in blocks.found.iter().rev().filter(|block| block.is_intact) {
-        let before = &lines[block.open + 1..block.close];
-        let Some(content) = without_line(before, target) else { continue };
-        trace::take_back(&mut written, &block.key, &block::content(before), &content);
-        let last_ends = lines[block.close].ends_with('\n');
-        let mut text = match content.is_empty() {
-            true => String::new(),
-            false => block::block(&block.key, &content).replace('\n', eol),
-        };
-        if !last_ends {
-            text.truncate(text.trim_end_matches(['\r', '\n']).len());
-        }
-        written.insert(
-            format!("#{}", block.key),
-            if content.is_empty() { "-".to_owned() } else { block::short_hash(&content) },
-        );
-        let gap = usize::from(content.is_empty() && block.open > 0 && lines[block.open - 1].trim().is_empty());
-        out.splice(block.open - gap..=block.close, [text]);
-        changed = true;
-    }
+    let with = |block: &Block, content: &str, _: &_| if block.is_intact { without_line(content, target) } else { None };
     // This includes traces of lines that a person removed.
-    changed |= trace::forget(&mut written, target);
-    if !changed {
-        return Remainder::Unchanged;
-    }
-    let rest = block::with_written(&out.concat(), &written, eol);
-    let text = format!("{}{}{rest}", document.bom, document.head_text());
-    match is_empty(&text) {
-        true => Remainder::Nothing,
-        false => Remainder::Text(text),
+    match rewrite(text, &with, &|written| trace::forget(written, target)) {
+        None => Remainder::Unchanged,
+        Some(text) if is_empty(&text) => Remainder::Nothing,
+        Some(text) => Remainder::Text(text),
     }
 }
 
@@ -117,14 +87,12 @@ const TELLING_BYTES: usize = 40;
 
 /// Returns hashes of what Baton wrote, by which a session's note without a frontmatter is recognised.
 pub fn prints(text: &str) -> BTreeSet<String> {
-    let document = Document::parse(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::parse(&lines).found;
+    let parsed = Parsed::new(text);
     let is_telling = |block: &&Block| {
-        let bytes: usize = lines[block.open + 1..block.close].iter().map(|line| line.len()).sum();
+        let bytes: usize = parsed.content(block).iter().map(|line| line.len()).sum();
         TELLING.contains(&block.key.as_str()) && bytes >= TELLING_BYTES
     };
-    blocks.iter().filter(is_telling).map(|block| block.hash.clone()).collect()
+    parsed.blocks.found.iter().filter(is_telling).map(|block| block.hash.clone()).collect()
 }
 
 /// Returns true if only Baton wrote in the note.
@@ -142,22 +110,17 @@ pub fn is_told_in(text: &str, other: &str) -> bool {
 /// Returns true if nothing that a person wrote, and no line of a session, is left; a link to a shared note does not
 /// count.
 pub fn is_empty(text: &str) -> bool {
-    let document = Document::parse(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let is_news = |line: &str| !without_line_end(line).ends_with(knowledge::SHARED);
-    let says =
-        |block: &Block| block.key != "title" && lines[block.open + 1..block.close].iter().any(|line| is_news(line));
-    if Blocks::parse(&lines).found.iter().any(says) {
-        return false;
-    }
-    without_baton_text(text).trim_matches(BLANK).is_empty()
+    let parsed = Parsed::new(text);
+    let is_news = |line: &&str| !without_line_end(line).ends_with(knowledge::SHARED);
+    let says = |block: &Block| block.key != "title" && parsed.content(block).iter().any(is_news);
+    !parsed.blocks.found.iter().any(says) && is_own(text)
 }
 
-/// Returns the lines of a block without those of a target; `None` if it has none.
-fn without_line(lines: &[&str], target: &str) -> Option<String> {
+/// Returns the content of a block without the lines of a target; `None` if it has none.
+fn without_line(content: &str, target: &str) -> Option<String> {
     let mut changed = false;
     let mut kept: Vec<String> = Vec::new();
-    for line in lines.iter().map(|line| without_line_end(line)) {
+    for line in content.split('\n') {
         let mut read = Line::parse(line);
         let before = read.support.len();
         read.support.retain(|name| name != target);
@@ -180,10 +143,7 @@ fn leads_to(text: &str, target: &str) -> bool {
 
 /// Returns the text without intact blocks, markers, own keys, and own headings over empty sections.
 fn without_baton_text(text: &str) -> String {
-    let document = Document::parse(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let blocks = Blocks::parse(&lines);
-    let known = block::written(&lines);
+    let Parsed { document, lines, blocks, marker, written } = Parsed::new(text);
     let mut gone = vec![false; lines.len()];
     for block in &blocks.found {
         gone[block.open] = true;
@@ -194,9 +154,7 @@ fn without_baton_text(text: &str) -> String {
             gone[block.open - gap..=block.close].fill(true);
         }
     }
-    blocks.stray.iter().for_each(|(at, _)| gone[*at] = true);
-    known.iter().for_each(|(at, _)| gone[*at] = true);
-    let written = known.map(|(_, written)| written).unwrap_or_default();
+    blocks.stray.iter().map(|(at, _)| *at).chain(marker).for_each(|at| gone[at] = true);
     empty_headings(&lines, &mut gone);
     let rest: String = lines.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(line, _)| *line).collect();
     let head = match &document.head {

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::block::{Block, Blocks};
 use super::note::{Field, Value, When};
 use super::{block, yaml};
 
@@ -39,6 +40,32 @@ pub(super) struct Entry<'a> {
     pub(super) key: &'a str,
     /// All its lines with their line ends.
     pub(super) lines: Vec<&'a str>,
+}
+
+/// A text with what Baton wrote in it.
+pub(super) struct Parsed<'a> {
+    pub(super) document: Document<'a>,
+    /// The lines after the frontmatter, with their line ends.
+    pub(super) lines: Vec<&'a str>,
+    pub(super) blocks: Blocks,
+    /// The line of the note's marker, if there is one.
+    pub(super) marker: Option<usize>,
+    /// What Baton wrote last, by key; see [`block::written`].
+    pub(super) written: BTreeMap<String, String>,
+}
+
+impl<'a> Parsed<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let document = Document::parse(text);
+        let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
+        let (marker, written) = block::written(&lines).unzip();
+        Self { blocks: Blocks::parse(&lines), document, lines, marker, written: written.unwrap_or_default() }
+    }
+
+    /// Returns the lines of a block.
+    pub(super) fn content(&self, block: &Block) -> &[&'a str] {
+        &self.lines[block.open + 1..block.close]
+    }
 }
 
 impl<'a> Document<'a> {

@@ -6,14 +6,12 @@
 
 use super::facts::{Entity, Statement, Topic};
 use super::layout::{Layout, Place};
-use super::note::{Body, Field, Line, Note, Section, Wanted, When};
+use super::note::{Field, Line, NAME_CHARS, Note, Section, Wanted, When};
 use super::session::tags;
 use super::{Day, SessionFacts, header, markdown};
 
 /// Maximum length of a line without its date and support, in characters.
 const LINE_CHARS: usize = 400;
-/// Maximum length of a name in a title, in characters.
-const NAME_CHARS: usize = 160;
 
 /// Keys and headings of an entity's note, in order.
 pub const ENTITY_SECTIONS: [(&str, &str); 4] = [
@@ -75,8 +73,9 @@ pub(super) fn entity_note(facts: &SessionFacts, entity: &Entity, lines: Lines, l
     header.push(Field::text("kind", entity.label.as_str(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let bodies = [lines.decisions, lines.gotchas, lines.changes, lines.references];
-    let sections = ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| added(key, heading, lines));
-    let sections = std::iter::once(title(&entity.name)).chain(sections).collect();
+    let sections =
+        ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| Section::added(key, heading, lines));
+    let sections = std::iter::once(Section::title(&entity.name)).chain(sections).collect();
     Wanted { path: layout.path(&place), note: Note { header, sections } }
 }
 
@@ -92,8 +91,11 @@ pub(super) fn topic_note(
     let name = topic.as_str();
     let lines = said.iter().map(|said| pattern(facts, said)).collect();
     let header = header_of("topic", Some(project), name, facts.day(), today);
-    let sections =
-        vec![title(name), added("patterns", "Patterns", lines), added("references", "References", Vec::new())];
+    let sections = vec![
+        Section::title(name),
+        Section::added("patterns", "Patterns", lines),
+        Section::added("references", "References", Vec::new()),
+    ];
     let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
     Wanted { path, note: Note { header, sections } }
 }
@@ -102,7 +104,7 @@ pub(super) fn topic_note(
 pub(super) fn preferences_note(facts: &SessionFacts, layout: &Layout, today: Day) -> Wanted {
     let header = header_of("preferences", None, "Preferences", today, today);
     let lines = facts.preferences.iter().map(|said| pattern(facts, said)).collect();
-    let sections = vec![title("Preferences"), added("preferences", "Preferences", lines)];
+    let sections = vec![Section::title("Preferences"), Section::added("preferences", "Preferences", lines)];
     Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }
 }
 
@@ -120,12 +122,12 @@ pub fn shared_entity_notes(
     header.push(Field::text("kind", entity.kind.clone(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let to_own = Line::unsupported(format!("- {}", layout.link(own, &entity.project)));
-    let sections = vec![title(&entity.name), added("projects", "Projects", vec![to_own])];
+    let sections = vec![Section::title(&entity.name), Section::added("projects", "Projects", vec![to_own])];
     let to_shared = Line::unsupported(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
     let (key, heading) = ENTITY_SECTIONS[3];
     let back = Note {
         header: vec![Field::text("updated", today.to_string(), When::Touched)],
-        sections: vec![added(key, heading, vec![to_shared])],
+        sections: vec![Section::added(key, heading, vec![to_shared])],
     };
     vec![
         Wanted { path: layout.path(&place), note: Note { header, sections } },
@@ -157,14 +159,6 @@ fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Da
         Field::list("tags", tags(kind, project.unwrap_or("all")), When::Once),
     ]);
     fields
-}
-
-fn title(name: &str) -> Section {
-    Section { key: "title", heading: "", body: Body::Sole(vec![format!("# {}", markdown::line(name, NAME_CHARS))]) }
-}
-
-fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Section {
-    Section { key, heading, body: Body::Added(lines) }
 }
 
 fn pattern(facts: &SessionFacts, said: &Statement) -> Line {

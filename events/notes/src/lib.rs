@@ -28,8 +28,17 @@
 //! | [`threshold`], [`compaction`] | when a note is compacted; what is written; archive and failures |
 //! | [`relink_session()`], [`relink_entities()`] | links that follow a session's or an entity's note that a person renamed |
 //! | [`forget`] | removing a session from a text |
+//! | `rewrite` | changing what Baton wrote other than by merging |
 //! | `trace` | hashes of lines already written |
 //! | [`verify`] | whether a set of notes is sound |
+//!
+//! # Decisions
+//!
+//! - A note holds hashes of what Baton wrote in it; the home holds no text of it to merge with. So Baton's lines are known
+//!   in a note that somebody has put back to an earlier version or copied, on another computer, and in a vault that was
+//!   away when a session was forgotten, whose text must be nowhere by then. Notes and hashes are written in one step, so
+//!   that a kill cannot part them. And a text of the last version alone cannot tell that a removed line is wanted
+//!   again, under another link or with another count: it would come back.
 
 mod block;
 pub mod compaction;
@@ -44,6 +53,7 @@ mod merge;
 pub mod name;
 pub mod note;
 mod relink;
+mod rewrite;
 pub mod session;
 pub mod start;
 pub mod threshold;

@@ -7,10 +7,8 @@
 
 mod section;
 
-use std::collections::BTreeMap;
-
 use super::block;
-use super::header::{self, Document};
+use super::header::{self, Document, Parsed};
 use super::note::Note;
 
 /// Result of a merge.
@@ -32,10 +30,8 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     let text = existing.unwrap_or_default();
     let eol = Document::eol(text);
     let document = Document::parse(text);
-    let known = block::written(&document.rest.split_inclusive('\n').collect::<Vec<_>>());
-    let was_known = known.is_some();
-    let (_, mut written) = known.unwrap_or_default();
-    let before = written.clone();
+    let before = block::written_in_text(document.rest).unwrap_or_default();
+    let mut written = before.clone();
 
     let mut body = section::BodyText::new(document.rest, eol);
     for at in 0..wanted.sections.len() {
@@ -43,7 +39,7 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
     }
     let touched = existing.is_none() || body.is_changed();
     let head = header::merge_keys(&document.head, &wanted.header, &mut written, touched, eol);
-    if written != before || (!was_known && !written.is_empty()) {
+    if written != before {
         body.note(&written);
     }
     let mut head = head.unwrap_or_else(|| document.head_text());
@@ -59,17 +55,12 @@ pub fn merge(existing: Option<&str>, wanted: &Note) -> Merged {
 
 /// Returns the number of blocks and keys of a note that a person has taken over.
 pub fn conflicts(text: &str) -> usize {
-    let document = Document::parse(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let written = block::written(&lines).map(|(_, written)| written);
-    block::Blocks::parse(&lines).conflicts() + written.map_or(0, |written| taken_keys(&document, &written))
-}
-
-fn taken_keys(document: &Document<'_>, written: &BTreeMap<String, String>) -> usize {
-    let entries = match &document.head {
-        header::Head::None => return 0,
-        header::Head::Odd(..) => return 1,
-        header::Head::Read { entries, .. } => entries,
+    let Parsed { document, blocks, marker, written, .. } = Parsed::new(text);
+    let is_taken = |entry: &&header::Entry<'_>| written.contains_key(entry.key) && !header::is_own(entry, &written);
+    let keys = match &document.head {
+        header::Head::Odd(..) => usize::from(marker.is_some()),
+        header::Head::None => 0,
+        header::Head::Read { entries, .. } => entries.iter().filter(is_taken).count(),
     };
-    entries.iter().filter(|entry| written.contains_key(entry.key) && !header::is_own(entry, written)).count()
+    blocks.conflicts() + keys
 }

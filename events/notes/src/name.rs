@@ -5,6 +5,7 @@
 //! |`. [`key`] maps names that collide anywhere to one key; it may map more names together, which only costs a suffix.
 
 use baton_redaction::redact;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
 /// Maximum length of a name without suffix and extension, in bytes: file systems allow 255, Windows paths 260 in all.
 pub const MAX_BYTES: usize = 80;
@@ -20,22 +21,11 @@ const RESERVED: [&str; 30] = [
     "com²", "com³",
 ];
 
-/// Combining accents with letters and their composed forms, as systems write either.
-const COMPOSED: [(char, &str, &str); 7] = [
-    ('\u{300}', "aeiounAEIOUN", "àèìòùǹÀÈÌÒÙǸ"),
-    ('\u{301}', "aeiouyncszAEIOUYNCSZ", "áéíóúýńćśźÁÉÍÓÚÝŃĆŚŹ"),
-    ('\u{302}', "aeiouAEIOU", "âêîôûÂÊÎÔÛ"),
-    ('\u{303}', "anoANO", "ãñõÃÑÕ"),
-    ('\u{308}', "aeiouyAEIOUY", "äëïöüÿÄËÏÖÜŸ"),
-    ('\u{30c}', "cdenrstzCDENRSTZ", "čďěňřšťžČĎĚŇŘŠŤŽ"),
-    ('\u{327}', "csCS", "çşÇŞ"),
-];
-
 /// Makes a safe name from any text, without extension: `src/auth.rs` becomes `src-auth.rs`. Never empty.
 pub fn safe(text: &str) -> String {
     let mut out = String::new();
     let mut between: Option<char> = None;
-    for c in composed(&redact(text)).chars() {
+    for c in nfc().normalize(&redact(text)).chars() {
         let keeps =
             c.is_alphanumeric() || is_mark(c) || matches!(c, '.' | '_' | '+' | '@' | ',' | '(' | ')' | '=' | '\'');
         match (keeps, c) {
@@ -55,7 +45,7 @@ pub fn safe(text: &str) -> String {
 /// words.
 pub fn topic(title: &str) -> String {
     let mut out = String::new();
-    for word in composed(&redact(title)).to_lowercase().split(|c: char| !c.is_alphanumeric() && !is_mark(c)) {
+    for word in nfc().normalize(&redact(title)).to_lowercase().split(|c: char| !c.is_alphanumeric() && !is_mark(c)) {
         if word.is_empty() {
             continue;
         }
@@ -84,21 +74,28 @@ pub fn free(base: &str, taken: impl Fn(&str) -> bool) -> String {
 
 /// Returns a key that is equal for names that denote one file on some system. It is not itself a name.
 pub fn key(name: &str) -> String {
+    let lower: String = name.chars().flat_map(char::to_lowercase).collect();
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(&lower);
     let mut out = String::new();
-    let mut chars = name.chars().flat_map(char::to_lowercase).flat_map(jamo).peekable();
+    let mut chars = decomposed.chars().peekable();
     while let Some(c) = chars.next() {
         if is_mark(c) {
             continue;
         }
-        let mut marked = is_accented(c);
+        let mut is_marked = false;
         while chars.next_if(|next| is_mark(*next)).is_some() {
-            marked = true;
+            is_marked = true;
         }
-        out.push(if marked { '?' } else { c });
+        out.push(if is_marked { '?' } else { c });
     }
     let len = out.trim_end_matches(['.', ' ']).len();
     out.truncate(len);
     out
+}
+
+/// Composes letters and accents, as systems write either.
+fn nfc() -> ComposingNormalizerBorrowed<'static> {
+    ComposingNormalizerBorrowed::new_nfc()
 }
 
 /// Returns true if a name (one component of a path, with or without extension) is safe as it is.
@@ -151,55 +148,10 @@ fn cut(name: &mut String, max_bytes: usize) {
     name.truncate(kept);
 }
 
-/// Composes the most common letters and accents into one character.
-fn composed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let pair = COMPOSED.iter().find(|(mark, ..)| *mark == c).and_then(|(_, plain, whole)| {
-            let at = plain.chars().position(|letter| out.ends_with(letter))?;
-            whole.chars().nth(at)
-        });
-        if let Some(whole) = pair {
-            out.pop();
-            out.push(whole);
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 /// Combining marks that belong to the preceding character.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5bd}' | '\u{64b}'..='\u{65f}'
         | '\u{93c}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{3099}'..='\u{309a}' | '\u{fe20}'..='\u{fe2f}')
-}
-
-/// Characters that some systems write as a letter and an accent.
-fn is_accented(c: char) -> bool {
-    let latin = matches!(c, '\u{c0}'..='\u{17f}' | '\u{1cd}'..='\u{233}' | '\u{1e00}'..='\u{1eff}')
-        && !matches!(c, 'æ' | 'ð' | 'ø' | 'þ' | 'ß' | 'đ' | 'ħ' | 'ı' | 'ł' | 'ŋ' | 'œ' | 'ŧ');
-    let greek = matches!(c, '\u{385}'..='\u{390}' | '\u{3aa}'..='\u{3b0}' | '\u{3ca}'..='\u{3ce}' | '\u{3d3}'..='\u{3d4}' | '\u{1f00}'..='\u{1fff}');
-    let cyrillic = matches!(c, 'й' | 'ё' | 'ї' | 'ў' | 'ѓ' | 'ќ' | 'ѐ' | 'ѝ' | '\u{476}'..='\u{477}' | '\u{4c1}'..='\u{4c2}' | '\u{4d0}'..='\u{4f9}');
-    let kana = "がぎぐげござじずぜぞだぢづでどばびぶべぼぱぴぷぺぽゔゞガギグゲゴザジズゼゾダヂヅデドバビブベボパピプペポヴヷヸヹヺヾ";
-    latin
-        || greek
-        || cyrillic
-        || kana.contains(c)
-        || matches!(c, '\u{958}'..='\u{95f}' | '\u{9dc}'..='\u{9df}' | '\u{f900}'..='\u{faff}' | '\u{2f800}'..='\u{2fa1f}')
-}
-
-/// Decomposes a Hangul syllable into its letters; other characters are returned as they are.
-fn jamo(c: char) -> impl Iterator<Item = char> {
-    let at = (c as u32).checked_sub(0xac00).filter(|at| *at < 11_172);
-    let letters = match at {
-        Some(at) => {
-            let tail = at % 28;
-            [Some(0x1100 + at / 588), Some(0x1161 + at % 588 / 28), (tail > 0).then_some(0x11a7 + tail)]
-        }
-        None => [Some(c as u32), None, None],
-    };
-    letters.into_iter().flatten().filter_map(char::from_u32)
 }
 
 #[cfg(test)]

@@ -1,7 +1,11 @@
 //! What Baton wants a note to contain: keys of its frontmatter, and sections with their content.
 
+use super::markdown;
 use baton_conversation::record::Timestamp;
 use baton_protocol::Zone;
+
+/// Maximum length of a name in a title, in characters.
+pub(super) const NAME_CHARS: usize = 160;
 
 /// A wanted note. Everything else in the file belongs to the person.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,6 +109,19 @@ impl Field {
     /// A key to remove.
     pub fn gone(key: &'static str) -> Self {
         Self { key, value: None, when: When::Always }
+    }
+}
+
+impl Section {
+    /// The title of a note, before all headings.
+    pub(super) fn title(name: &str) -> Self {
+        let title = format!("# {}", markdown::line(name, NAME_CHARS));
+        Self { key: "title", heading: "", body: Body::Sole(vec![title]) }
+    }
+
+    /// Lines to add below a heading.
+    pub(super) fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Self {
+        Self { key, heading, body: Body::Added(lines) }
     }
 }
 

@@ -4,63 +4,27 @@
 //!
 //! - Links to renamed notes of entities are matched by the text that they show, the entity's name (`relink_entities`): no
 //!   register names entities, since forgetting would have to search it, too. If two entities of the same name are both
-//!   renamed, neither is followed. A block in which a program changed such links is Baton's again if some former names
-//!   give its hash; a name before the last one is known only while the daemon runs.
+//!   renamed, neither is followed. A block in which a program changed such links is Baton's again if all its lines are
+//!   known; what is remembered of removed lines follows a name before the last one only while the daemon runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{self, Block, Blocks};
-use super::header::Document;
+use super::block::{self, Block};
 use super::knowledge::{self, EntityIdentity};
 use super::layout::{self, Layout, Place};
-use super::{name, trace};
-
-/// Maximum number of reconstructions of a block from before its links were changed.
-const ATTEMPTS: usize = 1_024;
+use super::name;
+use super::rewrite::rewrite;
+use super::trace::{self, Traces};
 
 /// Updates the links and traces in Baton's blocks from a note's former name to its new one; `None` if none has the
 /// former name. A block in which only these links were changed, as Obsidian does when a note is renamed, becomes
 /// Baton's again.
 pub fn relink_session(text: &str, from: &str, to: &str) -> Option<String> {
-    let with = |content: &str, block: &Block| match block.is_intact {
+    let with = |block: &Block, content: &str, _: &_| match block.is_intact {
         true => Some(replace_links(content, from, to)),
         false => (block::hash(&replace_links(content, to, from)) == block.hash).then(|| content.to_owned()),
     };
     rewrite(text, &with, &|written| trace::retag(written, [(from, to)]))
-}
-
-/// Replaces the contents of blocks by those that `with` returns, which become Baton's, and lets `mark` change the
-/// note's marker; `mark` returns whether it did. `None` if nothing changes.
-fn rewrite(
-    text: &str,
-    with: &dyn Fn(&str, &Block) -> Option<String>,
-    mark: &dyn Fn(&mut BTreeMap<String, String>) -> bool,
-) -> Option<String> {
-    let document = Document::parse(text);
-    let eol = Document::eol(text);
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let mut out: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
-    let mut written = block::written(&lines).map(|(_, written)| written).unwrap_or_default();
-    let mut changed = false;
-    for block in Blocks::parse(&lines).found.iter().rev() {
-        let content = block::content(&lines[block.open + 1..block.close]);
-        let Some(followed) = with(&content, block) else { continue };
-        if block.is_intact && followed == content {
-            continue;
-        }
-        let mut new = block::block(&block.key, &followed).replace('\n', eol);
-        if !lines[block.close].ends_with('\n') {
-            new.truncate(new.trim_end_matches(['\r', '\n']).len());
-        }
-        written.insert(format!("#{}", block.key), block::short_hash(&followed));
-        out.splice(block.open..=block.close, [new]);
-        changed = true;
-    }
-    changed |= mark(&mut written);
-    changed.then(|| {
-        let rest = block::with_written(&out.concat(), &written, eol);
-        format!("{}{}{rest}", document.bom, document.head_text())
-    })
 }
 
 fn replace_links(content: &str, from: &str, to: &str) -> String {
@@ -110,6 +74,15 @@ impl EntityNote {
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
         rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
     }
+
+    /// Returns the names that it had, as far as they are known, and the one that Baton would choose.
+    fn former_files(&self) -> impl Iterator<Item = String> {
+        [Some(name::safe(&self.name)), self.before.clone()].into_iter().flatten()
+    }
+
+    fn is_renamed(&self) -> bool {
+        !self.is_usual(&self.file) || self.before.as_ref().is_some_and(|before| *before != self.file)
+    }
 }
 
 impl EntityNotes {
@@ -127,11 +100,10 @@ impl EntityNotes {
     /// now.
     fn former(&self, layout: &Layout, leads: &dyn Fn(&str) -> bool) -> Vec<Change> {
         let mut changes: BTreeMap<String, Option<String>> = BTreeMap::new();
-        for note in self.notes.iter().filter(|note| !note.is_usual(&note.file) || note.before.is_some()) {
+        for note in self.notes.iter().filter(|note| note.is_renamed()) {
             let now = layout.target(&note.place(&note.file));
-            let usual = name::safe(&note.name);
-            for file in [Some(&usual), note.before.as_ref()].into_iter().flatten() {
-                let before = layout.target(&note.place(file));
+            for file in note.former_files() {
+                let before = layout.target(&note.place(&file));
                 if before == now || leads(&before) {
                     continue;
                 }
@@ -190,10 +162,10 @@ pub fn relink_entities(
         _ => None,
     };
     let leading = LinkContext { of: knowledge::entity(text), project, layout, entities };
-    let with = |content: &str, block: &Block| {
+    let with = |block: &Block, content: &str, written: &_| {
         let own = match block.is_intact {
             true => content.to_owned(),
-            false => leading.restored(content, &block.hash)?,
+            false => leading.restored(content, &Traces::parse(written, &block.key))?,
         };
         let led = replace_links_by(&own, |target, shown| match leads(target) {
             true => None,
@@ -230,58 +202,32 @@ impl LinkContext<'_> {
     }
 
     /// Returns the content of a block in which a program changed only links to notes of entities, with those links as
-    /// Baton writes them now; `None` if no former names give the recorded hash.
-    fn restored(&self, content: &str, hash: &str) -> Option<String> {
-        let mut choices: Vec<(String, Vec<Change>)> = Vec::new();
-        replace_links_by(content, |target, shown| {
-            if !choices.iter().any(|(known, _)| known == target) {
-                let changes = self.possible_changes(target, shown);
-                if !changes.is_empty() {
-                    choices.push((target.to_owned(), changes));
-                }
-            }
-            None
+    /// Baton writes them now: every line is known, whatever note it links to. `None` if a person changed more.
+    fn restored(&self, content: &str, traces: &Traces) -> Option<String> {
+        let is_known = |line: &str| line.trim().is_empty() || traces.contains_line(line);
+        if !content.lines().all(is_known) {
+            return None;
+        }
+        let (mut has_renamed, mut has_other) = (false, false);
+        let restored = replace_links_by(content, |target, shown| {
+            let meant = self.entities.notes_meant(self.of.as_ref(), shown);
+            let found: Vec<&EntityNote> = meant.iter().copied().filter(|note| self.is_at(note, target)).collect();
+            let [note] = found.as_slice() else {
+                has_other |= !meant.is_empty();
+                return None;
+            };
+            has_renamed |= note.is_renamed();
+            Some(self.layout.target(&note.place(&note.file)))
         });
-        let attempts = choices.iter().try_fold(1usize, |all, (_, changes)| all.checked_mul(changes.len() + 1));
-        // Each attempt is a number whose digits select the former target of each link; 0 keeps the link.
-        let chosen = |attempt: usize| {
-            let mut rest = attempt;
-            let mut chosen: BTreeMap<&str, &Change> = BTreeMap::new();
-            for (target, changes) in &choices {
-                if let Some(change) = (rest % (changes.len() + 1)).checked_sub(1).and_then(|at| changes.get(at)) {
-                    chosen.insert(target, change);
-                }
-                rest /= changes.len() + 1;
-            }
-            chosen
-        };
-        let attempts = attempts.unwrap_or(usize::MAX).min(ATTEMPTS);
-        (1..attempts).map(chosen).find_map(|chosen| {
-            let before = replace_links_by(content, |target, _| chosen.get(target).map(|(from, _)| from.clone()));
-            let is_it = block::hash(&before) == hash;
-            is_it.then(|| replace_links_by(content, |target, _| chosen.get(target).map(|(_, to)| to.clone())))
-        })
+        (has_renamed && !has_other).then_some(restored)
     }
 
-    /// Returns the possible former targets of a link, and their current ones: programs write paths in their own ways.
-    fn possible_changes(&self, target: &str, shown: &str) -> Vec<Change> {
+    /// Returns true if a link leads to a note or to where it was: programs write paths in their own ways.
+    fn is_at(&self, note: &EntityNote, target: &str) -> bool {
         let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-        let is_it = |note: &&EntityNote| {
-            let is_near = self.project.is_none() || note.project.is_none() || note.project == self.project;
-            is_near && last(&note.file) == last(target.strip_suffix(".md").unwrap_or(target))
-        };
-        let mut changes: Vec<Change> = Vec::new();
-        for note in self.entities.notes_meant(self.of.as_ref(), shown).into_iter().filter(is_it) {
-            let to = self.layout.target(&note.place(&note.file));
-            let usual = name::safe(&note.name);
-            for before in [Some(&note.file), Some(&usual), note.before.as_ref()].into_iter().flatten() {
-                let change = (self.layout.target(&note.place(before)), to.clone());
-                if change.0 != target && !changes.contains(&change) {
-                    changes.push(change);
-                }
-            }
-        }
-        changes
+        let is_near = self.project.is_none() || note.project.is_none() || note.project == self.project;
+        let target = last(target.strip_suffix(".md").unwrap_or(target));
+        is_near && (last(&note.file) == target || note.former_files().any(|file| last(&file) == target))
     }
 }
 

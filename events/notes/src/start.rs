@@ -1,7 +1,7 @@
 //! Start pages: one for each project, and one that links to all of them.
 
 use super::layout::{Layout, Place};
-use super::note::{Body, Field, Line, Note, Section, Wanted, When};
+use super::note::{Field, Line, Note, Section, Wanted, When};
 use super::session::tags;
 use super::{Day, SessionFacts, header, markdown};
 
@@ -25,19 +25,19 @@ pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: 
     let page = Note {
         header,
         sections: vec![
-            title(project),
-            added("sessions", "Sessions", sessions),
-            added("entities", "Entities", entities.collect()),
-            added("topics", "Topics", Vec::new()),
+            Section::title(project),
+            Section::added("sessions", "Sessions", sessions),
+            Section::added("entities", "Entities", entities.collect()),
+            Section::added("topics", "Topics", Vec::new()),
         ],
     };
     let lead = Line::unsupported(format!("- {}", layout.link(&own, project)));
     let all = Note {
         header: header_of("start", "all", today, today),
         sections: vec![
-            title("Start"),
-            added("projects", "Projects", vec![lead]),
-            added("about", "About The User", Vec::new()),
+            Section::title("Start"),
+            Section::added("projects", "Projects", vec![lead]),
+            Section::added("about", "About The User", Vec::new()),
         ],
     };
     vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
@@ -47,8 +47,8 @@ pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: 
 pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
     let line = Line::unsupported(format!("- {}", layout.link(place, shown)));
     let (path, section) = match place {
-        Place::Topic(project, _) => (Place::Project(project.clone()), added("topics", "Topics", vec![line])),
-        Place::Preferences => (Place::Start, added("about", "About The User", vec![line])),
+        Place::Topic(project, _) => (Place::Project(project.clone()), Section::added("topics", "Topics", vec![line])),
+        Place::Preferences => (Place::Start, Section::added("about", "About The User", vec![line])),
         _ => return None,
     };
     let header = vec![Field::text("updated", today.to_string(), When::Touched)];
@@ -68,12 +68,4 @@ fn header_of(kind: &'static str, name: &str, created: Day, today: Day) -> Vec<Fi
         Field::text("updated", today.to_string(), When::Touched),
         Field::list("tags", tags(kind, name), When::Once),
     ]
-}
-
-fn title(name: &str) -> Section {
-    Section { key: "title", heading: "", body: Body::Sole(vec![format!("# {}", markdown::line(name, 160))]) }
-}
-
-fn added(key: &'static str, heading: &'static str, lines: Vec<Line>) -> Section {
-    Section { key, heading, body: Body::Added(lines) }
 }

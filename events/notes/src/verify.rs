@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::block::{self, Blocks, without_line_end};
-use super::header::{self, Document, Head};
+use super::block::{self, without_line_end};
+use super::header::{self, Document, Head, Parsed};
 use super::name;
 use baton_episode::digest::head as beginning;
 
@@ -78,18 +78,16 @@ impl VaultIndex {
     /// Returns the defects of one note. Only links that Baton wrote are checked: a person may link to a note that does
     /// not exist yet.
     pub fn check(&self, path: &str, text: &str) -> Vec<Finding> {
-        let document = Document::parse(text);
-        let head_lines = document.head_text().lines().count();
+        let parsed = Parsed::new(text);
+        let head_lines = parsed.document.head_text().lines().count();
         let mut findings = Vec::new();
         let mut say = |line: usize, what: String| findings.push(Finding { path: path.to_owned(), line, what });
-        frontmatter_defects(&document).into_iter().for_each(|(line, what)| say(line, what));
-        let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-        let blocks = Blocks::parse(&lines);
-        for (at, key) in &blocks.stray {
+        frontmatter_defects(&parsed.document).into_iter().for_each(|(line, what)| say(line, what));
+        for (at, key) in &parsed.blocks.stray {
             say(head_lines + at + 1, format!("a marker of the block {key} has no counterpart"));
         }
-        for block in blocks.found.iter().filter(|block| block.is_intact) {
-            for (at, line) in lines.iter().enumerate().take(block.close).skip(block.open + 1) {
+        for block in parsed.blocks.found.iter().filter(|block| block.is_intact) {
+            for (at, line) in parsed.lines.iter().enumerate().take(block.close).skip(block.open + 1) {
                 for target in links(without_line_end(line)) {
                     match self.meaning_count(target) {
                         _ if !self.leads(target) => {
@@ -120,9 +118,8 @@ pub fn head(text: &str) -> Option<String> {
 
 /// Returns why a note lacks the frontmatter that it should have.
 fn missing_frontmatter(document: &Document<'_>) -> Option<String> {
-    let lines: Vec<&str> = document.rest.split_inclusive('\n').collect();
-    let is_open = lines.first().is_some_and(|line| without_line_end(line).trim_end() == "---");
-    let is_ours = block::written(&lines).is_some_and(|(_, written)| header::is_lost(&written));
+    let is_open = document.rest.lines().next().is_some_and(|line| line.trim_end() == "---");
+    let is_ours = block::written_in_text(document.rest).is_some_and(|written| header::is_lost(&written));
     match (is_open, is_ours) {
         (true, _) if is_ours || document.rest.contains("<!-- baton:") => {
             Some("the frontmatter that begins here is never closed".to_owned())

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use baton_notes::forget;
 use baton_notes::forget::Remainder;
 
-use super::edit::{Changed, change, read_text};
+use super::edit::{change, read_text};
 use super::own_notes::{OwnNote, Scope};
 use super::scan::Scan;
-use crate::open_vault::OpenVault;
+use crate::open_vault::{Changed, OpenVault};
 use crate::vault_fs::Refused;
 
 /// Most steps along chains of links: lines link to an entity, its project's page to the entity, the start page to the

@@ -6,43 +6,30 @@ use baton_notes::forget::Remainder;
 use baton_notes::{Day, name};
 
 use crate::index::stem;
-use crate::open_vault::{OpenVault, TRIES};
+use crate::open_vault::{Changed, OpenVault, TRIES};
 use crate::vault_fs::{Error, Refused};
-
-/// The result of changing a note.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Changed {
-    No,
-    Written,
-    Gone,
-}
 
 /// Changes a note; removes it if nothing is left. An unreadable note counts as unchanged.
 pub(super) fn change(open: &mut OpenVault, path: &str, with: &dyn Fn(&str) -> Remainder) -> Result<Changed, Refused> {
-    for _ in 0..TRIES {
-        let found = match open.vault_fs.read(path) {
-            Ok(found) => found,
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(_)) => return Ok(Changed::No),
-            Err(Error::Changed) => continue,
-        };
-        let Some(text) = &found.text else { return Ok(Changed::No) };
-        let (written, changed) = match with(text) {
-            Remainder::Unchanged => return Ok(Changed::No),
-            Remainder::Text(text) => (open.vault_fs.write(&found, &text).map(drop), Changed::Written),
-            Remainder::Nothing => (open.vault_fs.remove(&found).map(drop), Changed::Gone),
-        };
-        match written {
-            Ok(()) => return Ok(changed),
-            Err(Error::Changed) => {}
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(why)) => {
-                let what = format!("{path}: {why}");
-                return Err(Refused { what, fix: "make the note writable for you".to_owned() });
-            }
+    let mut is_read = false;
+    let changed = open.edit_or_remove(path, &mut |text| {
+        is_read = true;
+        text.map_or(Remainder::Unchanged, with)
+    });
+    match changed {
+        Err(Error::Vault(refused)) => Err(refused),
+        Err(Error::LeftAlone(_)) if !is_read => Ok(Changed::No),
+        Err(Error::LeftAlone(why)) => {
+            Err(Refused { what: format!("{path}: {why}"), fix: "make the note writable for you".to_owned() })
         }
+        Err(Error::Changed) => Err(is_written(path)),
+        Ok(changed) => Ok(changed),
     }
-    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close the program that writes it".to_owned() })
+}
+
+/// Another program keeps writing a note.
+fn is_written(path: &str) -> Refused {
+    Refused { what: format!("{path}: {}", Error::Changed), fix: "close the program that writes it".to_owned() }
 }
 
 /// Returns the text of a note; `None` if it is missing or unreadable.
@@ -55,7 +42,7 @@ pub(super) fn read_text(open: &OpenVault, path: &str) -> Result<Option<String>, 
             Err(Error::Changed) => {}
         }
     }
-    Err(Refused { what: format!("{path}: {}", Error::Changed), fix: "close the program that writes it".to_owned() })
+    Err(is_written(path))
 }
 
 /// True if the name begins with a date, as names of session notes do.
@@ -73,22 +60,7 @@ pub(super) fn rename(open: &mut OpenVault, path: &str) -> Result<String, Refused
     let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
     let Some(text) = read_text(open, path)? else { return Ok(to) };
-    let write = || -> Result<(), Error> {
-        open.vault_fs.write(&open.vault_fs.read(&to)?, &text)?;
-        // A power cut between the two steps must not lose what a person wrote.
-        open.vault_fs.sync()?;
-        let old = open.vault_fs.read(path)?;
-        let removed = match old.text.as_deref() == Some(text.as_str()) {
-            true => open.vault_fs.remove(&old).map(drop),
-            false => Err(Error::Changed),
-        };
-        // Somebody has saved the old file meanwhile: the next attempt starts with the new content.
-        if let Err(Error::Changed) = removed {
-            open.vault_fs.remove(&open.vault_fs.read(&to)?)?;
-        }
-        removed
-    };
-    match write() {
+    match open.vault_fs.move_text(path, &to, &text) {
         Ok(()) => Ok(to),
         Err(Error::Vault(refused)) => Err(refused),
         Err(error) => {

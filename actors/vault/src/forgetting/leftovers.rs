@@ -10,7 +10,7 @@ use super::own_notes::Scope;
 use super::scan::{Words, prepare_scan};
 use crate::index::stem;
 use crate::open_vault::OpenVault;
-use crate::vault_fs::{Error, OtherFiles, Refused, VaultFs};
+use crate::vault_fs::{OtherFiles, Refused, VaultFs, of_file};
 
 /// Handles sessions in a vault without any notes. Returns texts of people in the vault that still mention them.
 pub(super) fn handle_empty_vault(open: &mut OpenVault, known: &[SessionId]) -> Result<Vec<String>, Refused> {
@@ -85,11 +85,8 @@ pub(super) fn remove_dangling_links(open: &OpenVault, names: &BTreeMap<String, S
         if !link_names(&path, &to).any(is_it) {
             continue;
         }
-        match open.vault_fs.remove_link(&path) {
-            Ok(()) => {}
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(error) => return Err(Refused { what: format!("{path}: {error}"), fix: "remove it".to_owned() }),
-        }
+        of_file(open.vault_fs.remove_link(&path))?
+            .map_err(|why| Refused { what: format!("{path}: {why}"), fix: "remove it".to_owned() })?;
     }
     Ok(())
 }
@@ -102,12 +99,8 @@ pub(super) fn find_mentions(
 ) -> Result<BTreeSet<String>, Refused> {
     let mut theirs = BTreeSet::new();
     for path in texts {
-        let is_mentioned = match open.read_text(&path) {
-            Ok(text) => text.is_some_and(|text| is_match(&path, &text)),
-            Err(Error::Vault(refused)) => return Err(refused),
-            Err(Error::LeftAlone(_) | Error::Changed) => true,
-        };
-        if is_mentioned {
+        let text = of_file(open.read_text(&path))?;
+        if text.map_or(true, |text| text.is_some_and(|text| is_match(&path, &text))) {
             theirs.insert(path);
         }
     }

@@ -6,10 +6,10 @@ use baton_conversation::record::SessionId;
 use baton_notes::layout::Place;
 use baton_notes::{forget, session};
 
-use super::edit::{Changed, change, is_dated, read_text, rename};
+use super::edit::{change, is_dated, read_text, rename};
 use super::scan::{Scan, scan_vault};
 use crate::index::stem;
-use crate::open_vault::OpenVault;
+use crate::open_vault::{Changed, OpenVault};
 use crate::register::Entry;
 use crate::vault_fs::Refused;
 
@@ -118,7 +118,7 @@ pub(super) fn own_notes(
         }
     }
     // Prints that no register had were not searched for.
-    if !prints.iter().all(|print| scan.includes(print)) {
+    if !prints.iter().all(|print| scan.matches(print)) {
         *scan = scan_vault(open, sessions, &prints)?;
         notes = candidates(scan);
     }

@@ -115,12 +115,7 @@ impl Scan {
         }
     }
 
-    /// True if the words of this pass include this name or hash.
-    pub(super) fn includes(&self, word: &str) -> bool {
-        self.words.match_in(word)
-    }
-
-    /// True if the text contains one of the words.
+    /// True if the text, or a name or hash, contains one of the words.
     pub(super) fn matches(&self, text: &str) -> bool {
         self.words.match_in(text)
     }

@@ -5,7 +5,7 @@ use baton_notes::{forget, name, relink_session};
 
 use super::OpenVault;
 use crate::index::stem;
-use crate::vault_fs::{Error, Refused};
+use crate::vault_fs::{Refused, of_file};
 
 /// Folders of session notes and of their archive copies within a project's folder.
 const SESSIONS: [&str; 2] = ["sessions", "archive/sessions"];
@@ -74,25 +74,17 @@ impl OpenVault {
         }
         let (link, other, tag) = (format!("[[{from}"), format!("[[{to}"), forget::tag(from));
         for note in self.vault_fs.list_notes()?.0 {
-            let edited = self.edit(&note, &mut |text| {
+            // A note that is a person's or being written keeps its links.
+            let _ = of_file(self.edit(&note, &mut |text| {
                 let has_tag = |text: &str| forget::remembered(text).contains(&tag);
                 let text = text.filter(|text| text.contains(&link) || text.contains(&other) || has_tag(text))?;
                 relink_session(text, from, to)
-            });
-            match edited {
-                Err(Error::Vault(refused)) => return Err(refused),
-                // It is a person's or being written: its links stay as they are.
-                Ok(_) | Err(Error::LeftAlone(_) | Error::Changed) => {}
-            }
+            }))?;
         }
         Ok(true)
     }
 
     fn has_file(&self, path: &str) -> Result<bool, Refused> {
-        match self.vault_fs.read(path) {
-            Ok(found) => Ok(found.text.is_some()),
-            Err(Error::Vault(refused)) => Err(refused),
-            Err(Error::LeftAlone(_) | Error::Changed) => Ok(true),
-        }
+        Ok(of_file(self.read_text(path))?.map_or(true, |text| text.is_some()))
     }
 }

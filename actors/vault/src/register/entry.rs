@@ -66,6 +66,12 @@ impl Entry {
         self.note.as_deref().or(self.begun.as_deref())
     }
 
+    /// Makes its notes owed, even if they were left alone.
+    pub(crate) fn try_again(&mut self) {
+        self.stamp.clear();
+        self.left = None;
+    }
+
     /// True if it is of a forgotten session and only serves to find its notes once their folder returns.
     pub(crate) fn is_sealed(&self) -> bool {
         self.called.is_some() && self.linked_note().is_none()

@@ -13,7 +13,7 @@ use super::super::register::Entry;
 use super::super::vault_fs::Refused;
 use super::super::write_session::{SessionWriter, WriteError, thresholds};
 use super::super::{NoteWriter, SWEEP_EVERY_MS};
-use super::{GROUP_SESSIONS, panicked, wait_for_disk, wait_with_permit};
+use super::{GROUP_SESSIONS, panicked, wait_with_permit};
 use crate::Options;
 
 /// Why a sweep did not finish.
@@ -44,13 +44,14 @@ impl Checked {
 impl NoteWriter {
     /// Returns when the next sweep is due.
     pub(crate) async fn sweep_due(&self) -> Option<Timestamp> {
-        let options = &self.options;
-        let mut vaults = self.lock_vaults().await.ok()?;
-        let (open, _) = vaults.open(&options.settings.now().vault).ok()?;
-        // A time in the future came from a wrong clock.
-        let now = options.clock.now();
-        let swept = open.register.swept_at().filter(|at| *at <= now.0);
-        Some(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(SWEEP_EVERY_MS))))
+        let looking = self.on_disk(|vaults, options| {
+            // A time in the future came from a wrong clock.
+            let now = options.clock.now();
+            let (open, _) = vaults.open(&options.settings.now().vault)?;
+            let swept = open.register.swept_at().filter(|at| *at <= now.0);
+            Ok(swept.map_or(Timestamp(0), |at| Timestamp(at.saturating_add(SWEEP_EVERY_MS))))
+        });
+        looking.await.ok()
     }
 
     /// Checks every note: compacts old ones, retries what has failed, and notices what was moved.
@@ -72,16 +73,15 @@ impl NoteWriter {
                 Err(problem) => return Err(SweepError::Stuck(problem)),
             }
         }
-        let now = options.clock.now();
-        if let Ok(mut vaults) = self.lock_vaults().await
-            && let Ok((open, _)) = vaults.open(&options.settings.now().vault)
-        {
-            open.register.set_swept_at(now.0);
+        let recording = self.on_disk(|vaults, options| {
+            let (open, _) = vaults.open(&options.settings.now().vault)?;
+            open.register.set_swept_at(options.clock.now().0);
             if let Err(refused) = open.sync() {
                 tracing::warn!(problem = %refused, "time of the sweep not recorded");
             }
-        }
-        let walks = self.lock_vaults().await.ok().and_then(|mut vaults| Some(vaults.opened()?.take_walks()));
+            Ok(open.take_walks())
+        });
+        let walks = recording.await;
         tracing::info!(
             notes = ids.len(),
             looks = walks.unwrap_or_default(),
@@ -97,11 +97,8 @@ impl NoteWriter {
     /// Returns the sessions that have entries. With `rescan`, the vault is walked again and all owed sessions are
     /// determined again.
     pub(super) async fn list_sessions(&self, rescan: bool) -> Result<Vec<SessionId>, Refused> {
-        let options = &self.options;
-        let mut vaults = self.lock_vaults().await?;
-        let settings = options.settings.now();
-        let looking = baton_base::task::spawn_blocking(move || {
-            let (open, _) = vaults.open(&settings.vault)?;
+        let listing = self.on_disk(move |vaults, options| {
+            let (open, _) = vaults.open(&options.settings.now().vault)?;
             open.check(false)?;
             if rescan {
                 open.drop_index();
@@ -113,7 +110,7 @@ impl NoteWriter {
             }
             Ok(open.register.entries().map(|(id, _)| id.clone()).collect())
         });
-        wait_for_disk(looking).await?
+        listing.await
     }
 }
 
@@ -132,7 +129,7 @@ pub(crate) fn check_notes(vaults: &mut Vaults, options: &Options, group: &[Sessi
         }
         if entry.left.is_some() {
             // The next round tries it again.
-            open.register.put(id, Entry { stamp: String::new(), left: None, ..entry });
+            open.register.update(id, Entry::try_again);
             checked.retried += 1;
             continue;
         }

@@ -30,6 +30,14 @@ pub(crate) enum Error {
     Changed,
 }
 
+/// Separates the two: `Err` if the vault refuses; otherwise the result, or why this file was left alone.
+pub(crate) fn of_file<T>(result: Result<T, Error>) -> Result<Result<T, String>, Refused> {
+    match result {
+        Err(Error::Vault(refused)) => Err(refused),
+        other => Ok(other.map_err(|error| error.to_string())),
+    }
+}
+
 pub(crate) fn refusal(path: &Path, error: &io::Error) -> Refused {
     let shown = path.display();
     let fix = match Obstacle::from_error(error) {

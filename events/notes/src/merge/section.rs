@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::block;
-use crate::block::{Block, Blocks, content, without_line_end};
+use crate::block::{Block, Blocks, HEADING_ONLY, content, without_line_end};
 use crate::note::{Body, Line, Section};
 use crate::trace::Traces;
 use baton_conversation::record::Timestamp;
 use baton_protocol::Zone;
 
-/// Recorded for a section of which only the heading was written.
-const HEADING_ONLY: &str = "-";
 /// Beginning of an entry with its own heading.
 const OWN_HEADING: &str = "### ";
 

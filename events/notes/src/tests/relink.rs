@@ -117,12 +117,17 @@ fn a_block_in_which_a_program_changed_links_to_entities_is_not_a_persons() {
         let followed = follow(&edited, &[noted(Some("shop"), "File", "src/auth.rs", "Auth", before)], &[]);
         assert_eq!(without_hashes(&followed.unwrap_or_else(|| edited.clone())), without_hashes(&edited), "{link}");
     }
-    // Renamed a second time, which needs the name before.
+    // Renamed a second time: every line is known, whether or not the name before is.
     let renamed_once = follow(&page(), &[noted(Some("shop"), "File", "src/auth.rs", "Auth", None)], &[]).unwrap();
     let twice = renamed_once.replace(&format!("[[{new}|"), "[[Last|");
-    for (before, is_own) in [(Some("Auth"), true), (None, false)] {
+    for before in [Some("Auth"), None] {
         let followed = follow(&twice, &[noted(Some("shop"), "File", "src/auth.rs", "Last", before)], &[]);
-        assert_eq!(followed.is_some_and(|text| conflicts(&text) == 0), is_own, "{before:?}");
+        assert!(followed.is_some_and(|text| conflicts(&text) == 0), "{before:?}");
+    }
+    // A person has changed a line of it as well, or led the link to another note.
+    for edited in [twice.replace("|src/auth.rs]]", "|src/auth.rs]], mine"), twice.replace("[[Last|", "[[Cache|")] {
+        let followed = follow(&edited, &[noted(Some("shop"), "File", "src/auth.rs", "Last", None)], &[]);
+        assert_eq!(without_hashes(&followed.unwrap_or_else(|| edited.clone())), without_hashes(&edited));
     }
 }
 
