@@ -21,7 +21,8 @@ const CORE_MAY_USE: &[(&str, &str)] = &[
 /// The layers of crates, from the bottom. A crate may depend on lower layers only. The fake endpoint depends on nothing
 /// and is in the layer of the program, so that only tests and benchmarks may link it.
 const LAYERS: &[&[&str]] = &[
-    &["baton-protocol", "baton-redaction"],
+    &["baton-protocol", "baton-words"],
+    &["baton-redaction"],
     &["baton-conversation"],
     &["baton-events"],
     &["baton-episode"],

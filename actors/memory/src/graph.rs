@@ -355,7 +355,7 @@ fn fact(admission: &Admission<'_>, subject: u64) -> Result<Option<Fact>, Error> 
     };
     Ok(Some(Fact {
         uuid: newest.fact(&group.group_id),
-        relation: Relation::parse(&newest.title).unwrap_or(Relation::Custom),
+        relation: Relation::named(&newest.title).unwrap_or(Relation::Custom),
         name: newest.title.clone(),
         source: newest.source,
         source_name: group::name(admission, key(newest.source))?,

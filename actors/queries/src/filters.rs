@@ -169,11 +169,8 @@ fn sessions_having(searcher: &Searcher, field: Field, name: &str) -> Result<Sess
 
 /// The names of the filters in a question.
 pub(super) fn filter_names(question: &Question) -> Vec<String> {
-    let mut names: Vec<&str> = Field::ALL
-        .into_iter()
-        .filter(|field| question.values(*field, false).next().is_some())
-        .map(Field::as_str)
-        .collect();
+    let used = Field::ALL.iter().filter(|field| question.values(**field, false).next().is_some());
+    let mut names: Vec<&str> = used.map(|field| field.as_str()).collect();
     names.extend(question.after.map(|_| "after"));
     names.extend(question.before.map(|_| "before"));
     names.into_iter().map(str::to_owned).collect()

@@ -122,7 +122,7 @@ fn entities_to_share(
     wanted: &BTreeSet<Uuid>,
 ) -> Vec<(String, EntityIdentity, String)> {
     let is_wanted = |(folder, kind, name): (&str, &str, &str)| {
-        let Some(label) = Label::parse(kind) else { return false };
+        let Some(label) = Label::named(kind) else { return false };
         let of_folder = groups.get(folder).into_iter().flatten();
         of_folder.into_iter().any(|group| wanted.contains(&node_uuid(group, label, name)))
     };

@@ -3,3 +3,6 @@
 pub mod query;
 pub mod recall;
 pub mod stopwords;
+
+/// The words of all rules, see [`baton_words`].
+const WORDS: &str = include_str!("words.txt");

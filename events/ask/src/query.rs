@@ -80,37 +80,21 @@ pub struct Filter {
     pub negated: bool,
 }
 
-/// Properties of sessions that can be filtered, except times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Field {
-    /// A directory, or a name that matches exactly one project.
-    Project,
-    /// A file that the session read or changed: its path, the end or a part of it, or a pattern with `*`.
-    File,
-    /// A tool that the session used, by its name or a part of it.
-    Tool,
-    /// The agent that wrote the transcript.
-    Agent,
-    /// A branch that the session worked on.
-    Branch,
-    /// The state of the session.
-    State,
-}
-
-impl Field {
-    /// Every field, in the order of the help.
-    pub const ALL: [Self; 6] = [Self::Project, Self::File, Self::Tool, Self::Agent, Self::Branch, Self::State];
-
-    /// Name before the colon.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Project => "project",
-            Self::File => "file",
-            Self::Tool => "tool",
-            Self::Agent => "agent",
-            Self::Branch => "branch",
-            Self::State => "state",
-        }
+baton_protocol::named! {
+    /// Properties of sessions that can be filtered, except times.
+    Field {
+        /// A directory, or a name that matches exactly one project.
+        Project = "project",
+        /// A file that the session read or changed: its path, the end or a part of it, or a pattern with `*`.
+        File = "file",
+        /// A tool that the session used, by its name or a part of it.
+        Tool = "tool",
+        /// The agent that wrote the transcript.
+        Agent = "agent",
+        /// A branch that the session worked on.
+        Branch = "branch",
+        /// The state of the session.
+        State = "state",
     }
 }
 
@@ -164,7 +148,7 @@ impl Question {
         let field = match lower.as_str() {
             "before" | "until" | "after" | "since" => return false,
             "path" => Some(Field::File),
-            lower => Field::ALL.into_iter().find(|field| field.as_str() == lower),
+            lower => Field::parse(lower),
         };
         let Some(field) = field else {
             if name == lower && !piece.quoted && may_be_meant(name, value) {
@@ -308,7 +292,7 @@ fn parse_agent(text: &str) -> Option<Agent> {
 /// Returns true if `name:value` may be meant as a filter, not as a file position, a URL or a path of a language.
 fn may_be_meant(name: &str, value: &str) -> bool {
     let is_number = value.bytes().all(|byte| byte.is_ascii_digit() || byte == b':');
-    let near = nearest(name, Field::ALL.into_iter().map(Field::as_str).chain(["before", "after"])).is_some();
+    let near = nearest(name, Field::ALL.iter().map(|field| field.as_str()).chain(["before", "after"])).is_some();
     !is_number && !value.starts_with([':', '/', '\\']) && (near || name.len() >= 3)
 }
 

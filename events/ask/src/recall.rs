@@ -27,52 +27,33 @@ use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
 
-/// Kind of an entry, as answers name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sort {
-    /// A session: its title and purpose.
-    Session,
-    /// The result of a session: its last answer.
-    Done,
-    /// What an agent concluded for a prompt: the sentences that answer the question.
-    Answer,
-    /// A passage that matches the words.
-    Passage,
-    /// Something that an agent stored in the memory itself.
-    Note,
-    /// A decision with its reason.
-    Decision,
-    /// A failure with its fix.
-    Fixed,
-    /// Something that was advised against, or that failed without a known later success.
-    Failed,
-    /// Something open.
-    Open,
-    /// A stated next step.
-    Next,
-    /// A changed file.
-    File,
-    /// A fact that holds or, marked so, held once.
-    Fact,
-}
-
-impl Sort {
-    /// Name in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Done => "done",
-            Self::Answer => "answer",
-            Self::Passage => "passage",
-            Self::Note => "note",
-            Self::Decision => "decision",
-            Self::Fixed => "fixed",
-            Self::Failed => "failed",
-            Self::Open => "open",
-            Self::Next => "next",
-            Self::File => "file",
-            Self::Fact => "fact",
-        }
+baton_protocol::named! {
+    /// Kind of an entry, as answers name it.
+    Sort {
+        /// A session: its title and purpose.
+        Session = "session",
+        /// The result of a session: its last answer.
+        Done = "done",
+        /// What an agent concluded for a prompt: the sentences that answer the question.
+        Answer = "answer",
+        /// A passage that matches the words.
+        Passage = "passage",
+        /// Something that an agent stored in the memory itself.
+        Note = "note",
+        /// A decision with its reason.
+        Decision = "decision",
+        /// A failure with its fix.
+        Fixed = "fixed",
+        /// Something that was advised against, or that failed without a known later success.
+        Failed = "failed",
+        /// Something open.
+        Open = "open",
+        /// A stated next step.
+        Next = "next",
+        /// A changed file.
+        File = "file",
+        /// A fact that holds or, marked so, held once.
+        Fact = "fact",
     }
 }
 

@@ -249,25 +249,13 @@ pub struct Compaction {
     pub tokens_after: Option<u64>,
 }
 
-/// Relation of another session to the one whose transcript names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Link {
-    /// This session began as a copy of the other one.
-    ForkedFrom,
-    /// The other session continues the work of this one.
-    ContinuedIn,
-}
-
-impl Link {
-    /// Every value.
-    pub const ALL: [Self; 2] = [Self::ForkedFrom, Self::ContinuedIn];
-
-    /// The name in stored items.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ForkedFrom => "forked_from",
-            Self::ContinuedIn => "continued_in",
-        }
+baton_protocol::named! {
+    /// Relation of another session to the one whose transcript names it.
+    Link {
+        /// This session began as a copy of the other one.
+        ForkedFrom = "forked_from",
+        /// The other session continues the work of this one.
+        ContinuedIn = "continued_in",
     }
 }
 
@@ -285,31 +273,19 @@ pub enum TitleSource {
     Person,
 }
 
-/// Speaker, as named in search, hash and display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// A person.
-    User,
-    /// The agent.
-    Assistant,
-    /// The agent's thinking.
-    Thinking,
-    /// A tool: call and result.
-    Tool,
-    /// The harness.
-    Harness,
-}
-
-impl Role {
-    /// The lower-case name: `user`, `assistant`, `thinking`, `tool`, `harness`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Thinking => "thinking",
-            Self::Tool => "tool",
-            Self::Harness => "harness",
-        }
+baton_protocol::named! {
+    /// Speaker, as named in search, hash and display.
+    Role {
+        /// A person.
+        User = "user",
+        /// The agent.
+        Assistant = "assistant",
+        /// The agent's thinking.
+        Thinking = "thinking",
+        /// A tool: call and result.
+        Tool = "tool",
+        /// The harness.
+        Harness = "harness",
     }
 }
 

@@ -23,3 +23,6 @@ pub mod tokens;
 pub mod transcript;
 pub mod turns;
 pub mod usage;
+
+/// The words and phrases of all rules, see [`baton_words`].
+const WORDS: &str = include_str!("words.txt");

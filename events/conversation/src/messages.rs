@@ -15,28 +15,17 @@ use crate::item::{Body, Call, Compaction, Item, Meta, Outcome, ToolResult};
 use crate::queued_prompts::Withdrawn;
 use crate::record::Timestamp;
 
-/// Speaker of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Speaker {
-    /// A person.
-    User,
-    /// The agent.
-    Assistant,
-    /// A tool whose result answers no call of this transcript.
-    Tool,
-    /// The harness.
-    Harness,
-}
-
-impl Speaker {
-    /// `user`, `assistant`, `tool`, `harness`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Tool => "tool",
-            Self::Harness => "harness",
-        }
+baton_protocol::named! {
+    /// Speaker of a message.
+    Speaker {
+        /// A person.
+        User = "user",
+        /// The agent.
+        Assistant = "assistant",
+        /// A tool whose result answers no call of this transcript.
+        Tool = "tool",
+        /// The harness.
+        Harness = "harness",
     }
 }
 

@@ -5,36 +5,17 @@ use std::collections::BTreeMap;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Cost, DAY_MS, State};
 
-/// Grouping of costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
-    /// By session.
-    Session,
-    /// By project of the session.
-    Project,
-    /// By model.
-    Model,
-    /// By day (UTC).
-    Day,
-}
-
-impl By {
-    /// Every grouping.
-    pub const ALL: [Self; 4] = [Self::Session, Self::Project, Self::Model, Self::Day];
-
-    /// Name in commands and answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Project => "project",
-            Self::Model => "model",
-            Self::Day => "day",
-        }
-    }
-
-    /// Parses a name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|by| by.as_str() == text)
+baton_protocol::named! {
+    /// Grouping of costs.
+    By {
+        /// By session.
+        Session = "session",
+        /// By project of the session.
+        Project = "project",
+        /// By model.
+        Model = "model",
+        /// By day (UTC).
+        Day = "day",
     }
 }
 

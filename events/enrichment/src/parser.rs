@@ -285,7 +285,7 @@ fn text_field<'v>(path: &str, entry: &'v Map<String, Value>, key: &str) -> Resul
 
 /// A label that was not offered becomes a topic, so that the entity is kept.
 fn label_or_topic(name: &str) -> Label {
-    Label::parse(name).filter(|label| super::form::LABELS.contains(label)).unwrap_or(Label::Topic)
+    Label::named(name).filter(|label| super::form::LABELS.contains(label)).unwrap_or(Label::Topic)
 }
 
 /// Normalises the name of a relation: upper-case letters, digits and underscores.

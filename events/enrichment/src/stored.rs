@@ -138,13 +138,13 @@ impl Answer {
         let claims = |claims: Vec<ClaimV1>| claims.into_iter().map(Claim::from).collect::<Vec<_>>();
         let by_key = |map: BTreeMap<String, Vec<ClaimV1>>| map.into_iter().map(|(key, it)| (key, claims(it))).collect();
         let entities = shape.entities.into_iter().map(|it| {
-            Some(Entity { name: it.name, label: Label::parse(&it.label)?, summary: it.summary, line: it.line })
+            Some(Entity { name: it.name, label: Label::named(&it.label)?, summary: it.summary, line: it.line })
         });
         let facts = shape.facts.into_iter().map(|it| {
             Some(Fact {
-                source: (Label::parse(&it.source_type)?, it.source),
+                source: (Label::named(&it.source_type)?, it.source),
                 relation: it.relation,
-                target: (Label::parse(&it.target_type)?, it.target),
+                target: (Label::named(&it.target_type)?, it.target),
                 fact: it.fact,
                 line: it.line,
             })

@@ -74,6 +74,7 @@ use self::timeline::Timeline;
 use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;
 use baton_conversation::record::Timestamp;
+use baton_words::WordList;
 
 /// Maximum number of entries of any list of an episode.
 pub const MAX_ENTRIES: usize = 200;
@@ -92,24 +93,7 @@ const LINE_CHARS: usize = 300;
 /// Maximum length of a command or file inside a sentence, in characters.
 const SHORT_CHARS: usize = 120;
 /// Slash commands that configure the harness, whatever their arguments; sorted.
-const HARNESS_COMMANDS: [&str; 16] = [
-    "add-dir",
-    "agents",
-    "allowed-tools",
-    "config",
-    "effort",
-    "export",
-    "fast",
-    "hooks",
-    "mcp",
-    "memory",
-    "model",
-    "output-style",
-    "permissions",
-    "plugin",
-    "rename",
-    "theme",
-];
+static HARNESS_COMMANDS: WordList = WordList::new(crate::WORDS, "harness commands");
 /// Greetings.
 const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
 
@@ -453,7 +437,7 @@ fn is_for_the_harness(text: &str) -> bool {
     let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let name = name.strip_prefix('/').unwrap_or_default();
     let command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
-    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.binary_search(&name).is_ok())
+    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.has(name))
 }
 
 /// Strips leading pictures.

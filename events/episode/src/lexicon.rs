@@ -1,7 +1,7 @@
 //! Words that carry meaning, by language: one matcher over data files, one pass over a sentence.
 //!
-//! A file of `lexicon/` has sections such as `[contrast]`; each line below is a phrase. A phrase that begins with `^` counts
-//! only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces. `(a|b)` stands
+//! A file of `lexicon/` has sections such as `[contrast]`, see [`baton_words`]; each line below is a phrase. A phrase that
+//! begins with `^` counts only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces. `(a|b)` stands
 //! for either.
 //!
 //! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
@@ -10,6 +10,7 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use baton_words::sections;
 
 /// The data files, one a language.
 const FILES: [&str; 8] = [
@@ -27,175 +28,129 @@ const MAX_CHARS: usize = 1_000;
 /// Stands for a code span, whose words are not the speaker's.
 const CODE: char = '`';
 
-/// What a phrase tells about the sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
-    /// One thing is taken over another: `instead of`.
-    Contrast,
-    /// Something stays as it is, or is taken back: `kept`, `reverted`.
-    Keep,
-    /// A choice by its own word: `decided`, `switched to`.
-    Choose,
-    /// A reason: `because`.
-    Reason,
-    /// What follows from a fact: `so I`.
-    Consequence,
-    /// A person tells how: `use`, `let's`, `don't`.
-    Direct,
-    /// A person proposes how, perhaps as a question: `could we`.
-    Suggest,
-    /// A person objects: `no,`, `actually`.
-    Object,
-    /// A person takes everything back: `undo`.
-    Revert,
-    /// Something does not work: `fails`, `still broken`.
-    Trouble,
-    /// An order that says nothing about how: `commit`, `continue`.
-    Order,
-    /// The agent says what it is about to do: `let me`.
-    Announce,
-    /// The agent offers something: `would you like`.
-    Offer,
-    /// Something is put off: `later`, `for now`.
-    Later,
-    /// Something is not done: `not tested`, `still open`.
-    Remaining,
-    /// Changes that the session leaves aside are not committed: `remain unstaged`.
-    Beside,
-    /// A next step: `you'll need to`.
-    Next,
-    /// A heading or label of things that are not done.
-    RemainingHead,
-    /// A heading or label of next steps.
-    NextHead,
-    /// Not meant as a fact: a condition, an example, somebody's option.
-    Hedge,
-    /// A person confirms: `it works now`.
-    Works,
-    /// A person agrees: `yes`, `ok`.
-    Assent,
-    /// A person says that something does not work, in words that are said of nothing else: `is broken`.
-    Defect,
-    /// The agent names what is behind a trouble: `the issue is`.
-    Cause,
-    /// A cause that was named is taken back: `was not the problem`.
-    Denial,
-    /// Something lacks or is not as it should be: `missing`, `should`.
-    Lack,
-    /// Something was changed: `fixed`, `replaced`.
-    Change,
-    /// How checks went, or what goes on: `passing`, `I'm`.
-    Result,
-    /// A check is to fail: `should fail`.
-    Expected,
-    /// An attempt came to nothing: `a dead end`.
-    Setback,
-    /// Not of this session's making: `pre-existing`.
-    Foreign,
-    /// A rule for the time to come: `always`, `from now on`.
-    Standing,
-    /// Something is in use no more: `no longer`, `was removed`.
-    Ended,
-    /// A heading of decisions.
-    DecisionHead,
-    /// A heading of how something is going to be done.
-    ApproachHead,
-    /// A question begins so: `which`.
-    Question,
-    /// A question about something that happened, not about what holds: `did`, `when`.
-    PastQuestion,
-    /// A word that stands for something said or shown elsewhere: `these`.
-    Pointer,
-    /// Something was put in the place of something else: `replaced`.
-    Replace,
-    /// A person tells which way, and not what to do: `use`, `never`.
-    Steer,
-    /// Something new is asked for: `add`.
-    Request,
-    /// A clause of the speaker about themselves: `I'll`.
-    Speaker,
-    /// What the speaker does is only looking: `check`.
-    Look,
-    /// A limit: `only`.
-    Restrict,
-    /// Options to choose from: `or`.
-    Either,
-    /// Somebody else's words follow: `here is`, `the log says`.
-    Quote,
-    /// Everything is meant: `all`.
-    Quantity,
-    /// A fault was mended: `fixed`.
-    Repair,
-    /// A heading of tests or benefits, below which nothing is decided.
-    AsideHead,
-    /// A heading of how the work is to be checked.
-    CheckHead,
-    /// A person looks at what runs: `manually`, `in the browser`.
-    ByHand,
-    /// The speaker proposes: `I'd`.
-    Propose,
-    /// A label before a choice: `decision`.
-    Verdict,
-    /// About how the work goes on, not about what is made: `worry`, `until it is`.
-    Idle,
+macro_rules! signs {
+    ($($(#[$doc:meta])* $sign:ident = $section:literal,)*) => {
+        /// What a phrase tells about the sentence.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Sign {
+            $($(#[$doc])* $sign,)*
+        }
+
+        /// The sections of the data files, each with the sign of its phrases.
+        const SECTIONS: &[(&str, Sign)] = &[$(($section, Sign::$sign)),*];
+    };
 }
 
-const SECTIONS: [(&str, Sign); 54] = [
-    ("contrast", Sign::Contrast),
-    ("keep", Sign::Keep),
-    ("choose", Sign::Choose),
-    ("reason", Sign::Reason),
-    ("direct", Sign::Direct),
-    ("suggest", Sign::Suggest),
-    ("object", Sign::Object),
-    ("trouble", Sign::Trouble),
-    ("order", Sign::Order),
-    ("announce", Sign::Announce),
-    ("offer", Sign::Offer),
-    ("later", Sign::Later),
-    ("remaining", Sign::Remaining),
-    ("beside", Sign::Beside),
-    ("next", Sign::Next),
-    ("remaining head", Sign::RemainingHead),
-    ("next head", Sign::NextHead),
-    ("hedge", Sign::Hedge),
-    ("works", Sign::Works),
-    ("assent", Sign::Assent),
-    ("defect", Sign::Defect),
-    ("cause", Sign::Cause),
-    ("denial", Sign::Denial),
-    ("lack", Sign::Lack),
-    ("change", Sign::Change),
-    ("result", Sign::Result),
-    ("expected", Sign::Expected),
-    ("setback", Sign::Setback),
-    ("foreign", Sign::Foreign),
-    ("standing", Sign::Standing),
-    ("ended", Sign::Ended),
-    ("decision head", Sign::DecisionHead),
-    ("approach head", Sign::ApproachHead),
-    ("question", Sign::Question),
-    ("past question", Sign::PastQuestion),
-    ("pointer", Sign::Pointer),
-    ("replace", Sign::Replace),
-    ("steer", Sign::Steer),
-    ("request", Sign::Request),
-    ("revert", Sign::Revert),
-    ("consequence", Sign::Consequence),
-    ("speaker", Sign::Speaker),
-    ("look", Sign::Look),
-    ("restrict", Sign::Restrict),
-    ("either", Sign::Either),
-    ("quote", Sign::Quote),
-    ("quantity", Sign::Quantity),
-    ("repair", Sign::Repair),
-    ("aside head", Sign::AsideHead),
-    ("check head", Sign::CheckHead),
-    ("by hand", Sign::ByHand),
-    ("verdict", Sign::Verdict),
-    ("idle", Sign::Idle),
-    ("propose", Sign::Propose),
-];
+signs! {
+    /// One thing is taken over another: `instead of`.
+    Contrast = "contrast",
+    /// Something stays as it is, or is taken back: `kept`, `reverted`.
+    Keep = "keep",
+    /// A choice by its own word: `decided`, `switched to`.
+    Choose = "choose",
+    /// A reason: `because`.
+    Reason = "reason",
+    /// What follows from a fact: `so I`.
+    Consequence = "consequence",
+    /// A person tells how: `use`, `let's`, `don't`.
+    Direct = "direct",
+    /// A person proposes how, perhaps as a question: `could we`.
+    Suggest = "suggest",
+    /// A person objects: `no,`, `actually`.
+    Object = "object",
+    /// A person takes everything back: `undo`.
+    Revert = "revert",
+    /// Something does not work: `fails`, `still broken`.
+    Trouble = "trouble",
+    /// An order that says nothing about how: `commit`, `continue`.
+    Order = "order",
+    /// The agent says what it is about to do: `let me`.
+    Announce = "announce",
+    /// The agent offers something: `would you like`.
+    Offer = "offer",
+    /// Something is put off: `later`, `for now`.
+    Later = "later",
+    /// Something is not done: `not tested`, `still open`.
+    Remaining = "remaining",
+    /// Changes that the session leaves aside are not committed: `remain unstaged`.
+    Beside = "beside",
+    /// A next step: `you'll need to`.
+    Next = "next",
+    /// A heading or label of things that are not done.
+    RemainingHead = "remaining head",
+    /// A heading or label of next steps.
+    NextHead = "next head",
+    /// Not meant as a fact: a condition, an example, somebody's option.
+    Hedge = "hedge",
+    /// A person confirms: `it works now`.
+    Works = "works",
+    /// A person agrees: `yes`, `ok`.
+    Assent = "assent",
+    /// A person says that something does not work, in words that are said of nothing else: `is broken`.
+    Defect = "defect",
+    /// The agent names what is behind a trouble: `the issue is`.
+    Cause = "cause",
+    /// A cause that was named is taken back: `was not the problem`.
+    Denial = "denial",
+    /// Something lacks or is not as it should be: `missing`, `should`.
+    Lack = "lack",
+    /// Something was changed: `fixed`, `replaced`.
+    Change = "change",
+    /// How checks went, or what goes on: `passing`, `I'm`.
+    Result = "result",
+    /// A check is to fail: `should fail`.
+    Expected = "expected",
+    /// An attempt came to nothing: `a dead end`.
+    Setback = "setback",
+    /// Not of this session's making: `pre-existing`.
+    Foreign = "foreign",
+    /// A rule for the time to come: `always`, `from now on`.
+    Standing = "standing",
+    /// Something is in use no more: `no longer`, `was removed`.
+    Ended = "ended",
+    /// A heading of decisions.
+    DecisionHead = "decision head",
+    /// A heading of how something is going to be done.
+    ApproachHead = "approach head",
+    /// A question begins so: `which`.
+    Question = "question",
+    /// A question about something that happened, not about what holds: `did`, `when`.
+    PastQuestion = "past question",
+    /// A word that stands for something said or shown elsewhere: `these`.
+    Pointer = "pointer",
+    /// Something was put in the place of something else: `replaced`.
+    Replace = "replace",
+    /// A person tells which way, and not what to do: `use`, `never`.
+    Steer = "steer",
+    /// Something new is asked for: `add`.
+    Request = "request",
+    /// A clause of the speaker about themselves: `I'll`.
+    Speaker = "speaker",
+    /// What the speaker does is only looking: `check`.
+    Look = "look",
+    /// A limit: `only`.
+    Restrict = "restrict",
+    /// Options to choose from: `or`.
+    Either = "either",
+    /// Somebody else's words follow: `here is`, `the log says`.
+    Quote = "quote",
+    /// Everything is meant: `all`.
+    Quantity = "quantity",
+    /// A fault was mended: `fixed`.
+    Repair = "repair",
+    /// A heading of tests or benefits, below which nothing is decided.
+    AsideHead = "aside head",
+    /// A heading of how the work is to be checked.
+    CheckHead = "check head",
+    /// A person looks at what runs: `manually`, `in the browser`.
+    ByHand = "by hand",
+    /// The speaker proposes: `I'd`.
+    Propose = "propose",
+    /// A label before a choice: `decision`.
+    Verdict = "verdict",
+    /// About how the work goes on, not about what is made: `worry`, `until it is`.
+    Idle = "idle",
+}
 
 struct Lexicon {
     matcher: AhoCorasick,
@@ -214,20 +169,13 @@ struct Phrase {
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let (mut texts, mut phrases) = (Vec::new(), Vec::new());
-    for file in FILES {
-        let mut sign = None;
-        for line in file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                sign = SECTIONS.iter().find(|(known, _)| *known == name).map(|(_, sign)| *sign);
-                continue;
-            }
-            let Some(sign) = sign else { continue };
-            let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
-            for text in spelled_out(text) {
-                let marked = !text.starts_with(char::is_alphanumeric);
-                phrases.push(Phrase { sign, begins, whole: !text.chars().any(is_wide), marked });
-                texts.push(text);
-            }
+    for (section, line) in FILES.into_iter().flat_map(sections) {
+        let Some((_, sign)) = SECTIONS.iter().find(|(known, _)| *known == section) else { continue };
+        let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
+        for text in spelled_out(text) {
+            let marked = !text.starts_with(char::is_alphanumeric);
+            phrases.push(Phrase { sign: *sign, begins, whole: !text.chars().any(is_wide), marked });
+            texts.push(text);
         }
     }
     let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
@@ -340,15 +288,9 @@ mod tests {
 
     #[test]
     fn every_line_of_every_file_is_a_phrase_of_a_known_section() {
-        for file in FILES {
-            let mut known = false;
-            for line in file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
-                match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                    Some(name) => known = SECTIONS.iter().any(|(section, _)| *section == name),
-                    None => assert_eq!(normalised(line), line, "phrases are lower case with single spaces"),
-                }
-                assert!(known, "{line} is in no known section");
-            }
+        for (section, line) in FILES.into_iter().flat_map(sections) {
+            assert!(SECTIONS.iter().any(|(known, _)| *known == section), "{line} is in no known section");
+            assert_eq!(normalised(line), line, "phrases are lower case with single spaces");
         }
     }
 

@@ -1,123 +1,43 @@
 //! Packages that a session adds or removes: by an installer's command line, or by editing a manifest.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use baton_conversation::filter::Manifest;
 use baton_conversation::item::Call;
 use baton_episode::digest::programs;
+use baton_words::sections;
 
 /// Maximum number of packages of one command or edit.
 const MAX_PACKAGES: usize = 40;
 
 /// A program that adds packages.
 struct Installer {
-    program: &'static [&'static str],
-    verb: &'static [&'static str],
-    /// Verbs that remove packages.
-    out: &'static [&'static str],
     /// Registry name as people say it.
     from: &'static str,
+    programs: Vec<&'static str>,
+    adds: Vec<&'static str>,
+    removes: Vec<&'static str>,
     /// Flags whose value is the next word.
-    with_value: &'static [&'static str],
+    with_value: Vec<&'static str>,
 }
 
-const INSTALLERS: [Installer; 8] = [
-    Installer {
-        program: &["cargo"],
-        verb: &["add", "install"],
-        out: &["remove", "rm"],
-        from: "crates.io",
-        with_value: &[
-            "--features",
-            "-F",
-            "--package",
-            "-p",
-            "--git",
-            "--path",
-            "--branch",
-            "--tag",
-            "--rev",
-            "--rename",
-            "--registry",
-            "--manifest-path",
-            "--version",
-            "--vers",
-            "--root",
-            "--bin",
-            "--target",
-        ],
-    },
-    Installer {
-        program: &["npm", "pnpm", "yarn", "bun"],
-        verb: &["i", "install", "add"],
-        out: &["uninstall", "remove", "rm", "un"],
-        from: "npm",
-        with_value: &["-w", "--workspace", "--prefix", "--registry", "--tag", "--filter", "-C", "--cwd"],
-    },
-    Installer {
-        program: &["pip", "pip3", "pipx"],
-        verb: &["install"],
-        out: &["uninstall"],
-        from: "PyPI",
-        with_value: &[
-            "-r",
-            "--requirement",
-            "-c",
-            "--constraint",
-            "-i",
-            "--index-url",
-            "--extra-index-url",
-            "-e",
-            "--editable",
-            "-t",
-            "--target",
-            "--prefix",
-            "-f",
-            "--find-links",
-            "--python",
-        ],
-    },
-    Installer {
-        program: &["uv", "poetry", "pdm", "rye"],
-        verb: &["add"],
-        out: &["remove"],
-        from: "PyPI",
-        with_value: &[
-            "--group",
-            "-G",
-            "--extra",
-            "--extras",
-            "-E",
-            "--source",
-            "--index",
-            "--optional",
-            "--python",
-            "-p",
-            "--package",
-            "--tag",
-            "--branch",
-            "--rev",
-        ],
-    },
-    Installer { program: &["go"], verb: &["get", "install"], out: &[], from: "Go", with_value: &["-modfile", "-C"] },
-    Installer {
-        program: &["gem"],
-        verb: &["install"],
-        out: &["uninstall"],
-        from: "RubyGems",
-        with_value: &["-v", "--version"],
-    },
-    Installer { program: &["composer"], verb: &["require"], out: &["remove"], from: "Packagist", with_value: &[] },
-    Installer {
-        program: &["apt", "apt-get", "brew", "apk", "dnf"],
-        verb: &["install", "add"],
-        out: &["remove", "uninstall", "del"],
-        from: "the system",
-        with_value: &["-t", "-o", "-c"],
-    },
-];
+static INSTALLERS: LazyLock<Vec<Installer>> = LazyLock::new(|| {
+    let words = |cell: Option<&'static str>| cell.unwrap_or_default().split_whitespace().collect::<Vec<_>>();
+    let installer = |(_, row): (_, &'static str)| {
+        let mut cells = row.split('|');
+        Installer {
+            from: cells.next().unwrap_or_default().trim(),
+            programs: words(cells.next()),
+            adds: words(cells.next()),
+            removes: words(cells.next()),
+            with_value: words(cells.next()),
+        }
+    };
+    sections(include_str!("installers.txt")).map(installer).collect()
+});
 
 /// A package that is added or removed, and its registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,9 +74,9 @@ fn installer<'w>(words: &'w [&'w str]) -> Option<(&'static Installer, bool, &'w 
     words.windows(2).take(6).enumerate().find_map(|(at, pair)| {
         let program = pair[0].rsplit('/').next().unwrap_or(pair[0]);
         let found = INSTALLERS.iter().find(|known| {
-            known.program.contains(&program) && (known.verb.contains(&pair[1]) || known.out.contains(&pair[1]))
+            known.programs.contains(&program) && (known.adds.contains(&pair[1]) || known.removes.contains(&pair[1]))
         })?;
-        Some((found, found.verb.contains(&pair[1]), &words[at + 2..]))
+        Some((found, found.adds.contains(&pair[1]), &words[at + 2..]))
     })
 }
 

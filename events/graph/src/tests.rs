@@ -271,13 +271,13 @@ fn a_huge_session_is_bounded_and_keeps_what_was_changed() {
 
 #[test]
 fn labels_have_names() {
-    for label in Label::ALL {
-        assert_eq!(Label::parse(&label.as_str().to_lowercase()), Some(label));
+    for label in Label::ALL.iter().copied() {
+        assert_eq!(Label::named(&label.as_str().to_lowercase()), Some(label));
     }
-    for relation in Relation::ALL {
-        assert_eq!(Relation::parse(relation.as_str()), Some(relation));
+    for relation in Relation::ALL.iter().copied() {
+        assert_eq!(Relation::named(relation.as_str()), Some(relation));
     }
-    assert_eq!(Label::parse("Entity"), None);
+    assert_eq!(Label::named("Entity"), None);
     assert!(Label::ALL.is_sorted());
 }
 

@@ -10,6 +10,7 @@ use super::{TOO_FEW, Witness};
 use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Ended, Excerpt, Line, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
+use baton_words::WordList;
 
 /// Maximum number of subcommands listed per program.
 const MAX_SUBCOMMANDS: usize = 12;
@@ -24,10 +25,7 @@ const LEAST_WORDS: usize = 3;
 /// Programs that only show the end or a part of another's output.
 const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
 /// Words of a request that do not say what is to be done.
-const FILLING: [&str; 29] = [
-    "a", "an", "all", "and", "are", "by", "can", "do", "doe", "does", "execute", "for", "how", "i", "in", "is", "my",
-    "of", "only", "or", "our", "run", "start", "the", "this", "to", "we", "with", "without",
-];
+static FILLING: WordList = WordList::new(crate::WORDS, "filling words");
 
 /// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
@@ -104,7 +102,7 @@ impl CommandQuery {
     fn read(asked: &str) -> Self {
         let asked = asked.trim();
         let typed = simple_commands(asked).pop().unwrap_or_default();
-        let said = words(asked).filter(|word| !FILLING.contains(&word.as_str()));
+        let said = words(asked).filter(|word| !FILLING.has(word));
         let query = Self {
             name: typed.join(" "),
             more: Vec::new(),

@@ -30,6 +30,9 @@ mod tests;
 mod touched;
 mod trouble;
 
+/// The words of all rules, see [`baton_words`].
+const WORDS: &str = include_str!("words.txt");
+
 pub use account::AccountReader;
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};

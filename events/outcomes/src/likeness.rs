@@ -3,58 +3,10 @@
 use std::collections::BTreeSet;
 
 use baton_graph::error_name;
+use baton_words::WordList;
 
 /// Words that occur in many failures, or only say that a test failed.
-const COMMON: [&str; 48] = [
-    "a",
-    "an",
-    "the",
-    "of",
-    "in",
-    "at",
-    "to",
-    "is",
-    "for",
-    "on",
-    "was",
-    "not",
-    "with",
-    "and",
-    "error",
-    "failed",
-    "test",
-    "n",
-    "by",
-    "be",
-    "this",
-    "from",
-    "no",
-    "it",
-    "assert",
-    "assertion",
-    "left",
-    "right",
-    "expected",
-    "received",
-    "actual",
-    "line",
-    "panicked",
-    "main",
-    "thread",
-    "fail",
-    "failing",
-    "failure",
-    "failures",
-    "tests",
-    "process",
-    "completed",
-    "exit",
-    "exited",
-    "code",
-    "status",
-    "command",
-    "script",
-];
+static COMMON: WordList = WordList::new(crate::WORDS, "common words");
 /// Minimum share of common words of similar failures.
 const ALIKE: f32 = 0.5;
 /// A failure that has all words of the other is similar, too, if these are at least so many …
@@ -117,7 +69,7 @@ impl Likeness {
         let split = name.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         let codes = split.clone().filter(|word| is_code(word)).map(str::to_lowercase).collect();
         let lower = split.map(str::to_lowercase);
-        let words = lower.filter(|word| !COMMON.contains(&word.as_str())).collect();
+        let words = lower.filter(|word| !COMMON.has(word)).collect();
         Self { words, codes, name }
     }
 

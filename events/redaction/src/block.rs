@@ -7,6 +7,7 @@ use super::name::{Name, NameKind};
 use super::password::{is_password, looks_chosen};
 use super::placeholder::{Held, is_placeholder};
 use super::randomness::is_words;
+use baton_words::WordList;
 
 /// Longest value, in bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -15,33 +16,7 @@ const MAX_LINES: usize = 64;
 /// Most empty lines before a value.
 const MAX_EMPTY: usize = 2;
 /// Functions and constructors that wrap a secret given as text.
-const MAKERS: &[&str] = &[
-    "Some",
-    "Ok",
-    "from",
-    "from_str",
-    "new",
-    "String",
-    "str",
-    "bytes",
-    "Bytes",
-    "SecretString",
-    "SecretStr",
-    "Secret",
-    "Password",
-    "PASSWORD",
-    "Protected",
-    "Zeroizing",
-    "fromString",
-    "Buffer",
-    "just",
-    "Just",
-    "Value",
-    "StringValue",
-    "sensitive",
-    "b64encode",
-    "base64encode",
-];
+static MAKERS: WordList = WordList::new(crate::WORDS, "makers");
 
 /// Returns the start of the text on the next non-empty line, after line ends, line numbers and code fences. `None` if
 /// `at` is not at the end of its line.

@@ -6,26 +6,10 @@ use super::assignment::past_blanks;
 use super::placeholder::{Held, is_placeholder};
 use super::randomness::is_random;
 use super::{MIN_KEY_CHARS, past_word};
+use baton_words::WordList;
 
 /// Authentication schemes, in lowercase.
-const SCHEMES: &[&str] = &[
-    "bearer",
-    "basic",
-    "token",
-    "apikey",
-    "api-key",
-    "digest",
-    "negotiate",
-    "ntlm",
-    "ssws",
-    "geniekey",
-    "splunk",
-    "key",
-    "sso-key",
-    "hoba",
-    "aws4-hmac-sha256",
-    "jwt",
-];
+static SCHEMES: WordList = WordList::new(crate::WORDS, "schemes");
 /// Shortest credential after a known scheme, in characters.
 const MIN_CREDENTIAL_CHARS: usize = 6;
 /// Shortest cookie value that may be a secret, in characters.

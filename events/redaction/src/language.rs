@@ -4,6 +4,7 @@ use super::Cut;
 use super::alphabet::floor;
 use super::password::looks_chosen;
 use super::placeholder::{Held, is_placeholder};
+use baton_words::WordList;
 
 /// Longest distance between a name and its value, in bytes: `la contraseña de la base de datos es …`.
 const MAX_BETWEEN_BYTES: usize = 80;
@@ -14,96 +15,10 @@ const MIN_VALUE_BYTES: usize = 6;
 
 /// Words for a password, which [`super::word`] searches for. [`VERBS`] lists what may follow them instead of a
 /// separator.
-pub(super) const NAMES: &[&str] = &[
-    // Spanish, French, Portuguese, Italian. The first letter is left out where it may be a capital.
-    "ontrase\u{f1}a",
-    "ontrasena",
-    "ot de passe",
-    "senha",
-    "Senha",
-    "assword \u{e8}",
-    "arola d'ordine",
-    // German, Dutch, Swedish, Norwegian, Danish, Finnish.
-    "asswort",
-    "ennwort",
-    "achtwoord",
-    "\u{f6}senord",
-    "assord",
-    "dgangskode",
-    "alasana",
-    // Polish, Czech, Turkish, Hungarian, Vietnamese, Indonesian.
-    "as\u{142}o",
-    "eslo",
-    "ifre",
-    "elsz\u{f3}",
-    "\u{1ead}t kh\u{1ea9}u",
-    "ata sandi",
-    // Russian, Ukrainian, Bulgarian, Greek.
-    "\u{430}\u{440}\u{43e}\u{43b}\u{44c}",
-    "\u{410}\u{420}\u{41e}\u{41b}\u{42c}",
-    "\u{430}\u{440}\u{43e}\u{43b}\u{430}",
-    "\u{3c9}\u{3b4}\u{3b9}\u{3ba}\u{3cc}\u{3c2}",
-    // Chinese, Japanese, Korean.
-    "密码",
-    "密碼",
-    "口令",
-    "密钥",
-    "密鑰",
-    "パスワード",
-    "暗証番号",
-    "合言葉",
-    "비밀번호",
-    "암호",
-    // Other secrets: tokens and keys.
-    "令牌",
-    "秘钥",
-    "トークン",
-    "秘密鍵",
-    "シークレット",
-    "\u{43e}\u{43a}\u{435}\u{43d}",
-    "\u{435}\u{43a}\u{440}\u{435}\u{442}",
-    "\u{43a}\u{43b}\u{44e}\u{447}",
-    "l\u{e9} API",
-    "l\u{e9} secr\u{e8}te",
-    // Arabic, Hebrew, Hindi, Thai.
-    "كلمة المرور",
-    "كلمة السر",
-    "סיסמה",
-    "סיסמא",
-    "पासवर्ड",
-    "รหัสผ่าน",
-];
+pub(super) static NAMES: WordList = WordList::new(crate::WORDS, "names of passwords");
 
 /// Words between a name and its value in a sentence.
-const VERBS: &[&str] = &[
-    " es ",
-    " est ",
-    " è ",
-    " é ",
-    " ist ",
-    " lautet ",
-    " is ",
-    " är ",
-    " er ",
-    " on ",
-    " to ",
-    " je ",
-    " jest ",
-    " — ",
-    " – ",
-    "是",
-    "为",
-    "為",
-    "は",
-    "는",
-    "은",
-    "が",
-    "就是",
-    " هي ",
-    " הוא ",
-    " है ",
-    "คือ",
-];
+static VERBS: WordList = WordList::new(crate::WORDS, "verbs");
 /// Separators.
 const SIGNS: &[&str] = &[":", "\u{ff1a}", "=", "\u{ff1d}"];
 /// Quotes that open a value.

@@ -62,10 +62,14 @@ mod rules;
 mod run;
 mod separator;
 mod shape;
+mod table;
 mod url;
 mod view;
 mod wallet;
 mod word;
+
+/// The words of all rules that need no table at compile time, see [`baton_words`].
+const WORDS: &str = include_str!("words.txt");
 
 /// Shortest credential with a well-known prefix, prefix included, in characters.
 pub const MIN_KEY_CHARS: usize = 20;

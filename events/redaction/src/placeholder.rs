@@ -7,29 +7,11 @@
 use super::MARK;
 use super::alphabet::{ALNUM, DIGIT, LOWER, UPPER, is};
 use super::randomness::is_words;
+use baton_words::WordList;
 
 /// Words for a value that is still to be filled in: whole (`ChangeMe`), numbered (`dummy123`), or followed by words
 /// (`your-api-key-here`, `required|min:8`). In lowercase.
-const STAND_INS: &[&str] = &[
-    "change-me",
-    "change-this",
-    "change_me",
-    "changeme",
-    "changethis",
-    "dummy",
-    "example",
-    "fixme",
-    "insert",
-    "masked",
-    "optional",
-    "placeholder",
-    "redacted",
-    "replace",
-    "required",
-    "sample",
-    "todo",
-    "your",
-];
+static STAND_INS: WordList = WordList::new(crate::WORDS, "stand-ins");
 /// Stand-ins with which passwords begin as well. They count only alone, in a sentence, or before a word of [`ASKED`].
 const WEAK_STAND_INS: &[&str] = &["enter", "hidden", "string"];
 /// Stand-ins used in tests. They count only in lowercase.
@@ -37,36 +19,9 @@ const MADE_UP: &[&str] = &["fake", "foo", "foobar", "mock", "test"];
 /// Literals without content, of any language.
 const LITERALS: &[&str] = &["false", "none", "null", "true", "undefined"];
 /// Words for what a stand-in asks for, in lowercase.
-const ASKED: &[&str] = &[
-    "access", "account", "api", "auth", "client", "code", "cred", "here", "kennw", "key", "login", "name", "pass",
-    "phrase", "pin", "private", "secret", "text", "this", "token", "user", "value", "with",
-];
+static ASKED: WordList = WordList::new(crate::WORDS, "asked for");
 /// Beginnings of code that reads a value from elsewhere; a path of names follows.
-const CODE: &[&str] = &[
-    "args.",
-    "config.",
-    "context.",
-    "ctx.",
-    "data.",
-    "env.",
-    "form.",
-    "import.meta",
-    "input.",
-    "options.",
-    "os.environ",
-    "os.getenv",
-    "params.",
-    "process.env",
-    "props.",
-    "req.",
-    "request.",
-    "secrets.",
-    "self.",
-    "settings.",
-    "state.",
-    "this.",
-    "user.",
-];
+static CODE: WordList = WordList::new(crate::WORDS, "beginnings of code");
 /// Beginnings of a reference to where the value is kept; a path or a name follows.
 const PLACES: &[&str] = &["../", "./", "env:", "file:", "key:", "projects/", "ref:", "ssm:", "vault:", "~/"];
 /// Beginnings that anything may follow: masks, types, URLs, encrypted values.
@@ -114,7 +69,7 @@ pub(super) fn is_placeholder(value: &str, name: &str, held: Held) -> bool {
         || ["{}", "[]", "<>"].iter().any(|brackets| is_in_brackets(value, brackets))
         || is_tag(value, held)
         || is_stand_in(value)
-        || after_any(CODE, value).any(|rest| is_code(value, rest, held))
+        || after_any(&CODE, value).any(|rest| is_code(value, rest, held))
         || after_any(PLACES, value).any(is_place)
         || after_any(MARKS, value).next().is_some()
         || (SPOKEN.iter().any(|start| value.starts_with(start))
@@ -216,7 +171,7 @@ fn is_stand_in(value: &str) -> bool {
     };
     let apart = |rest: &str| rest.starts_with(|first: char| !first.is_alphanumeric());
     let joined = |rest: &str| !apart(rest) && asks(rest);
-    after_any(STAND_INS, value).any(|rest| {
+    after_any(&STAND_INS, value).any(|rest| {
         silent(rest) || in_list(rest) || is_counter(rest) || joined(rest) || (apart(rest) && are_words(rest))
     }) || after_any(WEAK_STAND_INS, value)
         .any(|rest| silent(rest) || in_list(rest) || asks(rest) || (rest.starts_with(' ') && are_words(rest)))

@@ -5,6 +5,7 @@ use super::alphabet::{ALNUM, floor, is};
 use super::command_line::{Commands, line, word, words};
 use super::password::{is_password, looks_chosen};
 use super::{Cut, assignment, name};
+use baton_words::WordList;
 
 /// How far before an answer the password prompt may be, in bytes.
 const MAX_QUESTION_BYTES: usize = 300;
@@ -18,23 +19,7 @@ const MAX_WORDS_BEFORE: usize = 64;
 const MAX_READERS: usize = 4;
 
 /// Marks in a command that reads a password from its input.
-const INPUT_READERS: &[&str] = &[
-    "--password-stdin",
-    "--with-token",
-    "--passphrase-fd",
-    "chpasswd",
-    "cryptsetup",
-    "luksOpen",
-    "kinit",
-    "ConvertTo-SecureString",
-    "secret put",
-    "secrets create",
-    "secrets versions add",
-    "env add",
-    "gpg-preset-passphrase",
-    "openconnect",
-    "secret create",
-];
+static INPUT_READERS: WordList = WordList::new(crate::WORDS, "input readers");
 
 /// What a command reads from its input.
 #[derive(Clone, Copy, PartialEq, Eq)]

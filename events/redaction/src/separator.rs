@@ -3,6 +3,7 @@
 use super::assignment::{self, Join, past_blanks};
 use super::name::{self, Name, NameKind};
 use super::{Cut, delimited, header, in_mark, neighbour, shape, url};
+use baton_words::WordList;
 
 /// Types that may be between a name and its `=`: `password: &str = "…"`.
 const TYPES: &[&str] =
@@ -11,15 +12,7 @@ const TYPES: &[&str] =
 const MAX_TYPE_BYTES: usize = 18;
 
 /// Names of account fields. An email address near one is the user's.
-const ACCOUNTS: &[&str] = &[
-    "accountUuid",
-    "account_uuid",
-    "organizationUuid",
-    "organization_uuid",
-    "oauthAccount",
-    "accountId",
-    "account_id",
-];
+static ACCOUNTS: WordList = WordList::new(crate::WORDS, "accounts");
 /// How far from an address they may be, in bytes.
 const MAX_ACCOUNT_BYTES: usize = 400;
 

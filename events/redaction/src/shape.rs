@@ -3,6 +3,7 @@
 use super::alphabet::{ALNUM, DIGIT, DOT, HYPHEN, LOWER, UNDERSCORE, is, run_end, run_start};
 use super::randomness::is_hex;
 use super::{Cut, MIN_KEY_CHARS, past_word};
+use baton_words::WordList;
 
 /// Longest 1Password account secret key, in characters.
 const MAX_ACCOUNT_KEY_CHARS: usize = 40;
@@ -83,34 +84,7 @@ fn of_form(text: &str, start: usize, word: usize, no_jwt_before: &mut usize) -> 
 }
 
 /// Beginnings of password hashes, which can be cracked.
-const HASHES: &[&str] = &[
-    "$1$",
-    "$2a$",
-    "$2b$",
-    "$2x$",
-    "$2y$",
-    "$5$",
-    "$6$",
-    "$7$",
-    "$8$",
-    "$9$",
-    "$y$",
-    "$gy$",
-    "$sha1$",
-    "$md5",
-    "$apr1$",
-    "$P$",
-    "$H$",
-    "$S$",
-    "$argon2",
-    "$scrypt$",
-    "$pbkdf2",
-    "$bcrypt",
-    "pbkdf2_sha",
-    "bcrypt_sha256$",
-    "scrypt:",
-    "SCRAM-SHA-",
-];
+static HASHES: WordList = WordList::new(crate::WORDS, "hashes");
 /// Marks of password hashes in directories.
 const SCHEMES: &[&str] =
     &["{SSHA}", "{SHA}", "{SSHA256}", "{SSHA512}", "{SHA256}", "{SHA512}", "{MD5}", "{SMD5}", "{CRYPT}"];

@@ -2,6 +2,7 @@
 
 use super::Cut;
 use super::alphabet::{HEX, LOWER, floor, run_end};
+use baton_words::WordList;
 
 /// How far before a key the word that announces it may be, in bytes.
 const MAX_BEFORE_BYTES: usize = 80;
@@ -17,19 +18,7 @@ const MAX_WORDS: usize = 24;
 const MAX_BETWEEN_BYTES: usize = 60;
 
 /// Text that announces a private key, in lowercase without separators.
-const KEYS: &[&str] = &[
-    "privatekey",
-    "privkey",
-    "secretkey",
-    "accounts:[",
-    "wallet(",
-    "keytoaccount(",
-    "signingkey(",
-    "walletimport",
-    "signer(",
-    "fromkey(",
-    "accounts.add(",
-];
+static KEYS: WordList = WordList::new(crate::WORDS, "wallet keys");
 
 /// Returns the Ethereum private key that starts with `0x` at `start`, if the preceding text announces it. Without that,
 /// the same digits are the hash of a block or a transaction.
@@ -47,7 +36,7 @@ pub(super) fn ethereum(text: &str, start: usize) -> Option<Cut> {
     // The last announcing word decides: `privateKey: 0x…, hash: 0x…`.
     let other = ["hash", "tx", "block", "publickey", "address", "root", "topic", "salt"];
     let last = |words: &[&str]| words.iter().filter_map(|word| near.rfind(word)).max();
-    let announced = match (last(KEYS), last(&other)) {
+    let announced = match (last(&KEYS), last(&other)) {
         (Some(key), Some(other)) => key > other,
         (Some(_), None) => true,
         // `Private Keys`, a line of `=`, and one key per line.

@@ -31,7 +31,7 @@ const MAX_WORD_BYTES: usize = 256;
 static TABLES: LazyLock<Option<Tables>> = LazyLock::new(|| {
     let words = Cues::new(WORDS, &WORD_CUES)?;
     let calls = Cues::new(CALLS, &CALL_CUES)?;
-    let names = Finder::new(language::NAMES)?;
+    let names = Finder::new(&language::NAMES)?;
     Some(Tables { words, calls, names })
 });
 

@@ -287,8 +287,7 @@ impl ItemV1<'_> {
             }
             "withdrawn" => Body::Meta(Meta::Withdrawn(self.withdrawn.ok_or_else(|| unknown("withdrawn"))?)),
             "link" => {
-                let named = self.link.as_deref();
-                let link = Link::ALL.into_iter().find(|link| Some(link.as_str()) == named);
+                let link = self.link.as_deref().and_then(Link::parse);
                 Body::Meta(Meta::Link { link: link.ok_or_else(|| unknown("link"))?, session: text.into() })
             }
             "branch" => Body::Meta(Meta::Branch(text)),

@@ -22,7 +22,7 @@ pub(crate) async fn facts(
     clock: &dyn Clock,
 ) -> Result<answer::Facts, QueryError> {
     let wanted = criteria(&asked, AskedAt { now: clock.now(), zone: asked.caller.zone() })?;
-    let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::parse(name).is_none()).cloned().collect();
+    let unknown: Vec<String> = wanted.names.iter().filter(|name| Relation::named(name).is_none()).cloned().collect();
     let FactsParams { query, groups, limit, center, relations, wait, cursor, caller, .. } = asked;
     // The texts bind a cursor to its query.
     let asked = NodesParams { query, groups, limit, center, labels: relations, wait, cursor, caller };
@@ -34,7 +34,7 @@ pub(crate) async fn facts(
         (true, false) => format!(
             "No relevant facts found: {} is a name that only add_triplet gives; Baton's own are {}",
             unknown.join(", "),
-            Relation::ALL.map(Relation::as_str).join(", ")
+            Relation::ALL.iter().map(|relation| relation.as_str()).collect::<Vec<_>>().join(", ")
         ),
     };
     Ok(answer::Facts { message, facts, freshness, next_cursor })
@@ -49,8 +49,8 @@ fn criteria(asked: &FactsParams, now: AskedAt) -> Result<Criteria, Failure> {
     };
     for name in asked.relations.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
         // An agent may have named its facts freely, even like one of our relations.
-        wanted.relations.extend(Relation::parse(name));
-        match Relation::parse(name) {
+        wanted.relations.extend(Relation::named(name));
+        match Relation::named(name) {
             Some(relation) => wanted.names.push(relation.as_str().to_owned()),
             None if name.chars().count() <= NAME_CHARS && !name.contains(char::is_control) => {
                 wanted.names.push(name.to_owned());

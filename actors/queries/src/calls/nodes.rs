@@ -19,7 +19,7 @@ pub(crate) async fn nodes(
     recalls: RecallRecorder<'_>,
 ) -> Result<answer::Nodes, QueryError> {
     let (labels, unknown) = labels(&asked.labels);
-    let known = || Label::ALL.map(Label::as_str).join(", ");
+    let known = || Label::ALL.iter().map(|label| label.as_str()).collect::<Vec<_>>().join(", ");
     let unknown = match unknown.as_slice() {
         [] => String::new(),
         names => {
@@ -63,7 +63,7 @@ fn labels(names: &[String]) -> (Vec<Label>, Vec<String>) {
     }
     for name in names {
         let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name)).map(|(_, labels)| *labels);
-        match (Label::parse(name), alias) {
+        match (Label::named(name), alias) {
             (Some(label), _) => labels.push(label),
             (None, Some(several)) => labels.extend(several),
             (None, None) => unknown.push(name.chars().take(NAME_CHARS).collect()),

@@ -24,7 +24,7 @@ pub(super) fn for_piece(before: Option<&Piece<'_>>, piece: &Piece<'_>) -> Option
 /// Returns true for `file:` without a value.
 fn is_without_value(text: &str) -> bool {
     let name = text.strip_suffix(':').unwrap_or_default();
-    Field::ALL.into_iter().map(Field::as_str).chain(OTHERS).any(|known| known == name)
+    Field::ALL.iter().map(|field| field.as_str()).chain(OTHERS).any(|known| known == name)
 }
 
 /// Returns why a star or a question mark in a word is not a wildcard.

@@ -14,41 +14,27 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
-use self::signs::KINDS;
+use self::signs::{KINDS, TIMED, WEAK};
 use baton_conversation::record::Timestamp;
 use baton_protocol::Zone;
 
-/// A kind of question that is recognised by plain words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// The latest work: the last sessions and where they stopped.
-    Latest,
-    /// What is still open: loose ends and next steps that no later session has settled.
-    Open,
-    /// What the user prefers.
-    Preferences,
-    /// Why something was chosen.
-    Decisions,
-    /// Which approach failed.
-    Failed,
-    /// How an error was solved.
-    Solved,
-    /// Which files belong to some work.
-    Files,
-}
-
-impl Kind {
-    /// Name in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Latest => "latest",
-            Self::Open => "open",
-            Self::Preferences => "preferences",
-            Self::Decisions => "decisions",
-            Self::Failed => "failed",
-            Self::Solved => "solved",
-            Self::Files => "files",
-        }
+baton_protocol::named! {
+    /// A kind of question that is recognised by plain words.
+    Kind {
+        /// The latest work: the last sessions and where they stopped.
+        Latest = "latest",
+        /// What is still open: loose ends and next steps that no later session has settled.
+        Open = "open",
+        /// What the user prefers.
+        Preferences = "preferences",
+        /// Why something was chosen.
+        Decisions = "decisions",
+        /// Which approach failed.
+        Failed = "failed",
+        /// How an error was solved.
+        Solved = "solved",
+        /// Which files belong to some work.
+        Files = "files",
     }
 }
 
@@ -341,7 +327,8 @@ fn take_kinds(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut taken = Vec::new();
     for known in &KINDS {
-        let signs = known.signs.iter().chain(known.timed.iter().filter(|_| has_span));
+        let timed = TIMED.iter().filter(|_| has_span && known.kind == Kind::Latest);
+        let signs = known.signs.iter().chain(timed);
         let found: Vec<_> = signs.filter_map(|sign| phrasing.find(sign)).collect();
         if !found.is_empty() {
             kinds.push(known.kind);
@@ -349,9 +336,8 @@ fn take_kinds(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
         }
     }
     if kinds.is_empty() {
-        let latest = &KINDS[0];
-        taken.extend(latest.weak.iter().filter_map(|sign| phrasing.find(sign)));
-        kinds.extend((!taken.is_empty()).then_some(latest.kind));
+        taken.extend(WEAK.iter().filter_map(|sign| phrasing.find(sign)));
+        kinds.extend((!taken.is_empty()).then_some(Kind::Latest));
     }
     taken.iter().for_each(|places| phrasing.clear_words(places));
     let beside = KINDS.iter().filter(|known| kinds.contains(&known.kind));

@@ -4,14 +4,12 @@ use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, Place, Sort};
 use baton_episode::digest::{Episode, Pointed};
 use baton_events::session::Verdict;
+use baton_words::WordList;
 
 /// Maximum number of open ends per session.
 const MOST: usize = 6;
 /// Words that say nothing about what is to be done.
-const IDLE: [&str; 24] = [
-    "a", "an", "and", "at", "be", "for", "from", "in", "is", "it", "next", "of", "on", "open", "or", "still", "that",
-    "the", "then", "this", "to", "todo", "we", "with",
-];
+static IDLE: WordList = WordList::new(crate::WORDS, "idle words");
 /// Share of an open end's words that later work must have to settle it.
 const SETTLED: f32 = 0.7;
 /// Minimum number of words for such a comparison; with fewer, coincidence would settle it.
@@ -66,7 +64,7 @@ fn names(text: &str, command: &str) -> bool {
 }
 
 fn key_words(text: &str) -> Vec<String> {
-    let mut telling: Vec<String> = words(text).into_iter().filter(|word| !IDLE.contains(&word.as_str())).collect();
+    let mut telling: Vec<String> = words(text).into_iter().filter(|word| !IDLE.has(word)).collect();
     telling.sort();
     telling.dedup();
     telling

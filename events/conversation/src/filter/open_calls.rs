@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::one_line;
 use crate::item::{Body, Call, Edit, Item, Meta};
+use baton_words::WordList;
 
 /// Most unanswered calls that are remembered; agents run a few dozen at once.
 pub const MAX_OPEN_CALLS: usize = 64;
@@ -17,23 +18,7 @@ const MAX_TARGET_CHARS: usize = 120;
 pub(crate) const PART: char = '#';
 
 /// Names of parameters that hold the subject of a call, in order of precedence.
-const TARGETS: &[&str] = &[
-    "file_path",
-    "notebook_path",
-    "command",
-    "pattern",
-    "url",
-    "query",
-    "path",
-    "description",
-    "subject",
-    "skill",
-    "name",
-    "prompt",
-    "title",
-    "id",
-    "uri",
-];
+static TARGETS: WordList = WordList::new(crate::WORDS, "target parameters");
 
 /// The unanswered calls of a conversation, rebuilt from its items.
 ///

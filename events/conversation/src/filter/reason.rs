@@ -10,6 +10,7 @@ use super::summary::{passes, summary};
 use super::telling::{
     FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finding, rank,
 };
+use baton_words::WordList;
 
 /// Marks that tools draw around and behind their lines.
 const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
@@ -120,7 +121,7 @@ fn wrapped(lines: &[&str]) -> Option<(Rank, String)> {
 /// As [`rank`], with more forms.
 fn reason_rank(line: &str) -> Rank {
     let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
-    if has(REPEATED) {
+    if has(&REPEATED) {
         return Rank::Echo;
     }
     match rank(line) {
@@ -133,13 +134,7 @@ fn reason_rank(line: &str) -> Rank {
 }
 
 /// Parts of lines that only repeat a failure, besides [`ECHOES`].
-const REPEATED: &[&str] = &[
-    " were emitted while running checks",
-    " script failed (code ",
-    "exited with code ",
-    "Process completed with exit code",
-    WRAPPER_FAILED,
-];
+static REPEATED: WordList = WordList::new(crate::WORDS, "repeated reasons");
 
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];

@@ -1,5 +1,7 @@
 //! Lines by which a test, build or linter sums up how a run went.
 
+use baton_words::WordList;
+
 /// True if the line is the summary of a successful run, false if of a failed one.
 pub(super) fn summary(line: &str) -> Option<bool> {
     match count_of_fails(line) {
@@ -45,10 +47,10 @@ const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command fa
 pub(super) fn stored_summary(line: &str) -> Option<bool> {
     let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
     let warns = line.starts_with("✖ ") && line.contains("(0 errors");
-    if (starts(BROKEN) && !warns) || line.contains(": error TS") {
+    if (starts(&BROKEN) && !warns) || line.contains(": error TS") {
         return Some(false);
     }
-    if starts(WHOLE) {
+    if starts(&WHOLE) {
         return Some(true);
     }
     if let Some(rest) = line.strip_prefix("test result: ") {
@@ -58,38 +60,9 @@ pub(super) fn stored_summary(line: &str) -> Option<bool> {
 }
 
 /// Beginnings of lines that report the failure of a whole run.
-const BROKEN: &[&str] = &[
-    "error: test failed",
-    "error: could not compile",
-    "error: aborting due to",
-    "error[E",
-    "error: build failed",
-    "--- FAIL: ",
-    "FAIL\t",
-    "FAILED (",
-    "FAILURES!",
-    "BUILD FAILED",
-    "[INFO] BUILD FAILURE",
-    "make: *** [",
-    "npm ERR! ",
-    "npm error ",
-    "ELIFECYCLE",
-    "Failed!  - Failed:",
-    "✖ ",
-    "!!!!!!!!!!!!!!!!!!! Interrupted: ",
-];
+static BROKEN: WordList = WordList::new(crate::WORDS, "broken summaries");
 /// Beginnings of lines that report the success of a whole run.
-const WHOLE: &[&str] = &[
-    "Success: no issues found",
-    "All checks passed!",
-    "BUILD SUCCESSFUL",
-    "[INFO] BUILD SUCCESS",
-    "All matched files use Prettier code style!",
-    "Passed!  - Failed:     0",
-    "OK (",
-    "Finished `dev` profile",
-    "Finished `release` profile",
-];
+static WHOLE: WordList = WordList::new(crate::WORDS, "whole summaries");
 
 /// Counts of passed and failed tests in many runners' forms: `Tests: 3 failed, 20 passed`, `=== 3 failed, 10 passed in
 /// 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.

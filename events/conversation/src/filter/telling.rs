@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 
 use super::one_line;
+use baton_words::WordList;
 
 /// Beginning of the line by which a wrapper says that its command failed: `FAILED: git commit`.
 pub(super) const WRAPPER_FAILED: &str = "FAILED: ";
@@ -85,19 +86,19 @@ pub(super) fn bare(line: &str) -> &str {
 pub(super) fn rank(line: &str) -> Rank {
     let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
     let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
-    if starts(PREAMBLES) || has(SESSION_STARTS) {
+    if starts(&PREAMBLES) || has(SESSION_STARTS) {
         return Rank::Preamble;
     }
     if passed(line) {
         return Rank::Other;
     }
-    if starts(ECHO_STARTS) || has(ECHOES) {
+    if starts(&ECHO_STARTS) || has(ECHOES) {
         return Rank::Echo;
     }
-    if starts(CAUSE_STARTS) || has(CAUSES) || pytest_reason(line).is_some() || is_exception(line) {
+    if starts(&CAUSE_STARTS) || has(CAUSES) || pytest_reason(line).is_some() || is_exception(line) {
         return Rank::Cause;
     }
-    if has(HINTS) || is_located(line) {
+    if has(&HINTS) || is_located(line) {
         return Rank::Hint;
     }
     if failed_test(line).is_some() || starts(FAILURE_STARTS) || has(FAILURES) && !line.contains(" 0 failed") {
@@ -120,115 +121,21 @@ pub(super) fn finding(line: &str) -> Option<usize> {
 }
 
 /// Beginnings of lines that name a cause.
-const CAUSE_STARTS: &[&str] = &[
-    "error: ",
-    "error[",
-    "Error: ",
-    "ERROR: ",
-    "fatal: ",
-    "FATAL: ",
-    "fatal error: ",
-    "panic: ",
-    "** (",
-    "Assertion with ",
-    "expect(",
-    "Expected truthy",
-    "Expected false",
-    "AssertionError",
-    "Exception in thread ",
-    "--- FAIL: ",
-    "[ERROR] ",
-    "✘ [ERROR] ",
-    "npm ERR! Missing script",
-    "npm error Missing script",
-    "error during build:",
-    "Fatal error: ",
-    "PHP Fatal error",
-];
+static CAUSE_STARTS: WordList = WordList::new(crate::WORDS, "cause starts");
 /// Parts of lines that name a cause.
 const CAUSES: &[&str] =
     &[" panicked at ", ": error: ", ": fatal error: ", " - error TS", ": error TS", "  error  ", ": Error: "];
 /// Parts of lines that name a place or something missing.
-const HINTS: &[&str] = &[
-    "command not found",
-    "No such file",
-    "no such file",
-    "ermission denied",
-    "Could not ",
-    "could not ",
-    "Cannot ",
-    "cannot ",
-    "assertion",
-    "Assertion",
-];
+static HINTS: WordList = WordList::new(crate::WORDS, "hints");
 pub(super) const FAILURE_STARTS: &[&str] =
     &["FAIL ", "FAILED ", "npm ERR! ", "npm error ", "not ok ", "✕ ", "✗ ", "×", "Caused by:"];
 const FAILURES: &[&str] = &["FAILED", " failed", "Failed to ", " not found"];
 const MENTION_STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "panic", "FAIL", "Failed", "❌", "✘"];
 const MENTIONS: &[&str] = &["error:", "Error:", "ERROR", "error[", "Exception:", "denied", "nvalid "];
 /// Beginnings of lines that only repeat a failure.
-const ECHO_STARTS: &[&str] = &[
-    "error: test failed",
-    "error: could not compile",
-    "error: aborting due to",
-    "error: process didn't exit",
-    "error: build failed",
-    "error: recipe ",
-    "error: script ",
-    "error Command failed",
-    "Error: Command failed",
-    "Error: Process completed with exit code",
-    "Error: Build failed",
-    "make: ***",
-    "make[",
-    "npm ERR! code ",
-    "npm ERR! errno ",
-    "npm ERR! Exit status",
-    "npm ERR! Test failed",
-    "npm ERR! A complete log",
-    "npm ERR! path ",
-    "npm ERR! command ",
-    "npm error code ",
-    "npm error path ",
-    "npm error command ",
-    "npm error A complete log",
-    "npm error Lifecycle script",
-    "test result: ",
-    "Tests: ",
-    "Test Suites: ",
-];
+static ECHO_STARTS: WordList = WordList::new(crate::WORDS, "echo starts");
 const ECHOES: &[&str] = &["ELIFECYCLE", "Command failed with exit code", " aborting due to "];
-const PREAMBLES: &[&str] = &[
-    "Getting extensions",
-    "Running ",
-    "Compiling ",
-    "Checking ",
-    "Building ",
-    "Updating ",
-    "Downloading ",
-    "Downloaded ",
-    "Resolved ",
-    "Finished ",
-    "Generated ",
-    "Finding ",
-    "running ",
-    "warning: ",
-    "warning[",
-    "WARN ",
-    "==> ",
-    "> ",
-    "$ ",
-    "platform ",
-    "rootdir: ",
-    "cachedir: ",
-    "configfile: ",
-    "testpaths: ",
-    "plugins: ",
-    "asyncio: ",
-    "RUN ",
-    "yarn run ",
-    "Blocking waiting",
-];
+static PREAMBLES: WordList = WordList::new(crate::WORDS, "preambles");
 const SESSION_STARTS: &[&str] = &[" test session starts ", "====="];
 
 /// True for a line that reports a success.

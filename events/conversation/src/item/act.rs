@@ -1,106 +1,58 @@
 //! The kind of work that a tool call does: after the reader, no part of Baton matches a tool by its name.
 
-/// Kind of work that a tool call does, whatever the agent calls the tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Act {
-    /// Runs a command line.
-    Shell,
-    /// Changes a file.
-    Edit,
-    /// Reads a file, or looks after something that runs.
-    Read,
-    /// Searches files, or the list of tools.
-    Search,
-    /// Gets something from the web.
-    Fetch,
-    /// Presents a plan, or begins planning.
-    Plan,
-    /// Changes the list of tasks.
-    Todo,
-    /// Asks the person.
-    Ask,
-    /// Starts a subagent.
-    Spawn,
-    /// Calls a tool of an MCP server.
-    Mcp,
-    /// Anything else.
-    #[default]
-    Other,
+baton_protocol::named! {
+    /// Kind of work that a tool call does, whatever the agent calls the tool.
+    #[derive(Default)]
+    Act {
+        /// Runs a command line.
+        Shell = "shell",
+        /// Changes a file.
+        Edit = "edit",
+        /// Reads a file, or looks after something that runs.
+        Read = "read",
+        /// Searches files, or the list of tools.
+        Search = "search",
+        /// Gets something from the web.
+        Fetch = "fetch",
+        /// Presents a plan, or begins planning.
+        Plan = "plan",
+        /// Changes the list of tasks.
+        Todo = "todo",
+        /// Asks the person.
+        Ask = "ask",
+        /// Starts a subagent.
+        Spawn = "spawn",
+        /// Calls a tool of an MCP server.
+        Mcp = "mcp",
+        /// Anything else.
+        #[default]
+        Other = "other",
+    }
 }
 
 /// Name of the tool of commands that a person ran in the agent's prompt.
 pub const PERSONS_SHELL: &str = "!";
 
-/// Tools of the known agents, by act.
-const TOOLS: [(Act, &[&str]); 9] = [
-    (Act::Shell, &["Bash", "PowerShell", "Shell", "shell", "bash", PERSONS_SHELL]),
-    (Act::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"]),
-    (
-        Act::Read,
-        &[
-            "Read",
-            "NotebookRead",
-            "BashOutput",
-            "TaskOutput",
-            "AgentOutput",
-            "AgentOutputTool",
-            "KillShell",
-            "KillBash",
-            "view_image",
-        ],
-    ),
-    (Act::Search, &["Grep", "Glob", "LS", "ToolSearch"]),
-    (Act::Fetch, &["WebSearch", "WebFetch", "web_search", "web_fetch"]),
-    (Act::Plan, &["ExitPlanMode", "EnterPlanMode"]),
-    (Act::Todo, &["TodoWrite", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "update_plan"]),
-    (Act::Ask, &["AskUserQuestion", "request_user_input"]),
-    (Act::Spawn, &["Task", "Agent", "spawn_agent"]),
+/// Tools of the known agents, by act, with [`PERSONS_SHELL`].
+const TOOLS: [(Act, &str); 9] = [
+    (Act::Shell, "Bash PowerShell Shell shell bash !"),
+    (Act::Edit, "Edit Write MultiEdit NotebookEdit apply_patch"),
+    (Act::Read, "Read NotebookRead BashOutput TaskOutput AgentOutput AgentOutputTool KillShell KillBash view_image"),
+    (Act::Search, "Grep Glob LS ToolSearch"),
+    (Act::Fetch, "WebSearch WebFetch web_search web_fetch"),
+    (Act::Plan, "ExitPlanMode EnterPlanMode"),
+    (Act::Todo, "TodoWrite TaskCreate TaskUpdate TaskList TaskGet update_plan"),
+    (Act::Ask, "AskUserQuestion request_user_input"),
+    (Act::Spawn, "Task Agent spawn_agent"),
 ];
 
 impl Act {
-    /// Every value.
-    pub const ALL: [Self; 11] = [
-        Self::Shell,
-        Self::Edit,
-        Self::Read,
-        Self::Search,
-        Self::Fetch,
-        Self::Plan,
-        Self::Todo,
-        Self::Ask,
-        Self::Spawn,
-        Self::Mcp,
-        Self::Other,
-    ];
-
     /// The act of a known agent's tool.
     pub fn of_tool(name: &str) -> Self {
         if name.starts_with("mcp__") {
             return Self::Mcp;
         }
-        TOOLS.iter().find(|(_, names)| names.contains(&name)).map_or(Self::Other, |(act, _)| *act)
-    }
-
-    /// The name in stored items: `shell`, `edit`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shell => "shell",
-            Self::Edit => "edit",
-            Self::Read => "read",
-            Self::Search => "search",
-            Self::Fetch => "fetch",
-            Self::Plan => "plan",
-            Self::Todo => "todo",
-            Self::Ask => "ask",
-            Self::Spawn => "spawn",
-            Self::Mcp => "mcp",
-            Self::Other => "other",
-        }
-    }
-
-    /// The act with this stored name; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|act| act.as_str() == text)
+        TOOLS.iter().find(|(_, names)| names.split(' ').any(|known| known == name)).map_or(Self::Other, |(act, _)| *act)
     }
 
     /// True if it only looks: finding nothing is no failure of the work.
@@ -115,7 +67,7 @@ mod tests {
 
     #[test]
     fn acts_are_read_as_written() {
-        for act in Act::ALL {
+        for act in Act::ALL.iter().copied() {
             assert_eq!(Act::parse(act.as_str()), Some(act));
         }
         assert_eq!(Act::parse("Shell"), None);

@@ -21,6 +21,7 @@ use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
+use baton_words::WordList;
 
 use prompt_parts::{Author, Delivery, PromptParts, emit_part};
 use usage::Counts;
@@ -216,9 +217,9 @@ fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> 
         b"fork-context-ref" => {}
         b"progress" => {
             let facts = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
-            count_if_unknown(b"progress", facts.and_then(|(_, kind)| kind.text()), known::PROGRESS, writer);
+            count_if_unknown(b"progress", facts.and_then(|(_, kind)| kind.text()), &known::PROGRESS, writer);
         }
-        silent if known::RECORDS.contains(&silent) => {}
+        silent if known::RECORDS.has_bytes(silent) => {}
         // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
         #[cfg(debug_assertions)]
         b"baton:stumble" if writer.wants_text || record.subtype.is_none() => unreachable!("a test asked for it"),
@@ -229,9 +230,9 @@ fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> 
 }
 
 /// Counts the kind if it is unknown within records of a type.
-fn count_if_unknown(within: &[u8], kind: Option<Text<'_>>, known: &[&[u8]], writer: &mut ItemWriter<'_>) {
+fn count_if_unknown(within: &[u8], kind: Option<Text<'_>>, known: &WordList, writer: &mut ItemWriter<'_>) {
     let kind = kind.map_or(&b""[..], Text::raw);
-    if !known.contains(&kind) {
+    if !known.has_bytes(kind) {
         let name = [within, kind].join(&b':');
         writer.seen.count_unknown(&String::from_utf8_lossy(&name), 1);
     }
@@ -379,7 +380,7 @@ fn assistant_block(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, wr
 }
 
 fn other_block(kind: &[u8], writer: &mut ItemWriter<'_>) {
-    if !known::BLOCKS.contains(&kind) {
+    if !known::BLOCKS.has_bytes(kind) {
         writer.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
     }
 }
@@ -440,7 +441,7 @@ fn attachment(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
     let field = |name: &[u8]| attachment.get(name);
     let kind = field(b"type").and_then(Value::text);
     if kind.map(Text::raw) != Some(b"queued_command") {
-        return count_if_unknown(b"attachment", kind, known::ATTACHMENTS, writer);
+        return count_if_unknown(b"attachment", kind, &known::ATTACHMENTS, writer);
     }
     let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
         Some(b"task-notification") => Author::Harness,
@@ -461,7 +462,7 @@ fn system(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         }
         Some(b"away_summary") => content().into_iter().for_each(|text| writer.notice(stamp, &text)),
         Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, writer),
-        _ => count_if_unknown(b"system", record.subtype, known::SYSTEM, writer),
+        _ => count_if_unknown(b"system", record.subtype, &known::SYSTEM, writer),
     }
 }
 

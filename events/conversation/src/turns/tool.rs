@@ -3,35 +3,14 @@
 use serde_json::Value;
 
 use crate::item::{Call, ToolResult};
+use baton_words::WordList;
 
 /// Longest unit of a tool, in characters.
 const MAX_CHARS: usize = 1_600;
 /// Longest single parameter, in characters.
 const VALUE_CHARS: usize = 600;
 /// Parameters that describe a call, in order of precedence.
-const TELLING: [&str; 21] = [
-    "command",
-    "pattern",
-    "glob",
-    "query",
-    "file_path",
-    "notebook_path",
-    "path",
-    "url",
-    "subagent_type",
-    "description",
-    "prompt",
-    "subject",
-    "skill",
-    "args",
-    "plan",
-    "message",
-    "summary",
-    "questions",
-    "todos",
-    "name",
-    "title",
-];
+static TELLING: WordList = WordList::new(crate::WORDS, "telling parameters");
 /// The mark where the filter cut a value; the length and digest behind it are not searchable.
 const FILTER_MARK: &str = "…[+";
 

@@ -92,7 +92,7 @@ fn costs_are_told_apart_and_what_is_unknown_is_told_as_that() {
     for (day, expected) in [(9, 1), (10, 50), (11, 237), (12, 0)] {
         assert_eq!(spent_on(world.iter().map(|(_, state)| state), day), expected, "{day}");
     }
-    for by in By::ALL {
+    for by in By::ALL.iter().copied() {
         assert_eq!(By::parse(by.as_str()), Some(by));
     }
 }

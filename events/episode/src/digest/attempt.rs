@@ -1,6 +1,6 @@
 //! Every tool call in order, with its result. A result that cannot be known is unknown.
 
-use super::command::{Command, Ran};
+use super::command::Ran;
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
@@ -79,9 +79,8 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
         Some(Outcome::Ok) if !deed.in_background() => Ended::Ok,
         Some(Outcome::Ok) | None => Ended::Unknown,
     };
-    let what = match (deed.command(), deed.edit(), deed.reading()) {
-        (Some(line), ..) => {
-            let command = deed.parsed_command().unwrap_or_else(|| Command::read(line));
+    let what = match (deed.parsed_command(), deed.edit(), deed.reading()) {
+        (Some(command), ..) => {
             let succeeded = match ended {
                 Ended::Ok => Some(true),
                 Ended::Failed => Some(false),

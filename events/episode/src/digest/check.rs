@@ -31,7 +31,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let mut checks: BTreeMap<usize, Typed> = BTreeMap::new();
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
-        if file::written(timeline, deed).iter().any(|(path, ..)| !file::is_document(timeline.relative_path(path))) {
+        if file::written(deed).iter().any(|(path, ..)| !file::is_document(timeline.relative_path(path))) {
             changed = deed.ended;
         }
         let Some(line) = deed.parsed_command().filter(|_| !deed.in_background()) else { continue };
@@ -40,10 +40,10 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
                 for step in &line.suspects() {
                     let Some(rank) = rank(step) else { continue };
-                    checks.entry(rank).or_insert_with(|| typed(&line, step, None)).passed = None;
+                    checks.entry(rank).or_insert_with(|| typed(line, step, None)).passed = None;
                 }
             }
-            Some(Outcome::Ok) => note(&mut checks, deed, &line, changed),
+            Some(Outcome::Ok) => note(&mut checks, deed, line, changed),
             _ => {}
         }
     }

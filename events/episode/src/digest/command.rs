@@ -28,7 +28,7 @@ pub(super) use self::scope::switched_off;
 pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
     ASKING, ENTERING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,
-    WITH_SUBCOMMANDS,
+    WITH_SUBCOMMANDS, lists,
 };
 use self::words::{Joint, Word};
 use self::wrapper::unwrapped;
@@ -78,6 +78,8 @@ pub(super) struct Step<'a> {
     joint: Joint,
     /// The step of the line that prepares the environment: `source .venv/bin/activate`.
     environment: String,
+    /// What it checks or brings about.
+    family: Family,
 }
 
 impl<'a> Command<'a> {
@@ -311,7 +313,7 @@ impl<'a> Step<'a> {
         }
         let in_place = |word: &Cow<'_, str>| word.starts_with("-i") || word.starts_with("--in-place");
         let prints = program == "sed" && !words.iter().any(in_place);
-        let asks = prints || words.iter().any(|word| ASKING.contains(&&**word));
+        let asks = prints || words.iter().any(|word| ASKING.has(word));
         let inline =
             INTERPRETERS.contains(&&*program) && words.first().is_none_or(|word| matches!(&**word, "-c" | "-e" | "-"));
         let mut step = Self {
@@ -327,9 +329,10 @@ impl<'a> Step<'a> {
             directory: "",
             joint,
             environment: String::new(),
+            family: Family::Run,
         };
-        let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
-        if (WITH_SUBCOMMANDS.contains(&&*step.program) || words.first().is_some_and(|word| checking(word)))
+        let checking = |word: &str| FAMILIES.iter().any(|(_, endings, _)| lists(endings, word));
+        if (WITH_SUBCOMMANDS.has(&step.program) || words.first().is_some_and(|word| checking(word)))
             && let Some((subcommand, is_script)) = take_subcommand(&step.program, &mut words)
         {
             (step.subcommand, step.is_script) = (Some(subcommand), is_script);
@@ -338,6 +341,7 @@ impl<'a> Step<'a> {
         if !committing {
             step.arguments = words.into_iter().filter_map(argument).collect();
         }
+        step.family = step.classify();
         Some(step)
     }
 
@@ -369,7 +373,7 @@ impl<'a> Step<'a> {
 
     pub(super) fn only_looks(&self) -> bool {
         let git = || self.program == "git" && self.subcommand.as_deref().is_some_and(|sub| GIT_LOOKING.contains(&sub));
-        self.asks || LOOKING.contains(&&*self.program) || git() || self.views()
+        self.asks || LOOKING.has(&self.program) || git() || self.views()
     }
 
     fn checks(&self) -> bool {

@@ -29,7 +29,7 @@ pub(super) fn conclusions<'t, 'a>(timeline: &'t Timeline<'a>) -> Vec<Option<Conc
         let before = checks.partition_point(|(ended, _)| *ended < message.place);
         let fails = before.checked_sub(1).is_some_and(|last| checks[last].1);
         // Work is told in its order, an answer by what was asked.
-        let works = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(timeline, deed));
+        let works = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(deed));
         let request = round.prompt.filter(|_| !works).map_or("", |said| said.text);
         Some(Conclusion { message, told: outcome(message.text, request, fails) })
     };

@@ -140,8 +140,7 @@ struct Said<'t> {
 impl<'t> Said<'t> {
     fn new(timeline: &Timeline<'_>, round: &Round<'_>, conclusion: &'t Conclusion<'_, '_>, is_main: bool) -> Self {
         let deeds = &timeline.deeds[round.deeds.clone()];
-        let paths: Vec<_> =
-            deeds.iter().flat_map(|deed| file::written(timeline, deed)).map(|(path, ..)| path).collect();
+        let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
             conclusion,
             is_main,
@@ -219,11 +218,11 @@ pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     if said.is_some_and(|said| said.place > last.began) {
         return None;
     }
-    if last.only_looks() || last.command().is_some_and(|text| Command::read(text).only_looks()) {
+    if last.only_looks() || last.kept_command().is_some_and(Command::only_looks) {
         return None;
     }
     let what = || {
-        let command = last.command().map(|text| Command::read(text).shown().into_owned());
+        let command = last.kept_command().map(|command| command.shown().into_owned());
         let target = last.target().map(|target| timeline.relative_path(target));
         let what = command.unwrap_or_else(|| format!("{} {}", last.tool(), target.unwrap_or_default()));
         one_line(&without_filter_mark(&what), SHORT_CHARS)

@@ -1,34 +1,11 @@
 //! Thanks and praise, which ask for nothing.
 
+use baton_words::WordList;
+
 /// Maximum length of a prompt that may be a mere courtesy, in bytes.
 const MAX_BYTES: usize = 80;
 /// Words of thanks, praise and agreement.
-const COURTESIES: [&str; 24] = [
-    "all",
-    "amazing",
-    "awesome",
-    "cheers",
-    "cool",
-    "excellent",
-    "for",
-    "good",
-    "great",
-    "it",
-    "job",
-    "love",
-    "much",
-    "nice",
-    "ok",
-    "perfect",
-    "so",
-    "thank",
-    "thanks",
-    "that",
-    "very",
-    "well",
-    "work",
-    "you",
-];
+static COURTESIES: WordList = WordList::new(crate::WORDS, "courtesies");
 
 /// Returns true if a prompt only thanks, praises or agrees.
 pub(crate) fn is_courtesy(text: &str) -> bool {

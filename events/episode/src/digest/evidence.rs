@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use super::command::{Command, Family, Step, is_misuse, is_piped};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
-use super::{ERROR_CHARS, Show};
+use super::{ERROR_CHARS, Show, file};
 use baton_conversation::item::{Item, Outcome, Verdict};
 
 /// Messages of the harness: another call failed, there is no such tool.
@@ -58,6 +58,8 @@ impl<'a> Timeline<'a> {
     /// Reads the items once, and decides how each call ended. See [`Timeline::undecided`].
     pub(super) fn new(items: &'a [Item], show: &Show) -> Self {
         let mut timeline = Self::undecided(items, show);
+        let home = timeline.cwd;
+        timeline.deeds.iter_mut().for_each(|deed| deed.parse(home));
         mark_logged_errors(&mut timeline);
         for deed in &mut timeline.deeds {
             let is_known = !deed.hides_exit() || deed.verdict().is_some();
@@ -72,6 +74,19 @@ impl<'a> Timeline<'a> {
 }
 
 impl Deed<'_> {
+    /// Parses the shell command in a session whose directory is `home`: once for all that ask.
+    fn parse(&mut self, home: Option<&str>) {
+        let Some(kept) = self.command() else { return };
+        let command = Command::read(self.git_line().unwrap_or(kept)).with_verdict(self.verdict());
+        let command = if self.hides_exit() { command.with_hidden_exit() } else { command };
+        self.parsed = Some(match self.result {
+            Some(result) => command.with_report(result),
+            None => command,
+        });
+        self.touched = file::by_shell(kept, home, self.cwd);
+        self.kept = self.call.and_then(|call| call.git_line.as_ref()).map(|_| Command::read(kept));
+    }
+
     /// Returns how it ended. See [`Evidence`].
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.outcome
@@ -166,8 +181,10 @@ pub(super) fn looks_without_changes(timeline: &Timeline<'_>) -> Vec<RangeInclusi
     for round in &timeline.rounds {
         let mut stashed = None;
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
-            let Some(line) = deed.command().filter(|line| line.contains("stash")) else { continue };
-            for step in Command::read(line).steps() {
+            let Some(line) = deed.command().filter(|line| line.contains("stash")).and(deed.kept_command()) else {
+                continue;
+            };
+            for step in line.steps() {
                 match step.stashes() {
                     Some(true) => stashed = Some(deed.began),
                     Some(false) => looks.extend(stashed.take().map(|from| from..=deed.began)),

@@ -2,7 +2,6 @@
 //!
 //! The other lists of an episode are derived from them.
 
-use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::file;
 use super::timeline::{Deed, Message, Round, Timeline};
@@ -86,14 +85,14 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
             Some((_, count)) => *count = count.saturating_add(1),
             None => exchange.acts.push((deed.act(), 1)),
         }
-        let written = if deed.succeeded() { file::written(timeline, deed) } else { Vec::new() };
+        let written = if deed.succeeded() { file::written(deed) } else { Vec::new() };
         for (path, ..) in written {
-            let path = one_line(timeline.relative_path(&path), LINE_CHARS);
+            let path = one_line(timeline.relative_path(path), LINE_CHARS);
             if !exchange.files.contains(&path) && exchange.files.len() < MAX_DONE {
                 exchange.files.push(path);
             }
         }
-        let ran = deed.command().filter(|_| !deed.was_cancelled()).map(Command::read);
+        let ran = deed.kept_command().filter(|_| !deed.was_cancelled());
         if let Some(command) = ran.filter(|command| !command.only_looks()) {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
             let run = Run { text, line: deed.line, outcome: deed.outcome() };
@@ -121,7 +120,7 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
 /// Returns the commits that a call made: those that its output reports, else the one that its command line made, with the
 /// hash that a later log gives it.
 fn commits(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
-    let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) else {
+    let Some(command) = deed.kept_command().filter(|command| !command.only_looks()) else {
         return Vec::new();
     };
     let made: Vec<String> = deed.result.map_or(&[][..], ToolResult::made).iter().filter_map(shown_commit).collect();
@@ -148,7 +147,7 @@ pub(super) fn shown_commit(made: &GitOutput) -> Option<String> {
 /// it ("the background task has ended as well") is not the conclusion.
 pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) -> Option<&'t Message<'a>> {
     let deeds = &timeline.deeds[round.deeds.clone()];
-    let changes = |deed: &&Deed<'_>| !deed.aside && file::changes(timeline, deed);
+    let changes = |deed: &&Deed<'_>| !deed.aside && file::changes(deed);
     let changed = deeds.iter().rfind(changes).map_or(0, |deed| deed.began);
     let since = || {
         let rest = round.replies.iter().rev().filter(|reply| reply.place > changed);

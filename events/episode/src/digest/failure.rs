@@ -106,16 +106,15 @@ impl<'a> Walk<'a, '_> {
                     Some(Evidence::Summary) => Seen::Summary,
                     Some(Evidence::Exit) | None => Seen::Exit,
                 };
-                let passed =
-                    command.as_ref().map(|line| line.passed_before_failing(&complaint(deed))).unwrap_or_default();
-                self.prove(deed, command.as_ref(), &passed);
-                self.fail(deed, command.as_ref(), seen);
+                let passed = command.map(|line| line.passed_before_failing(&complaint(deed))).unwrap_or_default();
+                self.prove(deed, command, &passed);
+                self.fail(deed, command, seen);
             }
             Some(Outcome::Ok) => {
-                self.succeed(deed, command.as_ref());
+                self.succeed(deed, command);
                 // Calls at the same time may finish in another order.
                 let at = self.changes.partition_point(|change| change.place <= deed.began);
-                self.changes.splice(at..at, Change::all(self.timeline, deed, command.as_ref()));
+                self.changes.splice(at..at, Change::all(self.timeline, deed, command));
             }
             _ => {}
         }
@@ -277,7 +276,7 @@ impl<'a> Walk<'a, '_> {
         for at in over.into_iter().rev() {
             let open = self.open.remove(at);
             let by = deed.parsed_command();
-            let by = by.as_ref().and_then(|command| command.suspects().into_iter().next());
+            let by = by.and_then(|command| command.suspects().into_iter().next());
             let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), false);
             if resolution.text == PASSED_LATER {
                 continue;

@@ -3,7 +3,6 @@
 //! Files that a command line names as read or written count like those of file tools if they are in the session's
 //! directory; the number of changed lines is then unknown.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::command::{Touch, touched};
@@ -20,16 +19,16 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     let mut files: Vec<FileRead> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in timeline.deeds.iter().filter(|deed| has_run(deed)) {
-        let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
-            Touch::Read(path) => Some(Cow::Owned(path)),
+        let by_shell = deed.touched.iter().filter_map(|touch| match touch {
+            Touch::Read(path) => Some(path.as_str()),
             Touch::Written(_) | Touch::Removed(_) => None,
         });
-        for path in deed.reading().map(Cow::Borrowed).into_iter().chain(by_shell) {
-            match known.get(timeline.relative_path(&path)) {
+        for path in deed.reading().into_iter().chain(by_shell) {
+            match known.get(timeline.relative_path(path)) {
                 Some(&index) => files[index].count = files[index].count.saturating_add(1),
                 None => {
-                    known.insert(timeline.relative_path(&path).to_owned(), files.len());
-                    files.push(FileRead { path: path.into_owned(), line: deed.line, count: 1 });
+                    known.insert(timeline.relative_path(path).to_owned(), files.len());
+                    files.push(FileRead { path: path.to_owned(), line: deed.line, count: 1 });
                 }
             }
         }
@@ -43,10 +42,10 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in &timeline.deeds {
-        for (path, added, removed) in written(timeline, deed) {
-            let index = *known.entry(timeline.relative_path(&path).to_owned()).or_insert(files.len());
+        for (path, added, removed) in written(deed) {
+            let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
-                files.push(FileModified { path: path.into_owned(), line: deed.line, added: 0, removed: 0 });
+                files.push(FileModified { path: path.to_owned(), line: deed.line, added: 0, removed: 0 });
             }
             let file = &mut files[index];
             file.added = file.added.saturating_add(added);
@@ -58,27 +57,26 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.
-pub(super) fn written<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<(Cow<'a, str>, u32, u32)> {
+pub(super) fn written<'t>(deed: &'t Deed<'_>) -> Vec<(&'t str, u32, u32)> {
     if !has_run(deed) {
         return Vec::new();
     }
-    let by_shell = by_shell(timeline, deed).filter_map(|touch| match touch {
-        Touch::Written(path) => Some((Cow::Owned(path), 0, 0)),
+    let by_shell = deed.touched.iter().filter_map(|touch| match touch {
+        Touch::Written(path) => Some((path.as_str(), 0, 0)),
         Touch::Read(_) | Touch::Removed(_) => None,
     });
-    let by_tool = deed.edit().map(|(path, added, removed)| (Cow::Borrowed(path), added, removed));
-    by_tool.into_iter().chain(by_shell).collect()
+    deed.edit().into_iter().chain(by_shell).collect()
 }
 
 /// Returns true if a call changed a file, by a tool or by a command line.
-pub(super) fn changes(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
-    deed.succeeded() && !written(timeline, deed).is_empty()
+pub(super) fn changes(deed: &Deed<'_>) -> bool {
+    deed.succeeded() && !written(deed).is_empty()
 }
 
 /// Returns the files that a call changes or removes.
-pub(super) fn touches<'a>(timeline: &Timeline<'a>, deed: &Deed<'a>) -> Vec<Touch> {
+pub(super) fn touches(deed: &Deed<'_>) -> impl Iterator<Item = Touch> {
     let by_tool = deed.edit().map(|(path, ..)| Touch::Written(path.to_owned()));
-    by_tool.into_iter().chain(by_shell(timeline, deed)).filter(|_| has_run(deed)).collect()
+    by_tool.into_iter().chain(deed.touched.iter().cloned()).filter(|_| has_run(deed))
 }
 
 /// Returns true if the call succeeded; a failed check in its output does not matter.
@@ -86,31 +84,26 @@ fn has_run(deed: &Deed<'_>) -> bool {
     deed.result.is_some_and(|result| result.outcome == Outcome::Ok)
 }
 
-/// Returns the files in the session's directory that a command line touches, relative to it.
-fn by_shell(timeline: &Timeline<'_>, deed: &Deed<'_>) -> impl Iterator<Item = Touch> {
-    let (home, cwd) = (timeline.cwd.map(str::to_owned), deed.cwd.map(str::to_owned));
-    let touched = deed.command().map(touched).unwrap_or_default();
-    touched.into_iter().filter_map(move |touch| {
-        let place = |path: String| {
-            // If the working directory has changed, paths are relative to the new one.
-            let path = match cwd.as_deref().filter(|cwd| !path.starts_with(['/', '~']) && Some(*cwd) != home.as_deref())
-            {
-                Some(cwd) => format!("{cwd}/{path}"),
-                None => path,
-            };
-            if !path.starts_with(['/', '~']) {
-                return Some(path.strip_prefix("./").unwrap_or(&path).to_owned())
-                    .filter(|path| !path.starts_with("../"));
-            }
-            let below = path.strip_prefix(home.as_deref()?)?.strip_prefix('/')?;
-            Some(below.to_owned()).filter(|below| !below.contains("../"))
+/// Returns the files in the session's directory, `home`, that a command line touches where it runs, relative to the former.
+pub(super) fn by_shell(line: &str, home: Option<&str>, cwd: Option<&str>) -> Vec<Touch> {
+    let place = |path: String| {
+        // If the working directory has changed, paths are relative to the new one.
+        let path = match cwd.filter(|cwd| !path.starts_with(['/', '~']) && Some(*cwd) != home) {
+            Some(cwd) => format!("{cwd}/{path}"),
+            None => path,
         };
-        match touch {
-            Touch::Written(path) => place(path).map(Touch::Written),
-            Touch::Read(path) => place(path).map(Touch::Read),
-            Touch::Removed(path) => place(path).map(Touch::Removed),
+        if !path.starts_with(['/', '~']) {
+            return Some(path.strip_prefix("./").unwrap_or(&path).to_owned()).filter(|path| !path.starts_with("../"));
         }
-    })
+        let below = path.strip_prefix(home?)?.strip_prefix('/')?;
+        Some(below.to_owned()).filter(|below| !below.contains("../"))
+    };
+    let placed = touched(line).into_iter().filter_map(|touch| match touch {
+        Touch::Written(path) => place(path).map(Touch::Written),
+        Touch::Read(path) => place(path).map(Touch::Read),
+        Touch::Removed(path) => place(path).map(Touch::Removed),
+    });
+    placed.collect()
 }
 
 /// Returns true for a file that tells about the work: a change log, a read-me, a page below `docs`, a file elsewhere.

@@ -7,76 +7,18 @@ use serde_json::Value;
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
 use super::{LINE_CHARS, MAX_ENTRIES, Pointed};
+use baton_words::WordList;
 
 /// Prefix of every MCP tool's name.
 pub(super) const MCP: &str = "mcp__";
 /// Verbs that write; sorted.
-const WRITING: [&str; 41] = [
-    "add",
-    "append",
-    "archive",
-    "assign",
-    "close",
-    "comment",
-    "commit",
-    "complete",
-    "create",
-    "delete",
-    "edit",
-    "forget",
-    "insert",
-    "label",
-    "link",
-    "log",
-    "memorize",
-    "merge",
-    "move",
-    "note",
-    "patch",
-    "post",
-    "publish",
-    "push",
-    "put",
-    "record",
-    "register",
-    "remember",
-    "remove",
-    "rename",
-    "reply",
-    "retain",
-    "save",
-    "send",
-    "set",
-    "store",
-    "submit",
-    "transition",
-    "update",
-    "upsert",
-    "write",
-];
+static WRITING: WordList = WordList::new(crate::WORDS, "writing verbs");
 /// Verbs that read; sorted. The first verb of a name decides: `get_update` reads.
-const READING: [&str; 27] = [
-    "check", "count", "describe", "diff", "download", "explain", "export", "fetch", "find", "get", "inspect", "list",
-    "load", "lookup", "open", "poll", "preview", "query", "read", "recall", "resolve", "retrieve", "search", "show",
-    "test", "view", "watch",
-];
+static READING: WordList = WordList::new(crate::WORDS, "reading verbs");
 /// Words in the names of tools that operate a program; what they write is not stored anywhere.
 const DRIVING: [&str; 4] = ["browser", "tab", "viewport", "window"];
 /// Parameters that best describe what was stored, in order of preference.
-const TELLING: [&str; 12] = [
-    "title",
-    "name",
-    "subject",
-    "summary",
-    "fact",
-    "content",
-    "text",
-    "body",
-    "message",
-    "description",
-    "observation",
-    "data",
-];
+static TELLING: WordList = WordList::new(crate::WORDS, "telling parameters");
 
 /// Returns what was stored, by the full name of the tool, in transcript order, at the line of the call.
 pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
@@ -100,10 +42,8 @@ pub(super) fn writes(tool: &str) -> bool {
     if words.iter().any(|word| DRIVING.contains(&word.as_str())) {
         return false;
     }
-    let verb = words.iter().find_map(|word| {
-        let known = |list: &[&str]| list.binary_search(&word.as_str()).is_ok();
-        if known(&WRITING) { Some(true) } else { known(&READING).then_some(false) }
-    });
+    let verb =
+        words.iter().find_map(|word| if WRITING.has(word) { Some(true) } else { READING.has(word).then_some(false) });
     verb.unwrap_or(false)
 }
 
@@ -148,7 +88,6 @@ mod tests {
 
     #[test]
     fn the_first_verb_of_a_name_says_whether_a_tool_writes() {
-        assert!(WRITING.is_sorted() && READING.is_sorted());
         for (tool, expected) in [
             ("mcp__notes__add_note", true),
             ("mcp__tracker__create-issue", true),

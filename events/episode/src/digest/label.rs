@@ -3,6 +3,7 @@
 use super::TITLE_CHARS;
 use super::excerpt::one_line;
 use super::sentence::plain;
+use baton_words::WordList;
 
 /// Maximum number of words.
 pub(super) const MAX_WORDS: usize = 8;
@@ -11,233 +12,17 @@ const MAX_WHOLE: usize = 10;
 /// Fewest words that a clause must have to stand alone as a title.
 pub(super) const MIN_WORDS: usize = 3;
 /// Marks that end the clause of a request, from the most to the least telling.
-const CLAUSE_ENDS: [&str; 22] = [
-    "? ",
-    "! ",
-    ". ",
-    "; ",
-    ": ",
-    " - ",
-    " — ",
-    " – ",
-    " (",
-    " so that ",
-    " because ",
-    " since ",
-    ", but ",
-    ", and ",
-    " which ",
-    ", ",
-    " when ",
-    " if ",
-    "。",
-    "，",
-    "、",
-    "；",
-];
+static CLAUSE_ENDS: WordList = WordList::new(crate::WORDS, "clause ends");
 /// Those that end a sentence for certain.
 const SENTENCE_ENDS: [&str; 2] = ["? ", "! "];
 /// Those that lead to a reason or a detail, which few words before them can do without.
 const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
 /// Articles, which a long title does without.
-const ARTICLES: [&str; 24] = [
-    "a", "an", "the", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "el", "la", "los", "las", "un",
-    "una", "le", "les", "une", "o", "os", "um",
-];
+static ARTICLES: WordList = WordList::new(crate::WORDS, "articles");
 /// Words that begin a phrase: prepositions, conjunctions, relative words.
-const JOINTS: [&str; 129] = [
-    "&",
-    "+",
-    "-",
-    "/",
-    "about",
-    "across",
-    "after",
-    "and",
-    "as",
-    "at",
-    "because",
-    "before",
-    "between",
-    "but",
-    "by",
-    "during",
-    "for",
-    "from",
-    "if",
-    "in",
-    "inside",
-    "instead",
-    "into",
-    "like",
-    "of",
-    "on",
-    "onto",
-    "or",
-    "over",
-    "per",
-    "rather",
-    "so",
-    "than",
-    "that",
-    "then",
-    "through",
-    "to",
-    "under",
-    "until",
-    "using",
-    "via",
-    "when",
-    "where",
-    "which",
-    "while",
-    "with",
-    "within",
-    "without",
-    "an",
-    "auf",
-    "aus",
-    "bei",
-    "damit",
-    "dass",
-    "durch",
-    "für",
-    "im",
-    "mit",
-    "nach",
-    "ob",
-    "oder",
-    "ohne",
-    "um",
-    "und",
-    "vom",
-    "von",
-    "vor",
-    "wenn",
-    "zu",
-    "zum",
-    "zur",
-    "con",
-    "de",
-    "del",
-    "desde",
-    "e",
-    "en",
-    "para",
-    "por",
-    "que",
-    "sin",
-    "y",
-    "à",
-    "au",
-    "avec",
-    "dans",
-    "des",
-    "du",
-    "et",
-    "pour",
-    "sans",
-    "sur",
-    "com",
-    "em",
-    "no",
-    "в",
-    "для",
-    "и",
-    "на",
-    "с",
-    "quand",
-    "cuando",
-    "quando",
-    "когда",
-    "als",
-    "weil",
-    "sodass",
-    "aber",
-    "où",
-    "na",
-    "nas",
-    "nos",
-    "da",
-    "dos",
-    "pero",
-    "mas",
-    "mais",
-    "чтобы",
-    "если",
-    "или",
-    "из",
-    "по",
-    "от",
-    "al",
-    "aux",
-    "beim",
-    "am",
-    "ao",
-    "aos",
-];
+static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.
-const LOOSE_ENDS: [&str; 59] = [
-    "how",
-    "what",
-    "why",
-    "is",
-    "are",
-    "be",
-    "its",
-    "this",
-    "these",
-    "we",
-    "you",
-    "i",
-    "it",
-    "not",
-    "all",
-    "any",
-    "some",
-    "each",
-    "every",
-    "both",
-    "your",
-    "our",
-    "my",
-    "their",
-    "was",
-    "were",
-    "will",
-    "would",
-    "can",
-    "could",
-    "should",
-    "has",
-    "have",
-    "had",
-    "does",
-    "do",
-    "got",
-    "get",
-    "being",
-    "been",
-    "also",
-    "only",
-    "just",
-    "make",
-    "more",
-    "most",
-    "very",
-    "too",
-    "now",
-    "there",
-    "generated",
-    "based",
-    "used",
-    "needed",
-    "wie",
-    "nicht",
-    "sich",
-    "whether",
-    "isn't",
-];
+static LOOSE_ENDS: WordList = WordList::new(crate::WORDS, "loose ends");
 
 /// Shortens a text to a clause of at most eight words: brackets and articles go first, then everything behind the last joint
 /// between two phrases.
@@ -249,7 +34,7 @@ pub(super) fn label(text: &str) -> String {
     let labelled = line.split_once(": ").filter(|_| is_long(&line)).filter(is_label);
     let mut clause = labelled.map_or(line.as_str(), |(_, rest)| rest);
     let mut short = without_articles(clause);
-    for end in CLAUSE_ENDS {
+    for &end in CLAUSE_ENDS.iter() {
         // Another sentence is no part of a title.
         if !is_long(&short) && !SENTENCE_ENDS.contains(&end) {
             break;
@@ -375,16 +160,16 @@ fn is_conjunction(word: &str) -> bool {
 
 /// Returns true for a word that begins a phrase.
 pub(super) fn is_joint(word: &str) -> bool {
-    JOINTS.contains(&bare(word).as_str())
+    JOINTS.has(&bare(word))
 }
 
 pub(super) fn is_article(word: &str) -> bool {
-    ARTICLES.contains(&bare(word).as_str())
+    ARTICLES.has(&bare(word))
 }
 
 /// Returns true for a word that only leads to the next one.
 pub(super) fn is_loose(word: &str) -> bool {
-    is_joint(word) || is_article(word) || LOOSE_ENDS.contains(&bare(word).as_str())
+    is_joint(word) || is_article(word) || LOOSE_ENDS.has(&bare(word))
 }
 
 fn bare(word: &str) -> String {

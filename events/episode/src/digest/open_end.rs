@@ -86,8 +86,7 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
     let Some(round) = timeline.rounds.iter().find(|round| round.deeds.contains(&index)) else { return false };
     let Some(said) = exchange::conclusion(timeline, round) else { return false };
     let check = failure.text.split(':').next().unwrap_or_default().to_lowercase();
-    let delivers = |text| timeline.deeds[index].commits() || Command::read(text).pushes();
-    let delivers = timeline.deeds[index].command().is_some_and(delivers);
+    let delivers = timeline.deeds[index].kept_command().is_some_and(|line| line.commits() || line.pushes());
     // A test's name, say: a sentence about it that claims no success says that it still fails.
     let names = || failure.text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| name.contains('_'));
     let mut ends_well = false;
@@ -118,7 +117,7 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
         let is_work = matches!(deed.act(), Act::Shell | Act::Edit | Act::Spawn);
-        let looks = deed.command().is_some_and(|text| Command::read(text).only_looks());
+        let looks = deed.kept_command().is_some_and(Command::only_looks);
         is_work && !looks && !deed.aside && !deed.is_persons() && deed.began > replied
     });
     let told = cut.filter_map(|deed| {
@@ -172,8 +171,8 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
 }
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
-    if let Some(text) = deed.command() {
-        return Some(format!("`{}`", one_line(&without_filter_mark(&Command::read(text).shown()), SHORT_CHARS)));
+    if let Some(command) = deed.kept_command() {
+        return Some(format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);
@@ -279,7 +278,7 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
         // An interruption by which a person refuses a plan is told as such. One after the conclusion of some work stops
         // nothing; an answer may be cut short by it.
         let concluded = exchange::conclusion(timeline, last).is_some_and(|reply| reply.place == said) && !announces;
-        let delivers = |deed: &Deed<'_>| deed.succeeded() && deed.commits() || file::changes(timeline, deed);
+        let delivers = |deed: &Deed<'_>| deed.succeeded() && deed.commits() || file::changes(deed);
         let worked = timeline.deeds[last.deeds.clone()].iter().any(delivers);
         let acted = timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.began > said);
         let is_cut = timeline.ends_interrupted && (acted || !concluded || !worked);
@@ -304,8 +303,8 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
         Act::Plan | Act::Todo | Act::Ask => false,
         Act::Read | Act::Search | Act::Fetch => true,
         _ if deed.in_background() => false,
-        _ => match (deed.outcome(), deed.command()) {
-            (Some(Outcome::Ok), Some(text)) => Command::read(text).only_looks(),
+        _ => match (deed.outcome(), deed.kept_command()) {
+            (Some(Outcome::Ok), Some(command)) => command.only_looks(),
             (outcome, _) => !matches!(outcome, Some(Outcome::Ok | Outcome::Failed)),
         },
     }
@@ -314,7 +313,7 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
 /// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
 fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
     let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && plan::is_presented(deed))?;
-    let later = timeline.deeds.iter().any(|later| later.began > deed.began && file::changes(timeline, later));
+    let later = timeline.deeds.iter().any(|later| later.began > deed.began && file::changes(later));
     if deed.succeeded() || later {
         return None;
     }
@@ -351,7 +350,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
 /// a later list replaces an earlier one.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
-    let changes = timeline.deeds.iter().filter(|deed| file::changes(timeline, deed));
+    let changes = timeline.deeds.iter().filter(|deed| file::changes(deed));
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let mut later = String::new();
     for (back, round) in timeline.rounds.iter().rev().take(LISTED_ROUNDS).enumerate() {
@@ -371,7 +370,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
         }
         // The work went on as the agent proposed.
         let agreed = |prompt: &Message<'_>| Signs::read(prompt.text).has_any(&[Sign::Assent, Sign::Order]);
-        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(timeline, deed));
+        let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(deed));
         if listed || worked && round.prompt.as_ref().is_some_and(agreed) {
             break;
         }

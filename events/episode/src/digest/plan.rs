@@ -391,7 +391,8 @@ fn touched_names<'a>(timeline: &Timeline<'a>, from: usize) -> BTreeSet<&'a str> 
     let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
     // What git is told about a file does not change it.
     let acts = |deed: &&Deed<'a>| {
-        deed.command().is_none_or(|text| !Command::read(text).only_looks() && !text.trim_start().starts_with("git "))
+        let looks = deed.kept_command().is_some_and(Command::only_looks);
+        !looks && !deed.command().is_some_and(|text| text.trim_start().starts_with("git "))
     };
     let texts = later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command()));
     let is_border = |c: char| c.is_whitespace() || "/\\'\"`=:;,()<>|&$".contains(c);

@@ -5,6 +5,7 @@ use super::label::{MIN_WORDS, count, is_loose};
 use super::sentence::{is_abbreviation, sentences};
 use super::{is_courtesy, without_salutation};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 
 /// Maximum number of words of a prompt that only gives an order (`commit all`).
 const ORDER_WORDS: usize = 4;
@@ -24,114 +25,13 @@ const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", 
 /// Beginnings of a clause that says what is not to be done.
 const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
 /// Words that lead to a request wherever they stand.
-const REQUESTS: [&str; 29] = [
-    "can we",
-    "could we",
-    "könntest du",
-    "puedes",
-    "podrías",
-    "peux-tu",
-    "pourrais-tu",
-    "você pode",
-    "можешь",
-    "to give me",
-    "can you please",
-    "could you please",
-    "can you",
-    "could you",
-    "would you",
-    "i'd like you to",
-    "i would like to",
-    "i'd like to",
-    "would like to",
-    "i'd like your help with",
-    "i want you to",
-    "i want to",
-    "i need you to",
-    "i need to",
-    "we need to",
-    "please",
-    "your task is to",
-    "kannst du",
-    "help me",
-];
+static REQUESTS: WordList = WordList::new(crate::WORDS, "requests");
 /// Words before a request that say nothing.
-const LEADS: [&str; 21] = [
-    "bitte",
-    "por favor",
-    "пожалуйста",
-    "and",
-    "ok",
-    "okay",
-    "so",
-    "also",
-    "now",
-    "please",
-    "let's",
-    "lets",
-    "we should",
-    "i think we should",
-    "help me to",
-    "help us to",
-    "help to",
-    "help me",
-    "oh",
-    "well",
-    "probably",
-];
+static LEADS: WordList = WordList::new(crate::WORDS, "request leads");
 /// Words before a report that say nothing.
-const REPORTS: [&str; 14] = [
-    "i still have",
-    "i have",
-    "i've",
-    "i got",
-    "i get",
-    "there is",
-    "there are",
-    "there's",
-    "it looks like",
-    "looks like",
-    "a lot of the",
-    "a lot of",
-    "some of the",
-    "we've",
-];
+static REPORTS: WordList = WordList::new(crate::WORDS, "reports");
 /// Words that name no matter.
-const GENERAL: [&str; 33] = [
-    "investigate",
-    "issue",
-    "issues",
-    "problem",
-    "error",
-    "errors",
-    "this",
-    "that",
-    "these",
-    "check",
-    "look",
-    "please",
-    "implement",
-    "following",
-    "plan",
-    "here",
-    "take",
-    "into",
-    "with",
-    "have",
-    "work",
-    "works",
-    "start",
-    "continue",
-    "going",
-    "make",
-    "little",
-    "something",
-    "then",
-    "what",
-    "which",
-    "find",
-    "ones",
-];
+static GENERAL: WordList = WordList::new(crate::WORDS, "general verbs");
 
 /// A clause of a prompt without its lead.
 pub(super) struct Clause<'a> {
@@ -294,8 +194,7 @@ fn points(clause: &str) -> bool {
 pub(super) fn content(clause: &str) -> usize {
     let words = clause.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let wide = clause.chars().filter(|c| !c.is_ascii() && c.is_alphabetic()).count() / 2;
-    let named =
-        words.filter(|word| word.len() > 3 && word.is_ascii() && !GENERAL.contains(&word.to_lowercase().as_str()));
+    let named = words.filter(|word| word.len() > 3 && word.is_ascii() && !GENERAL.has(&word.to_lowercase()));
     named.count() + wide + clause.matches(['"', '`']).count() / 2
 }
 

@@ -2,12 +2,10 @@
 
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::quoted_text as quotation;
+use baton_words::WordList;
 
 /// Abbreviations whose full stop does not end a sentence; lower case, without the last stop.
-const ABBREVIATIONS: [&str; 22] = [
-    "e.g", "i.e", "etc", "vs", "cf", "approx", "al", "mr", "mrs", "ms", "dr", "st", "fig", "eq", "sec", "ch", "resp",
-    "incl", "est", "ca", "z.b", "bzw",
-];
+static ABBREVIATIONS: WordList = WordList::new(crate::WORDS, "abbreviations");
 
 /// Maximum number of words of a label before an address.
 const LABEL_WORDS: usize = 2;
@@ -281,7 +279,7 @@ pub(super) fn is_abbreviation(before: &str) -> bool {
     let initial = matches!((chars.next(), chars.next()), (Some(c), None) if c.is_uppercase() && c != 'I');
     let number = (1..=2).contains(&word.len()) && word.bytes().all(|b| b.is_ascii_digit());
     let point = number && (rest.is_empty() || rest.ends_with([':', ';', ',', '.', '!', '?', ')', '-']));
-    initial || point || (word.len() <= 6 && ABBREVIATIONS.contains(&word.to_lowercase().as_str()))
+    initial || point || (word.len() <= 6 && ABBREVIATIONS.has(&word.to_lowercase()))
 }
 
 #[cfg(test)]

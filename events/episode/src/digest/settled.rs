@@ -7,53 +7,21 @@
 //!   replaces only one for the same thing or for everything. Missing that a choice was replaced costs less than claiming
 //!   a replacement that did not happen.
 
+use baton_words::WordList;
+
 /// Phrases before and after what is replaced.
 const REPLACING: [(&str, &str); 4] =
     [(" from ", " to "), (" replaced ", " with "), (" replace ", " with "), (" dropped ", " for ")];
 /// Phrases before what is turned down, with nothing in its place.
-const AGAINST: [&str; 8] = [
-    " no longer use ",
-    " never use ",
-    " don't use ",
-    " not use ",
-    " not to use ",
-    " stop using ",
-    " decided against ",
-    " against using ",
-];
+static AGAINST: WordList = WordList::new(crate::WORDS, "against");
 /// Phrases before what is taken.
-const TAKING: [&str; 16] = [
-    " chose ",
-    " choose ",
-    " use ",
-    " uses ",
-    " using ",
-    " prefer ",
-    " prefers ",
-    " keep ",
-    " go with ",
-    " stay with ",
-    " stick with ",
-    " switch to ",
-    " switched to ",
-    " back to ",
-    " decided for ",
-    " decided on ",
-];
+static TAKING: WordList = WordList::new(crate::WORDS, "taking");
 /// Words before what a choice is for.
 const FOR: [&str; 4] = ["for", "as", "in", "within"];
 /// Words that go on after a name or what a choice is for, and name nothing.
-const REST: [&str; 17] = [
-    "because", "since", "so", "when", "and", "or", "but", "to", "we", "i", "instead", "rather", "with", "from", "use",
-    "now", "again",
-];
+static REST: WordList = WordList::new(crate::WORDS, "words after a name");
 /// Words before a choice that name nothing for which it is made.
-const BARE: [&str; 41] = [
-    "i", "we", "you", "i'll", "we'll", "i'd", "we'd", "let's", "have", "will", "should", "must", "to", "on", "from",
-    "now", "always", "never", "please", "also", "just", "only", "then", "and", "but", "so", "no", "yes", "ok",
-    "actually", "decided", "decide", "switch", "switched", "changed", "moved", "migrated", "proposal", "decision",
-    "plan", "go",
-];
+static BARE: WordList = WordList::new(crate::WORDS, "bare words");
 /// Articles.
 const ARTICLES: [&str; 7] = ["a", "an", "the", "der", "die", "das", "our"];
 /// Words that name nothing.
@@ -109,7 +77,7 @@ fn between(lead: &str, taken: &str, refused: &str) -> Settled {
         words.next().filter(|word| is_preposition(word)).and_then(|_| scope(words))
     };
     let lead = lead.rsplit_once(". ").map_or(lead, |(_, last)| last);
-    let subject = lead.split_whitespace().filter(|word| !BARE.contains(&&*bare(word)) && !is_preposition(word));
+    let subject = lead.split_whitespace().filter(|word| !BARE.has(&bare(word)) && !is_preposition(word));
     let is_named = [taken, refused].into_iter().filter_map(|text| text.split_whitespace().next()).any(is_telling);
     Settled {
         chosen: first_name(taken),
@@ -205,7 +173,7 @@ fn scope<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut scope: Vec<String> = Vec::new();
     for word in words {
         let bare = bare(word);
-        if REST.contains(&&*bare) || is_preposition(word) {
+        if REST.has(&bare) || is_preposition(word) {
             break;
         }
         if !bare.is_empty() && !ARTICLES.contains(&&*bare) && scope.len() < FOR_WORDS {
@@ -222,7 +190,7 @@ fn scope<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
 fn first_name(text: &str) -> Option<String> {
     let mut words = text.split_whitespace();
     let first = words.next()?;
-    let goes_on = |next: &str| is_preposition(next) || REST.contains(&&*bare(next));
+    let goes_on = |next: &str| is_preposition(next) || REST.has(&bare(next));
     let is_bare = first.ends_with(['.', ';', ':', ')', '!']) || words.next().is_none_or(goes_on);
     if is_bare || first.starts_with('`') { name(first) } else { None }
 }
@@ -242,7 +210,7 @@ fn is_telling(word: &str) -> bool {
 fn name(word: &str) -> Option<String> {
     let bare = bare(word);
     let is_name = bare.len() > 1 && bare.len() <= NAME_BYTES;
-    let is_other = PRONOUNS.contains(&&*bare) || ARTICLES.contains(&&*bare) || REST.contains(&&*bare);
+    let is_other = PRONOUNS.contains(&&*bare) || ARTICLES.contains(&&*bare) || REST.has(&bare);
     let is_plain = bare.chars().all(|c| c.is_alphanumeric() || "_-./:@#+".contains(c));
     (is_name && !is_other && is_plain && bare.chars().any(char::is_alphabetic)).then_some(bare)
 }

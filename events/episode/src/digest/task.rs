@@ -101,8 +101,8 @@ fn changes(timeline: &Timeline<'_>, round: &Round<'_>) -> BTreeMap<String, u64> 
 
 /// Returns the files that a call changed, with the number of lines; of a command that is unknown, and counts as one.
 pub(super) fn changed_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<(String, u64)> {
-    let written = file::written(timeline, deed).into_iter().map(|(path, added, removed)| {
-        (timeline.relative_path(&path).to_owned(), (u64::from(added) + u64::from(removed)).max(1))
+    let written = file::written(deed).into_iter().map(|(path, added, removed)| {
+        (timeline.relative_path(path).to_owned(), (u64::from(added) + u64::from(removed)).max(1))
     });
     let is_note = |path: &str| path.starts_with(['/', '~']) && file::is_document(path);
     written.filter(|(path, _)| !is_note(path)).collect()

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::command::Command;
+use super::command::{Command, Touch};
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, TitleSource, ToolResult, Verdict};
@@ -64,6 +64,12 @@ pub(super) struct Deed<'a> {
     pub(super) prints_as_when_passing: bool,
     /// How it ended, decided once all calls are known; `None` while it has no result, and if it was never made.
     pub(super) outcome: Option<Outcome>,
+    /// The shell command with what its result says, parsed once its result is known.
+    pub(super) parsed: Option<Command<'a>>,
+    /// The same line without that, if the call keeps less of it than git was told.
+    pub(super) kept: Option<Command<'a>>,
+    /// The files in the session's directory that the command line touches, relative to it.
+    pub(super) touched: Vec<Touch>,
 }
 
 /// The branch that the agent records, and the directory that it is of.
@@ -143,7 +149,7 @@ impl<'a> Timeline<'a> {
                     known.into_iter().for_each(|deed| deed.announce(call, item));
                 }
                 Body::Call(call) => {
-                    timeline.push(Deed { aside, cwd, ..Deed::begun(call, item, place) });
+                    timeline.push(Deed { aside, cwd, ..Deed::new(Some(call), None, item, place) });
                     if !call.id.is_empty() {
                         open.insert(&call.id, timeline.deeds.len() - 1);
                     }
@@ -151,7 +157,7 @@ impl<'a> Timeline<'a> {
                 Body::Result(result) => match open.remove(&*result.id) {
                     Some(index) => timeline.finish(index, result, item, place),
                     None => {
-                        timeline.push(Deed { aside, cwd, ..Deed::unannounced(result, item, place) });
+                        timeline.push(Deed { aside, cwd, ..Deed::new(None, Some(result), item, place) });
                         timeline.finished.push(timeline.deeds.len() - 1);
                         if !result.id.is_empty() {
                             early.insert(&result.id, timeline.deeds.len() - 1);
@@ -237,37 +243,23 @@ impl<'a> Timeline<'a> {
 }
 
 impl<'a> Deed<'a> {
-    fn begun(call: &'a Call, item: &Item, place: usize) -> Self {
+    fn new(call: Option<&'a Call>, result: Option<&'a ToolResult>, item: &Item, place: usize) -> Self {
         Self {
-            call: Some(call),
-            result: None,
+            call,
+            result,
             line: item.line,
             at: item.at,
             result_line: item.line,
             result_at: item.at,
             began: place,
-            ended: usize::MAX,
+            ended: if result.is_some() { place } else { usize::MAX },
             aside: false,
             cwd: None,
             prints_as_when_passing: false,
             outcome: None,
-        }
-    }
-
-    fn unannounced(result: &'a ToolResult, item: &Item, place: usize) -> Self {
-        Self {
-            call: None,
-            result: Some(result),
-            line: item.line,
-            at: item.at,
-            result_line: item.line,
-            result_at: item.at,
-            began: place,
-            ended: place,
-            aside: false,
-            cwd: None,
-            prints_as_when_passing: false,
-            outcome: None,
+            parsed: None,
+            kept: None,
+            touched: Vec::new(),
         }
     }
 
@@ -303,15 +295,14 @@ impl<'a> Deed<'a> {
         result.verdict().cloned()
     }
 
-    /// Returns the parsed shell command.
-    pub(super) fn parsed_command(&self) -> Option<Command<'a>> {
-        let line = self.command().and(self.git_line())?;
-        let command = Command::read(line).with_verdict(self.verdict());
-        let command = if self.hides_exit() { command.with_hidden_exit() } else { command };
-        Some(match self.result {
-            Some(result) => command.with_report(result),
-            None => command,
-        })
+    /// Returns the parsed shell command with what its result says.
+    pub(super) fn parsed_command(&self) -> Option<&Command<'a>> {
+        self.parsed.as_ref()
+    }
+
+    /// Returns the parsed shell command as far as the call keeps it.
+    pub(super) fn kept_command(&self) -> Option<&Command<'a>> {
+        self.kept.as_ref().or(self.parsed.as_ref())
     }
 
     /// Returns true if a person ran it and no exit code is known.
@@ -368,7 +359,7 @@ impl<'a> Deed<'a> {
 
     /// Returns true if it runs a command that commits.
     pub(super) fn commits(&self) -> bool {
-        self.command().is_some_and(|text| Command::read(text).commits())
+        self.kept_command().is_some_and(Command::commits)
     }
 
     /// Returns true if the tool only looks: finding nothing is not a failure of the work.

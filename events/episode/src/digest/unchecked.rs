@@ -27,7 +27,7 @@ pub(super) fn by_hand(timeline: &Timeline<'_>) -> Option<Pointed> {
     let said = timeline.rounds.iter().rev().find_map(|round| exchange::conclusion(timeline, round))?;
     let later: Vec<&Deed<'_>> = timeline.deeds.iter().filter(|deed| deed.began > plan.place).collect();
     let works = |deed: &&Deed<'_>| {
-        let acts = deed.command().map_or(deed.edit().is_some(), |text| !Command::read(text).only_looks());
+        let acts = deed.kept_command().map_or(deed.edit().is_some(), |command| !command.only_looks());
         acts && deed.succeeded()
     };
     let goes_on = work::requests(timeline).any(|said| said.place > plan.place);

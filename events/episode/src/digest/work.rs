@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::command::Command;
 use super::conclusion::Conclusion;
 use super::excerpt::{one_line, without_filter_mark};
 use super::question;
@@ -81,7 +80,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     let mut lines: Vec<(bool, CommandLine, BTreeMap<&str, u32>)> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in &timeline.deeds {
-        let Some(command) = deed.command().filter(|_| !deed.was_cancelled()).map(Command::read) else { continue };
+        let Some(command) = deed.kept_command().filter(|_| !deed.was_cancelled()) else { continue };
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {
             let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
@@ -138,7 +137,7 @@ fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut lines: Vec<Pointed> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
-        let Some(command) = deed.command().map(Command::read).filter(|command| !command.only_looks()) else { continue };
+        let Some(command) = deed.kept_command().filter(|command| !command.only_looks()) else { continue };
         let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {

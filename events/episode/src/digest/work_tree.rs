@@ -107,7 +107,7 @@ impl<'t, 'a> Fold<'t, 'a> {
 
     fn deed(&mut self, deed: &Deed<'a>) {
         let base = absolute(self.home, deed.input("workdir").or(deed.cwd).unwrap_or_default());
-        for touch in file::touches(self.timeline, deed) {
+        for touch in file::touches(deed) {
             match touch {
                 // A relative path of a command line starts at the session's directory, see `file`.
                 Touch::Written(path) if deed.command().is_some() => self.edit(deed, absolute(self.home, &path)),
@@ -487,7 +487,7 @@ impl<'t, 'a> Fold<'t, 'a> {
 /// Returns true if a line that failed is known to have got past its `git add`.
 fn stages_before_failing(deed: &Deed<'_>) -> bool {
     let stages =
-        |line: Command<'_>| line.passed_before_failing(&complaint(deed)).iter().any(|step| step.name() == "git add");
+        |line: &Command<'_>| line.passed_before_failing(&complaint(deed)).iter().any(|step| step.name() == "git add");
     deed.outcome() == Some(Outcome::Failed) && deed.parsed_command().is_some_and(stages)
 }
 

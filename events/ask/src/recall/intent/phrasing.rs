@@ -3,47 +3,12 @@
 use std::ops::Range;
 
 use super::words;
+use baton_words::WordList;
 
 /// Contractions without their apostrophe, and their expansion.
-const CONTRACTIONS: [(&str, &[&str]); 20] = [
-    ("whats", &["what", "is"]),
-    ("wheres", &["where", "is"]),
-    ("whys", &["why", "is"]),
-    ("hows", &["how", "is"]),
-    ("thats", &["that", "is"]),
-    ("didnt", &["did", "not"]),
-    ("doesnt", &["does", "not"]),
-    ("dont", &["do", "not"]),
-    ("wasnt", &["was", "not"]),
-    ("werent", &["were", "not"]),
-    ("isnt", &["is", "not"]),
-    ("arent", &["are", "not"]),
-    ("hasnt", &["has", "not"]),
-    ("havent", &["have", "not"]),
-    ("wont", &["will", "not"]),
-    ("cant", &["can", "not"]),
-    ("couldnt", &["could", "not"]),
-    ("wouldnt", &["would", "not"]),
-    ("ive", &["i", "have"]),
-    ("weve", &["we", "have"]),
-];
+static CONTRACTIONS: WordList = WordList::new(crate::WORDS, "contractions");
 /// First words of questions that can have a time: about what happened, not about why something is so.
-const ASKING_WHEN: [&str; 14] = [
-    "what",
-    "which",
-    "show",
-    "list",
-    "tell",
-    "summarize",
-    "summarise",
-    "summary",
-    "anything",
-    "have",
-    "how",
-    "did",
-    "decisions",
-    "sessions",
-];
+static ASKING_WHEN: WordList = WordList::new(crate::WORDS, "words of asking when");
 
 /// A word, and the index of the white-space separated piece that contains it.
 #[derive(Clone, Debug)]
@@ -73,8 +38,9 @@ impl Phrasing {
             let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
             let piece = phrasing.pieces.len();
             let mut push = |text: &str| phrasing.words.push(Word { text: text.to_owned(), piece });
-            match (CONTRACTIONS.iter().find(|(short, _)| *short == plain), owner) {
-                (Some((_, said)), _) => said.iter().for_each(|word| push(word)),
+            let mut contractions = CONTRACTIONS.iter().filter_map(|line| line.split_once(' '));
+            match (contractions.find(|(short, _)| *short == plain), owner) {
+                (Some((_, said)), _) => said.split(' ').for_each(push),
                 // `ledger-api's` is a possessive; its `s` is not a word.
                 (None, Some(owner)) => words(owner).iter().for_each(|word| push(word)),
                 (None, None) => words(&bare.replace('\'', "")).iter().for_each(|word| push(word)),
@@ -156,7 +122,7 @@ impl Phrasing {
 
     /// Returns true if the question may ask about a time.
     pub(super) fn asks_when(&self) -> bool {
-        self.word(0).is_some_and(|first| ASKING_WHEN.contains(&first))
+        self.word(0).is_some_and(|first| ASKING_WHEN.has(first))
     }
 }
 

@@ -1,33 +1,12 @@
 //! Words of a question that mean nothing by themselves.
 
 use crate::stopwords::is_stop;
+use baton_words::WordList;
 
-/// Words that say nothing about the subject of a question, but much elsewhere; sorted.
-const ASKING: [&str; 21] = [
-    "already",
-    "anything",
-    "done",
-    "every",
-    "everything",
-    "exactly",
-    "get",
-    "give",
-    "go",
-    "got",
-    "know",
-    "let",
-    "like",
-    "mine",
-    "need",
-    "please",
-    "show",
-    "something",
-    "still",
-    "tell",
-    "yet",
-];
+/// Words that say nothing about the subject of a question, but much elsewhere.
+static ASKING: WordList = WordList::new(crate::WORDS, "asking words");
 
 /// Returns true if a word in lower case says nothing about the subject of a question.
 pub(super) fn is_plain(word: &str) -> bool {
-    is_stop(word) || ASKING.contains(&word)
+    is_stop(word) || ASKING.has(word)
 }

@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use baton_words::WordList;
+
 /// A part of such a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TextPart<'t> {
@@ -24,15 +26,7 @@ pub(super) enum TextPart<'t> {
 }
 
 /// Elements around a prompt that the IDE and the harness add for the model only.
-const CONTEXT: &[&str] = &[
-    "ide_opened_file",
-    "ide_selection",
-    "ide_diagnostics",
-    "new-diagnostics",
-    "system-reminder",
-    "user-prompt-submit-hook",
-    "local-command-caveat",
-];
+static CONTEXT: WordList = WordList::new(crate::WORDS, "claude context");
 /// Elements of a slash command's record.
 const COMMAND: &[&str] = &["command-name", "command-message", "command-args", "command-contents", "skill-format"];
 /// Reports of the harness in records that look like prompts.
@@ -64,7 +58,7 @@ pub(super) fn split(text: &str, by_person: bool) -> Vec<TextPart<'_>> {
 
 /// Takes the first part of a text and returns the rest.
 fn next<'t>(text: &'t str, by_person: bool, words: &mut Vec<TextPart<'t>>) -> Option<&'t str> {
-    if let Some((_, after)) = any_element(text, CONTEXT) {
+    if let Some((_, after)) = any_element(text, &CONTEXT) {
         return Some(after);
     }
     if let Some(after) = slash_command(text, words) {

@@ -2,6 +2,7 @@
 
 use crate::filter::result::Output;
 use crate::item::Outcome;
+use baton_words::WordList;
 
 /// Bytes of a result that are searched for a person's part.
 const LEAD_BYTES: usize = 160;
@@ -11,32 +12,11 @@ const MAX_BARE_BYTES: usize = 2_000;
 const MAX_BARE_LINES: usize = 12;
 
 /// Beginnings of results of refused calls.
-const REFUSALS: &[&str] = &[
-    "The user doesn't want to proceed with this tool use.",
-    "The user doesn't want to take this action right now.",
-    "Permission for this tool use was denied.",
-    "Permission to use ",
-    "Permission for this action has been denied",
-    "The agent proposed a plan that was rejected by the user.",
-    "User rejected tool use",
-    "User declined to answer",
-    "User chose to stay in plan mode",
-    CLARIFICATION,
-];
+static REFUSALS: WordList = WordList::new(crate::WORDS, "claude refusals");
 /// A question that was answered with a question.
 const CLARIFICATION: &str = "The user wants to clarify";
 /// Beginnings of results of calls that were not refused but not completed.
-const INTERRUPTIONS: &[&str] = &[
-    "[Request interrupted by user",
-    "[Tool call did not complete",
-    "[Tool call interrupted",
-    "[Tool call not completed",
-    "[Tool call skipped",
-    "Cancelled: Claude ended the conversation",
-    "Command was aborted",
-    "Error: Streaming fallback",
-    "Interrupted by user",
-];
+static INTERRUPTIONS: WordList = WordList::new(crate::WORDS, "claude interruptions");
 /// End of the output of an aborted command.
 const ABORTED: &str = "<error>Command was aborted before completion</error>";
 /// Longest output whose end is checked for it, in bytes.
@@ -45,12 +25,7 @@ const ANSWERS: &[&str] =
     &["User has answered your question", "Your questions have been answered", "The user answered:"];
 const QUESTION_TOOL: &str = "AskUserQuestion";
 /// Text before the reason of a refusal.
-const REASONS: &[&str] = &[
-    "the user said:",
-    "The user said:",
-    "User feedback on this plan:",
-    "provided the following reason for the rejection:",
-];
+static REASONS: WordList = WordList::new(crate::WORDS, "claude reasons");
 /// Text that the harness puts after the reason, for the model.
 const AFTER_REASON: &str = "\n\nNote: The user's next message may contain";
 /// Text before the questions that a person wants to clarify, and beginnings of what they typed about one.
@@ -60,27 +35,7 @@ const TYPED_ABOUT: &[&str] = &["Answer: ", "User notes: "];
 /// Tools that ask a person first, and whose own errors have a distinct form.
 const ASKING_TOOLS: &[&str] = &["Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "ExitPlanMode"];
 /// Beginnings of the harness' texts where a person's text may be.
-const HARNESS: &[&str] = &[
-    "<",
-    "Exit code ",
-    "Error",
-    "Hook ",
-    "PreToolUse",
-    "Claude requested permission",
-    "This command requires",
-    "This Bash command",
-    "Command timed out",
-    "Command running",
-    "Request was aborted",
-    "Tool permission",
-    "Tool use was",
-    "File ",
-    "String to replace",
-    "Found ",
-    "Path ",
-    "Shell ",
-    "No such tool",
-];
+static HARNESS: WordList = WordList::new(crate::WORDS, "claude harness");
 
 /// What a record says about a result besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,13 +66,13 @@ pub(super) fn judge(tool: Option<&str>, is_error: bool, output: &Output<'_>, hin
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
     let asked = tool == Some(QUESTION_TOOL);
     let refused = is_error || asked || matches!(hint, Hint::RefusedByPerson | Hint::RefusedByRule);
-    if refused && begins(REFUSALS) && hint != Hint::CalledOff {
+    if refused && begins(&REFUSALS) && hint != Hint::CalledOff {
         let text = output.whole();
         let answer = if lead.starts_with(CLARIFICATION) { clarification(&text) } else { reason(&text) };
         return Verdict { outcome: Outcome::Denied, answer };
     }
     let aborted = || output.head(MAX_ABORTED_BYTES).trim_end().ends_with(ABORTED);
-    if is_error && (begins(INTERRUPTIONS) || hint == Hint::CalledOff || aborted()) {
+    if is_error && (begins(&INTERRUPTIONS) || hint == Hint::CalledOff || aborted()) {
         return Verdict { outcome: Outcome::Interrupted, answer: None };
     }
     match hint {
@@ -158,7 +113,7 @@ fn bare(output: &Output<'_>) -> Option<String> {
     let text = output.head(MAX_BARE_BYTES + 1);
     let text = text.trim();
     let first = text.split_whitespace().next()?;
-    let harness = HARNESS.iter().chain(REFUSALS).any(|start| text.starts_with(start));
+    let harness = HARNESS.iter().chain(&*REFUSALS).any(|start| text.starts_with(start));
     let program = first.ends_with(':') || first.starts_with(['(', '[', '{', '=', '-', '+', '/', '#', '$', '>']);
     let bounded = text.len() <= MAX_BARE_BYTES && text.lines().take(MAX_BARE_LINES + 1).count() <= MAX_BARE_LINES;
     (bounded && !harness && !program && first.contains(char::is_alphabetic)).then(|| text.to_owned())

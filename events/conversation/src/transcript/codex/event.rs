@@ -4,75 +4,13 @@ use crate::filter::result::Output;
 use crate::item::{Outcome, TitleSource, Usage};
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
+use baton_words::WordList;
 
 use super::output::Answer;
 use super::{Channel, Repeated, call, is_first, item, number, pick, response, text, user_text};
 
 /// Events that only repeat others, or have no conversation.
-const SILENT: &[&[u8]] = &[
-    b"agent_message_content_delta",
-    b"agent_message_delta",
-    b"agent_reasoning_delta",
-    b"agent_reasoning_section_break",
-    b"apply_patch_approval_request",
-    b"background_event",
-    b"collab_agent_interaction_begin",
-    b"collab_agent_interaction_end",
-    b"collab_agent_spawn_begin",
-    b"collab_agent_spawn_end",
-    b"collab_close_begin",
-    b"collab_close_end",
-    b"collab_resume_begin",
-    b"collab_resume_end",
-    b"collab_waiting_begin",
-    b"collab_waiting_end",
-    b"context_compacted",
-    b"deprecation_notice",
-    b"dynamic_tool_call_request",
-    b"dynamic_tool_call_response",
-    b"elicitation_request",
-    b"entered_review_mode",
-    b"exec_approval_request",
-    b"exec_command_begin",
-    b"exec_command_output_delta",
-    b"exited_review_mode",
-    b"guardian_assessment",
-    b"guardian_warning",
-    b"hook_completed",
-    b"hook_started",
-    b"image_generation_begin",
-    b"image_generation_end",
-    b"item_started",
-    b"mcp_startup_complete",
-    b"mcp_startup_update",
-    b"mcp_tool_call_begin",
-    b"model_reroute",
-    b"model_verification",
-    b"patch_apply_begin",
-    b"patch_apply_updated",
-    b"plan_delta",
-    b"plan_update",
-    b"raw_response_item",
-    b"reasoning_content_delta",
-    b"request_permissions",
-    b"request_user_input",
-    b"session_configured",
-    b"shutdown_complete",
-    b"skills_update_available",
-    b"sub_agent_activity",
-    b"terminal_interaction",
-    b"thread_goal_updated",
-    b"thread_settings_applied",
-    b"token_usage_record",
-    b"turn_diff",
-    b"undo_completed",
-    b"undo_started",
-    b"user_input",
-    b"view_image_tool_call",
-    b"warning",
-    b"web_search_begin",
-    b"web_search_end",
-];
+static SILENT: WordList = WordList::new(crate::WORDS, "codex events");
 
 /// Reads one event.
 pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
@@ -129,7 +67,7 @@ pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
             let name = text(thread).or(text(name)).or(text(title));
             name.into_iter().for_each(|name| writer.title(stamp, TitleSource::Person, &name.decode()));
         }
-        silent if SILENT.contains(&silent) => {}
+        silent if SILENT.has_bytes(silent) => {}
         other => {
             let name = format!("event_msg:{}", String::from_utf8_lossy(other));
             writer.seen.count_unknown(name.trim_end_matches(':'), 1);

@@ -6,23 +6,14 @@ use crate::filter::result::Output;
 use crate::item::Outcome;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
+use baton_words::WordList;
 
 use super::output::Answer;
 use super::patch::{self, Change};
 use super::{Channel, call, pick, response, text, user_text};
 
 /// Items that only repeat others, in lower case.
-const SILENT: &[&str] = &[
-    "collabagenttoolcall",
-    "contextcompaction",
-    "enteredreviewmode",
-    "exitedreviewmode",
-    "hookprompt",
-    "imagegeneration",
-    "imageview",
-    "sleep",
-    "subagentactivity",
-];
+static SILENT: WordList = WordList::new(crate::WORDS, "codex items");
 
 /// Reads one item.
 pub(super) fn read(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
@@ -80,7 +71,7 @@ pub(super) fn read(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
             };
             response::web_search(Some(action), Channel::Item, stamp, writer);
         }
-        silent if SILENT.contains(&silent) => {}
+        silent if SILENT.has(silent) => {}
         other => writer.seen.count_unknown(&format!("item_completed:{other}"), 1),
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::filter::result::{Output, ResultFacts};
 use crate::item::Outcome;
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
+use baton_words::WordList;
 
 use super::{number, pick, text};
 
@@ -16,23 +17,9 @@ const MAX_HEAD_LINES: usize = 10;
 const OUTPUT: &[u8] = b"Output:\\n";
 const OUTPUT_AT_END: &[u8] = b"Output:";
 /// Beginnings of results of calls that a person, or a rule on a person's behalf, refused.
-const REFUSALS: &[&str] = &[
-    "exec command rejected by user",
-    "rejected by user",
-    "patch rejected by user",
-    "user rejected",
-    "approval policy is",
-    "This action was rejected",
-];
+static REFUSALS: WordList = WordList::new(crate::WORDS, "codex refusals");
 const INTERRUPTIONS: &[&str] = &["aborted by user", "aborted"];
-const FAILURES: &[&str] = &[
-    "execution error:",
-    "failed to ",
-    "unsupported call:",
-    "apply_patch verification failed",
-    "tool call error:",
-    "Err:",
-];
+static FAILURES: WordList = WordList::new(crate::WORDS, "codex failures");
 
 /// A result, taken apart.
 pub(super) struct Answer<'a> {
@@ -133,9 +120,9 @@ fn judge(facts: ResultFacts, mut output: Output<'_>, success: Option<bool>) -> A
         Some(0) => Outcome::Ok,
         Some(_) if begins(INTERRUPTIONS) => Outcome::Interrupted,
         Some(_) => Outcome::Failed,
-        None if begins(REFUSALS) => Outcome::Denied,
+        None if begins(&REFUSALS) => Outcome::Denied,
         None if begins(INTERRUPTIONS) => Outcome::Interrupted,
-        None if success == Some(false) || begins(FAILURES) => Outcome::Failed,
+        None if success == Some(false) || begins(&FAILURES) => Outcome::Failed,
         None => Outcome::Ok,
     };
     output.facts = facts;

@@ -5,39 +5,18 @@ use serde_json::json;
 use crate::filter::media::size;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
+use baton_words::WordList;
 
 use super::user_text::{self, UserText};
 use super::{Channel, Repeated, call, from_agent, is_news, pick, plain, remember_reply, text};
 
 /// Items that are dropped: instructions, data that only the service can read, and generated images.
-const SILENT: &[&[u8]] = &[
-    b"additional_tools",
-    b"compaction",
-    b"compaction_summary",
-    b"compaction_trigger",
-    b"context_compaction",
-    b"ghost_snapshot",
-    b"image_generation_call",
-    b"other",
-];
-const SPOKEN: &[&[u8]] = &[
-    b"message",
-    b"agent_message",
-    b"reasoning",
-    b"function_call",
-    b"function_call_output",
-    b"custom_tool_call",
-    b"custom_tool_call_output",
-    b"local_shell_call",
-    b"local_shell_call_output",
-    b"web_search_call",
-    b"tool_search_call",
-    b"tool_search_output",
-];
+static SILENT: WordList = WordList::new(crate::WORDS, "codex responses");
+static SPOKEN: WordList = WordList::new(crate::WORDS, "codex spoken responses");
 
 /// True if this is a kind of response item.
 pub(super) fn knows(kind: &[u8]) -> bool {
-    SPOKEN.contains(&kind) || SILENT.contains(&kind)
+    SPOKEN.has_bytes(kind) || SILENT.has_bytes(kind)
 }
 
 /// Reads one item.
@@ -104,7 +83,7 @@ pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
             call::result(call_id, output, stamp, writer);
         }
         b"tool_search_output" => call::result(call_id, None, stamp, writer),
-        silent if SILENT.contains(&silent) => {}
+        silent if SILENT.has_bytes(silent) => {}
         other => {
             let name = format!("response_item:{}", String::from_utf8_lossy(other));
             writer.seen.count_unknown(name.trim_end_matches(':'), 1);

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use baton_words::WordList;
+
 /// A text and its author.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum UserText<'t> {
@@ -19,11 +21,7 @@ pub(super) enum UserText<'t> {
 const ELEMENTS: &[&str] =
     &["skill", "permissions instructions", "INSTRUCTIONS", "image", "goal", "environment", "hooks"];
 /// Beginnings of texts that Codex writes without an element.
-const BEGINNINGS: &[&str] = &[
-    "# AGENTS.md instructions",
-    "Warning: The maximum number of unified exec processes",
-    "Warning: apply_patch was requested via",
-];
+static BEGINNINGS: WordList = WordList::new(crate::WORDS, "codex context");
 /// Beginning of a compaction's summary.
 const SUMMARY: &str = "Another language model started to solve this problem and produced a summary";
 /// Text that an editor puts before a prompt, and the heading between both.

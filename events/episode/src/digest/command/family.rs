@@ -2,7 +2,7 @@
 
 use super::Step;
 use super::vocabulary::{
-    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING,
+    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING, lists,
 };
 
 impl Family {
@@ -18,7 +18,13 @@ impl Family {
 }
 
 impl Step<'_> {
+    /// Returns what it checks or brings about.
     pub(in crate::digest) fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Determines that from its program and subcommand.
+    pub(super) fn classify(&self) -> Family {
         let subcommand = self.subcommand.as_deref();
         if self.program == "git" {
             return match subcommand {
@@ -28,13 +34,12 @@ impl Step<'_> {
                 _ => Family::Run,
             };
         }
-        let tells = |endings: &[&str]| {
-            let ends = |word: &str| endings.iter().any(|ending| word.trim_end_matches('s').ends_with(ending));
-            let ends = |word: &str| ends(word) || endings.contains(&word);
+        let tells = |endings: &str| {
+            let ends = |word: &str| endings.split(' ').any(|ending| word.trim_end_matches('s').ends_with(ending));
+            let ends = |word: &str| ends(word) || lists(endings, word);
             subcommand.is_some_and(|name| ends(name) || name.split(|c: char| !c.is_alphanumeric()).any(ends))
         };
-        let family =
-            FAMILIES.iter().find(|(_, endings, programs)| programs.contains(&&*self.program) || tells(endings));
+        let family = FAMILIES.iter().find(|(_, endings, programs)| lists(programs, &self.program) || tells(endings));
         match family {
             // `cargo check` compiles.
             Some((Family::Check, ..)) if self.program == "cargo" => Family::Build,
@@ -73,9 +78,9 @@ impl Step<'_> {
         if self.asks || family.is_check() {
             return !self.asks && self.mends();
         }
-        let ends = |name: &str| name.split([':', '.', '-']).any(|word| CHANGING.contains(&word));
+        let ends = |name: &str| name.split([':', '.', '-']).any(|word| CHANGING.has(word));
         match (&*self.program, self.subcommand.as_deref()) {
-            ("git", Some(subcommand)) => GIT_CHANGING.contains(&subcommand),
+            ("git", Some(subcommand)) => GIT_CHANGING.has(subcommand),
             ("sed" | "perl", _) => self.flags().any(|flag| flag.starts_with("-i") || flag == "-pi"),
             (program, subcommand) => {
                 let composed = self.arguments.first().filter(|_| subcommand == Some("compose"));
@@ -111,7 +116,7 @@ impl Step<'_> {
     }
 
     fn same_toolchain(&self, other: &Step<'_>) -> bool {
-        let both = |chain: &&[&str]| chain.contains(&&*self.program) && chain.contains(&&*other.program);
+        let both = |chain: &&str| lists(chain, &self.program) && lists(chain, &other.program);
         self.program == other.program || TOOLCHAINS.iter().any(both) || self.is_runner(other)
     }
 

@@ -1,5 +1,7 @@
 //! Known programs and their properties. The lists are heuristic: an unknown program is compared by its words.
 
+use baton_words::WordList;
+
 /// Kind of what a program checks or brings about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::digest) enum Family {
@@ -20,47 +22,7 @@ pub(in crate::digest) enum Family {
 }
 
 /// Programs with subcommands.
-pub(super) const WITH_SUBCOMMANDS: [&str; 39] = [
-    "apt",
-    "apt-get",
-    "bd",
-    "brew",
-    "bun",
-    "bundle",
-    "cargo",
-    "composer",
-    "conda",
-    "deno",
-    "docker",
-    "dotnet",
-    "flutter",
-    "gh",
-    "git",
-    "go",
-    "gradle",
-    "gradlew",
-    "helm",
-    "just",
-    "kubectl",
-    "make",
-    "mise",
-    "mix",
-    "mvn",
-    "npm",
-    "nx",
-    "pip",
-    "pip3",
-    "pnpm",
-    "poetry",
-    "rails",
-    "rake",
-    "ruff",
-    "rustup",
-    "swift",
-    "terraform",
-    "uv",
-    "yarn",
-];
+pub(super) static WITH_SUBCOMMANDS: WordList = WordList::new(crate::WORDS, "programs with subcommands");
 /// Programs that run the script given as their first argument.
 pub(super) const INTERPRETERS: [&str; 12] =
     ["python", "python3", "node", "ruby", "perl", "php", "bash", "sh", "zsh", "tsx", "ts-node", "source"];
@@ -74,88 +36,29 @@ pub(super) const SETUP: [&str; 14] =
 /// Steps that prepare the environment of those that follow.
 pub(super) const ENTERING: [&str; 3] = ["source", ".", "export"];
 /// Programs that only look.
-pub(super) const LOOKING: [&str; 34] = [
-    "ls", "cat", "head", "tail", "nl", "find", "grep", "egrep", "rg", "ag", "fd", "tree", "which", "whereis", "type",
-    "wc", "file", "stat", "du", "df", "env", "whoami", "date", "uname", "test", "[", "diff", "ps", "id", "less", "jq",
-    "fgrep", "cmp", "comm",
-];
+pub(super) static LOOKING: WordList = WordList::new(crate::WORDS, "looking programs");
 /// Subcommands of `git` that only look.
 pub(super) const GIT_LOOKING: [&str; 10] =
     ["status", "diff", "log", "show", "branch", "rev-parse", "ls-files", "blame", "remote", "grep"];
 /// Flags with which a program only reports about itself or about what it would do.
-pub(super) const ASKING: [&str; 11] = [
-    "--help",
-    "-h",
-    "--version",
-    "-V",
-    "--dry-run",
-    "--list",
-    "--collect-only",
-    "--co",
-    "--markers",
-    "--fixtures",
-    "--no-run",
-];
+pub(super) static ASKING: WordList = WordList::new(crate::WORDS, "asking arguments");
 /// Families with the endings of words in the names of their subcommands (`test:unit`, `typecheck`), and with their
 /// programs. The first that fits counts.
-pub(super) const FAMILIES: [(Family, &[&str], &[&str]); 7] = [
-    (Family::Types, &["typecheck", "types", "type", "dialyzer"], &["tsc", "mypy", "pyright", "vue-tsc"]),
-    (
-        Family::Test,
-        &["test", "spec", "e2e"],
-        &[
-            "pytest",
-            "vitest",
-            "jest",
-            "mocha",
-            "rspec",
-            "phpunit",
-            "ctest",
-            "tox",
-            "nox",
-            "ava",
-            "playwright",
-            "cypress",
-        ],
-    ),
-    (
-        Family::Lint,
-        &["lint", "clippy", "vet", "credo"],
-        &["eslint", "flake8", "rubocop", "shellcheck", "biome", "ruff", "pylint", "golangci-lint"],
-    ),
-    (Family::Format, &["fmt", "format"], &["prettier", "black", "rustfmt", "gofmt"]),
-    (Family::Build, &["build", "compile", "assemble"], &[]),
-    (Family::Check, &["check", "verify"], &[]),
-    (Family::Install, &["install", "ci", "sync", "deps.get", "tidy"], &[]),
+pub(super) const FAMILIES: [(Family, &str, &str); 7] = [
+    (Family::Types, "typecheck types type dialyzer", "tsc mypy pyright vue-tsc"),
+    (Family::Test, "test spec e2e", "pytest vitest jest mocha rspec phpunit ctest tox nox ava playwright cypress"),
+    (Family::Lint, "lint clippy vet credo", "eslint flake8 rubocop shellcheck biome ruff pylint golangci-lint"),
+    (Family::Format, "fmt format", "prettier black rustfmt gofmt"),
+    (Family::Build, "build compile assemble", ""),
+    (Family::Check, "check verify", ""),
+    (Family::Install, "install ci sync deps.get tidy", ""),
 ];
 /// Programs whose checks of one family check the same.
-pub(super) const TOOLCHAINS: [&[&str]; 4] = [
-    &[
-        "npm",
-        "pnpm",
-        "yarn",
-        "bun",
-        "deno",
-        "node",
-        "vitest",
-        "jest",
-        "mocha",
-        "ava",
-        "playwright",
-        "cypress",
-        "tsc",
-        "vue-tsc",
-        "eslint",
-        "prettier",
-        "biome",
-        "vite",
-        "next",
-        "turbo",
-        "nx",
-    ],
-    &["pytest", "python", "python3", "mypy", "pyright", "flake8", "ruff", "tox", "nox", "black", "pylint", "uv"],
-    &["mvn", "gradle", "gradlew"],
-    &["go", "gofmt", "golangci-lint"],
+pub(super) const TOOLCHAINS: [&str; 4] = [
+    "npm pnpm yarn bun deno node vitest jest mocha ava playwright cypress tsc vue-tsc eslint prettier biome vite next turbo nx",
+    "pytest python python3 mypy pyright flake8 ruff tox nox black pylint uv",
+    "mvn gradle gradlew",
+    "go gofmt golangci-lint",
 ];
 /// Programs that run what a project defines, in any toolchain.
 pub(super) const RUNNERS: [&str; 5] = ["make", "just", "mise", "task", "nx"];
@@ -164,33 +67,11 @@ pub(super) const FIXING: [&str; 5] = ["--fix", "--write", "-w", "--unsafe", "--u
 /// Flags with which a formatter only reports.
 pub(super) const REPORTING: [&str; 6] = ["--check", "-c", "-l", "--list-different", "--check-formatted", "-d"];
 /// Endings of subcommands that change what a later run finds.
-pub(super) const CHANGING: [&str; 14] = [
-    "add", "update", "upgrade", "get", "migrate", "generate", "codegen", "up", "down", "start", "restart", "clean",
-    "init", "link",
-];
+pub(super) static CHANGING: WordList = WordList::new(crate::WORDS, "changing subcommands");
 /// Programs that change what a later run finds.
 pub(super) const CHANGERS: [&str; 9] = ["rm", "mv", "cp", "chmod", "chown", "ln", "kill", "pkill", "killall"];
 /// Subcommands of `git` that do, without those that only record.
-pub(super) const GIT_CHANGING: [&str; 18] = [
-    "add",
-    "pull",
-    "rebase",
-    "merge",
-    "checkout",
-    "switch",
-    "reset",
-    "stash",
-    "config",
-    "rm",
-    "mv",
-    "fetch",
-    "submodule",
-    "restore",
-    "clean",
-    "init",
-    "cherry-pick",
-    "revert",
-];
+pub(super) static GIT_CHANGING: WordList = WordList::new(crate::WORDS, "git changing");
 /// Subcommands that only look, of any program.
 pub(super) const VIEWING: [&str; 10] =
     ["view", "list", "ls", "logs", "log", "status", "show", "diff", "inspect", "describe"];
@@ -207,3 +88,8 @@ pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
 /// Programs and subcommands that hardly ever fail.
 pub(super) const HARMLESS: [(&str, &str); 8] =
     [("git", "add"), ("git", "stash"), ("cp", ""), ("rm", ""), ("mv", ""), ("touch", ""), ("kill", ""), ("pkill", "")];
+
+/// Returns true if a word is one of a list with spaces between.
+pub(super) fn lists(words: &str, word: &str) -> bool {
+    !word.is_empty() && words.split(' ').any(|known| known == word)
+}

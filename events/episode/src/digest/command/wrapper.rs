@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::vocabulary::{FAMILIES, INTERPRETERS, LOOKING, SETUP, WITH_SUBCOMMANDS, WRAPPERS};
+use super::vocabulary::{FAMILIES, INTERPRETERS, LOOKING, SETUP, WITH_SUBCOMMANDS, WRAPPERS, lists};
 use super::words::Word;
 
 /// Strips what stands before a program: assignments, wrappers, runners. Returns true if a wrapper may not pass on the
@@ -31,11 +31,10 @@ pub(super) fn unwrapped(words: Vec<Word<'_>>) -> (Vec<Cow<'_, str>>, bool) {
 
 /// Returns the number of leading words that only run the program behind them: `rtk git status`, `rtk test bun run test`.
 fn wrapper_words(words: &[Cow<'_, str>]) -> usize {
-    let known = |word: &str| WITH_SUBCOMMANDS.contains(&word) || FAMILIES.iter().any(|(.., all)| all.contains(&word));
-    let named = |word: &str| FAMILIES.iter().any(|(_, endings, _)| endings.contains(&word));
-    let runs =
-        |word: &str| known(word) || INTERPRETERS.contains(&word) || LOOKING.contains(&word) || SETUP.contains(&word);
-    let looks = |word: &str| LOOKING.contains(&word) && !named(word);
+    let known = |word: &str| WITH_SUBCOMMANDS.has(word) || FAMILIES.iter().any(|(.., all)| lists(all, word));
+    let named = |word: &str| FAMILIES.iter().any(|(_, endings, _)| lists(endings, word));
+    let runs = |word: &str| known(word) || INTERPRETERS.contains(&word) || LOOKING.has(word) || SETUP.contains(&word);
+    let looks = |word: &str| LOOKING.has(word) && !named(word);
     match words {
         [first, ..] if runs(first.rsplit('/').next().unwrap_or(first)) => 0,
         [_, second, _, ..] if known(second) || looks(second) => 1,

@@ -43,16 +43,7 @@ fn test(complaint: &str) -> Option<&str> {
 
 /// Returns true for a complaint of the agent's file tools about their arguments: nothing of the work failed.
 pub(super) fn is_slip(complaint: &str) -> bool {
-    const SLIPS: [&str; 8] = [
-        "String to replace not found",
-        "File has not been read yet",
-        "File has been modified since read",
-        "File has been unexpectedly modified",
-        "matches of the string to replace",
-        "No changes to make",
-        "File does not exist",
-        "InputValidationError",
-    ];
+    static SLIPS: baton_words::WordList = baton_words::WordList::new(crate::WORDS, "slips");
     SLIPS.iter().any(|words| complaint.contains(words))
 }
 

@@ -11,6 +11,7 @@ use super::super::sentence::{Sentence, plain, sentences};
 use super::super::timeline::{Deed, Message, Timeline};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
+use baton_words::WordList;
 
 /// Maximum length of a quoted sentence, in characters.
 const MAX_QUOTED_CHARS: usize = 240;
@@ -35,10 +36,7 @@ const STRONG: usize = 2;
 /// Beginnings of sentences about the speaker.
 const FIRST_PERSON: [&str; 8] = ["I ", "I'", "Ich ", "Je ", "J'", "Я ", "我", "私"];
 /// Words of failing lines that say nothing about the failure.
-const GENERAL: [&str; 23] = [
-    "error", "errors", "this", "that", "with", "from", "have", "file", "files", "line", "test", "tests", "found",
-    "failed", "failing", "failure", "failures", "issue", "issues", "when", "which", "expected", "problem",
-];
+static GENERAL: WordList = WordList::new(crate::WORDS, "general words of errors");
 
 /// An edit between a failure and its end: its position, and what it wrote.
 pub(super) type Edited<'a> = (usize, &'a str);
@@ -353,7 +351,7 @@ impl Words {
                 || word.chars().skip(1).any(char::is_uppercase) && word.contains(char::is_lowercase);
             Word { text: word.to_lowercase(), is_name }
         });
-        let words: BTreeSet<Word> = words.filter(|word| !GENERAL.contains(&word.text.as_str())).collect();
+        let words: BTreeSet<Word> = words.filter(|word| !GENERAL.has(&word.text)).collect();
         Self(words.into_iter().collect())
     }
 

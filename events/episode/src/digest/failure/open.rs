@@ -73,8 +73,7 @@ impl<'a> Directory<'a> {
 
     /// As [`of`](Self::of), for a call that runs a command.
     pub(super) fn of_call(deed: &Deed<'a>) -> Option<Self> {
-        let command = Command::read(deed.command()?);
-        Some(Self::of(deed, &command))
+        Some(Self::of(deed, deed.kept_command()?))
     }
 
     /// Returns its last name, if it is known.

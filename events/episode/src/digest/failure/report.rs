@@ -224,13 +224,13 @@ impl<'a> Mended<'a> {
         let mut mended: Option<Self> = None;
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
             let command = deed.parsed_command();
-            let steps = command.as_ref().map(|command| command.steps()).unwrap_or_default();
+            let steps = command.map(Command::steps).unwrap_or_default();
             let changing = steps.iter().find(|step| step.changes() && !step.text().starts_with("git add"));
             if !deed.succeeded() {
                 continue;
             }
             if deed.edit().is_none() && changing.is_none() {
-                let proven = command.as_ref().map(Command::proven).unwrap_or_default();
+                let proven = command.map(Command::proven).unwrap_or_default();
                 let is_named = |step: &&&Step<'_>| step.name().contains(' ') && prompt.contains(&step.name());
                 let checks = |step: &&&Step<'_>| step.family().is_check();
                 let check = proven.iter().find(is_named).or_else(|| proven.iter().find(checks));

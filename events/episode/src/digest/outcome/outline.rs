@@ -9,6 +9,7 @@ use super::super::leftovers::leftovers;
 use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences, words_of_prose};
 use super::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 
 /// Maximum length of the head of an item, in characters.
 const HEAD_CHARS: usize = 150;
@@ -24,24 +25,7 @@ const CHANGE_WORDS: usize = 8;
 /// Separators of a label and what is said of it.
 const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
 /// Words of headings that name nothing.
-const GENERAL: [&str; 16] = [
-    "backend",
-    "changed",
-    "changes",
-    "completed",
-    "created",
-    "files",
-    "frontend",
-    "implementation",
-    "made",
-    "modified",
-    "new",
-    "results",
-    "summary",
-    "tests",
-    "updated",
-    "verification",
-];
+static GENERAL: WordList = WordList::new(crate::WORDS, "general areas");
 
 /// What a part of a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +147,7 @@ impl Outline {
         let line = bare(without_number(&plain(line.trim_start_matches('#'))));
         self.is_aside = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]);
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-        if words.any(|word| !GENERAL.contains(&word.to_lowercase().as_str())) && !line.ends_with('!') {
+        if words.any(|word| !GENERAL.has(&word.to_lowercase())) && !line.ends_with('!') {
             self.push(Kind::Heading, &line);
         }
     }

@@ -2,64 +2,16 @@
 
 use super::super::sentence::{Sentence, is_of_links, plain};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 
 /// Words for all of something.
-const ALL: [&str; 14] = [
-    "all",
-    "every",
-    "everything",
-    "alle",
-    "alles",
-    "sämtliche",
-    "todos",
-    "todas",
-    "todo",
-    "tous",
-    "toutes",
-    "все",
-    "所有",
-    "すべて",
-];
+static ALL: WordList = WordList::new(crate::WORDS, "words of completeness");
 /// Fewest words of a sentence.
 pub(super) const MIN_WORDS: usize = 3;
 
 /// Words for what checks a work tree, and for how that went.
-const CHECKS: [&str; 19] = [
-    "test",
-    "tests",
-    "lint",
-    "linting",
-    "linter",
-    "typecheck",
-    "typechecks",
-    "types",
-    "typescript",
-    "build",
-    "hook",
-    "hooks",
-    "check",
-    "checks",
-    "ci",
-    "suite",
-    "errors",
-    "测试",
-    "テスト",
-];
-const VERDICTS: [&str; 13] = [
-    "pass",
-    "passes",
-    "passed",
-    "passing",
-    "clean",
-    "cleanly",
-    "green",
-    "succeeded",
-    "successfully",
-    "compiles",
-    "ok",
-    "fail",
-    "run",
-];
+static CHECKS: WordList = WordList::new(crate::WORDS, "words of checks");
+static VERDICTS: WordList = WordList::new(crate::WORDS, "words of verdicts");
 
 /// Words for what is in a commit and what is not.
 const TREE: [&str; 5] = ["committed", "staged", "uncommitted", "unstaged", "untracked"];
@@ -85,7 +37,7 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
 fn claims_all(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`');
     let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
-    let begins = ALL.contains(&first.as_str()) || ALL.iter().any(|all| !all.is_ascii() && text.starts_with(all));
+    let begins = ALL.has(&first) || ALL.iter().any(|all| !all.is_ascii() && text.starts_with(all));
     begins && !is_lead(text) && !text.contains('`') && !has_path(text)
 }
 

@@ -1,6 +1,5 @@
 //! The title of what was only asked for: no plan and no commit names it.
 
-use super::super::command::Command;
 use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
@@ -210,8 +209,9 @@ fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) ->
     let name = edited?.0.rsplit(['/', '\\']).next()?;
     // `Fix these` is about what the person has just run.
     let ran = timeline.deeds.iter().take_while(|deed| rounds.first().is_some_and(|round| is_before(deed, round)));
-    let ran = ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.command()).filter(|_| after.is_empty());
-    if let Some(ran) = ran.map(|text| Command::read(text).shown().into_owned()) {
+    let ran =
+        ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.kept_command()).filter(|_| after.is_empty());
+    if let Some(ran) = ran.map(|command| command.shown().into_owned()) {
         let title = format!("{} {ran} in {name}", before.join(" "));
         return fits(&title).then(|| capitalised(&title));
     }

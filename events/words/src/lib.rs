@@ -1,0 +1,99 @@
+//! Words and phrases that rules look for, in data files beside the rules: one format and one reader for all of them.
+//!
+//! A file has sections such as `[articles]`; each line below is an entry. Lines that begin with `#` are remarks. An entry in
+//! double quotes keeps the blanks at its ends, and may begin with a bracket or `#`.
+
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+/// Words that say nothing about the subject of a text: English function words, question words, auxiliaries, and what
+/// remains of contractions without their apostrophe. `may` is not one: the month matters more than the auxiliary.
+static STOP: WordList = WordList::new(include_str!("stop.txt"), "stop");
+
+/// Returns true for a stop word in lower case.
+pub fn is_stop(word: &str) -> bool {
+    STOP.has(word)
+}
+
+/// A section of a data file: a slice of its entries in the order of the file.
+pub struct WordList {
+    file: &'static str,
+    section: &'static str,
+    entries: OnceLock<Entries>,
+}
+
+struct Entries {
+    listed: Vec<&'static str>,
+    sorted: Vec<&'static str>,
+}
+
+impl WordList {
+    /// Names a section of the text of a data file, which is read at first use.
+    pub const fn new(file: &'static str, section: &'static str) -> Self {
+        Self { file, section, entries: OnceLock::new() }
+    }
+
+    /// Returns true if the word is an entry; faster than a search of the slice.
+    pub fn has(&self, word: &str) -> bool {
+        self.entries().sorted.binary_search(&word).is_ok()
+    }
+
+    /// The same for bytes, which need not be text.
+    pub fn has_bytes(&self, word: &[u8]) -> bool {
+        self.entries().sorted.binary_search_by(|entry| entry.as_bytes().cmp(word)).is_ok()
+    }
+
+    fn entries(&self) -> &Entries {
+        self.entries.get_or_init(|| {
+            let found = sections(self.file).filter(|(section, _)| *section == self.section);
+            let listed: Vec<&str> = found.map(|(_, entry)| entry).collect();
+            debug_assert!(!listed.is_empty(), "there is no section [{}]", self.section);
+            let mut sorted = listed.clone();
+            sorted.sort_unstable();
+            Entries { listed, sorted }
+        })
+    }
+}
+
+impl Deref for WordList {
+    type Target = [&'static str];
+
+    fn deref(&self) -> &Self::Target {
+        &self.entries().listed
+    }
+}
+
+/// Returns the entries of a data file in order, each with its section.
+pub fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mut section = "";
+    file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(move |line| {
+        match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            Some(name) => {
+                section = name;
+                None
+            }
+            None => Some((section, line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(line))),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "# A remark.\n[articles]\nthe\na\n\n[joints]\n\" with \"\n\"[x]\"\n\"#\"\nas well as\n";
+
+    #[test]
+    fn a_section_has_its_entries_in_order() {
+        let (articles, joints) = (WordList::new(FILE, "articles"), WordList::new(FILE, "joints"));
+        assert_eq!(*articles, ["the", "a"]);
+        assert_eq!(*joints, [" with ", "[x]", "#", "as well as"]);
+        assert!(articles.has("a") && articles.has("the") && !articles.has("an") && !joints.has("the"));
+    }
+
+    #[test]
+    fn stop_words_say_nothing_of_the_subject() {
+        assert!(is_stop("which") && is_stop("a") && is_stop("yourselves"));
+        assert!(!is_stop("token") && !is_stop("") && !is_stop("use"));
+    }
+}
