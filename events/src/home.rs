@@ -6,10 +6,11 @@
 //! otherwise new ones could never be shared.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::codec::events;
 use baton_conversation::hash::Mark;
 use baton_conversation::record::{Position, Timestamp};
 
@@ -28,51 +29,79 @@ pub const RECALLS_MAX: usize = 1_000;
 /// Most foreign projects remembered per entity; further ones change nothing.
 pub const RECALLED_IN_MAX: usize = 8;
 
-/// Something that happened to the home.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+events! {
+    /// Something that happened to the home.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum Event;
+
     /// A client named a directory; its transcripts are read from now on.
-    RootAdded(NamedRoot),
+    "root_added" 1 => RootAdded(root: NamedRoot)
+    text ("transcripts below {} are read too, named by {}", root.config_dir, root.named_by);
+
     /// Everything that joined a group, or any group, up to a position is hidden.
-    GroupCleared {
+    "group_cleared" 1 => GroupCleared {
         /// The group; `None` for all.
+        #[serde(skip_serializing_if = "Option::is_none")]
         group: Option<String>,
         /// Last position of the log that is affected.
         up_to: Position,
-    },
+    }
+    text (
+        "{} cleared: what {} held at position {up_to} is found no more",
+        group_or_all(group.as_deref()),
+        if group.is_some() { "it" } else { "they" }
+    );
+
     /// A clear was undone for a group, or for all. Separately deleted episodes and facts stay deleted.
-    GroupRestored {
+    "group_restored" 1 => GroupRestored {
         /// The group; `None` for all, including those cleared separately.
+        #[serde(skip_serializing_if = "Option::is_none")]
         group: Option<String>,
-    },
+    }
+    text (
+        "{} {} found again", group_or_all(group.as_deref()), if group.is_some() { "is" } else { "are" }
+    );
+
     /// A fact is hidden, whatever supports it.
-    FactDeleted {
+    "fact_deleted" 1 => FactDeleted {
         /// The fact.
         fact: Uuid,
-    },
+    }
+    text ("fact {fact} deleted");
+
     /// A deleted fact was asserted again.
-    FactRestored {
+    "fact_restored" 1 => FactRestored {
         /// The fact.
         fact: Uuid,
-    },
+    }
+    text ("fact {fact} told anew");
+
     /// An entity was recalled in a foreign project for the first time.
-    EntityRecalled {
+    "entity_recalled" 1 => EntityRecalled {
         /// Its uuid in its own project.
         entity: Uuid,
         /// Directory of the project in which it was recalled.
         project: String,
-    },
+    }
+    text ("entity {entity} recalled in {project}");
+
     /// A model was enabled: sessions that end from now on are enriched.
-    ModelEnabled {
+    "model_enabled" 1 => ModelEnabled {
         /// When it was found enabled.
         at: Timestamp,
-    },
+    }
+    text ("a model is enabled: what ends from now on is enriched by it");
+
     /// The model was disabled.
-    ModelDisabled,
+    "model_disabled" 1 => ModelDisabled text ("no model is enabled any more");
+}
+
+fn group_or_all(group: Option<&str>) -> String {
+    group.map_or_else(|| "all groups".to_owned(), |group| format!("group {group}"))
 }
 
 /// A directory that a client named.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedRoot {
     /// The agent's directory, canonical and absolute; transcripts lie below `projects/` in it.
     pub config_dir: String,
@@ -80,53 +109,78 @@ pub struct NamedRoot {
     pub named_by: String,
 }
 
-impl fmt::Display for Event {
-    /// One line; paths as recorded.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RootAdded(root) => {
-                write!(f, "transcripts below {} are read too, named by {}", root.config_dir, root.named_by)
-            }
-            Self::GroupCleared { group: Some(group), up_to } => {
-                write!(f, "group {group} cleared: what it held at position {up_to} is found no more")
-            }
-            Self::GroupCleared { group: None, up_to } => {
-                write!(f, "all groups cleared: what they held at position {up_to} is found no more")
-            }
-            Self::GroupRestored { group: Some(group) } => write!(f, "group {group} is found again"),
-            Self::GroupRestored { group: None } => f.write_str("all groups are found again"),
-            Self::FactDeleted { fact } => write!(f, "fact {fact} deleted"),
-            Self::FactRestored { fact } => write!(f, "fact {fact} told anew"),
-            Self::EntityRecalled { entity, project } => write!(f, "entity {entity} recalled in {project}"),
-            Self::ModelEnabled { .. } => f.write_str("a model is enabled: what ends from now on is enriched by it"),
-            Self::ModelDisabled => f.write_str("no model is enabled any more"),
-        }
-    }
-}
-
 /// State of the home.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// Named directories, in order of naming.
+    #[serde(default, with = "roots", skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<NamedRoot>,
     /// Position up to which all groups are cleared; 0 if never.
+    #[serde(default)]
     pub cleared_all: Position,
     /// Groups that were cleared later, with the position of each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub cleared: BTreeMap<String, Position>,
     /// Hidden facts.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deleted_facts: BTreeSet<Uuid>,
     /// Entities recalled in foreign projects.
+    #[serde(default, skip_serializing_if = "Recalls::is_empty")]
     pub recalled: Recalls,
     /// When a model was enabled, if one is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model_since: Option<Timestamp>,
+}
+
+/// Roots as pairs of directory and client.
+mod roots {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use super::NamedRoot;
+
+    pub(super) fn serialize<S: Serializer>(roots: &[NamedRoot], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(roots.iter().map(|root| (&root.config_dir, &root.named_by)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<NamedRoot>, D::Error> {
+        let pairs = Vec::<(String, String)>::deserialize(deserializer)?.into_iter();
+        Ok(pairs.map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect())
+    }
 }
 
 /// Entities that were recalled in foreign projects, with the [`project_print`] of each project, in order of their last
 /// new project. At most [`RECALLS_MAX`] pairs, at most [`RECALLED_IN_MAX`] per entity.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredRecalls", into = "StoredRecalls")]
 pub struct Recalls(Vec<(Uuid, BTreeSet<u64>)>);
 
+/// Recalls with the prints of projects as hexadecimal numbers.
+type StoredRecalls = Vec<(Uuid, Vec<String>)>;
+
+impl From<Recalls> for StoredRecalls {
+    fn from(recalls: Recalls) -> Self {
+        let prints = |prints: BTreeSet<u64>| prints.into_iter().map(|print| format!("{print:x}")).collect();
+        recalls.0.into_iter().map(|(entity, projects)| (entity, prints(projects))).collect()
+    }
+}
+
+impl TryFrom<StoredRecalls> for Recalls {
+    type Error = std::num::ParseIntError;
+
+    fn try_from(stored: StoredRecalls) -> Result<Self, Self::Error> {
+        let print = |print: String| u64::from_str_radix(&print, 16);
+        let recall = |(entity, prints): (Uuid, Vec<String>)| {
+            Ok((entity, prints.into_iter().map(print).collect::<Result<_, Self::Error>>()?))
+        };
+        stored.into_iter().map(recall).collect()
+    }
+}
+
 impl Recalls {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Foreign projects of one entity.
     pub fn projects(&self, entity: Uuid) -> Option<&BTreeSet<u64>> {
         self.0.iter().find(|(known, _)| *known == entity).map(|(_, projects)| projects)

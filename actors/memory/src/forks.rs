@@ -48,7 +48,7 @@ impl Searcher {
     pub fn sessions_naming(&self, session: &SessionId) -> Result<Vec<(Link, SessionId)>, Error> {
         let snapshot = self.snapshot();
         let mut naming = Vec::new();
-        for link in Link::ALL {
+        for link in Link::ALL.iter().copied() {
             let term = Term::from_field_text(snapshot.fields.link, &link_text(link, session));
             let found = snapshot.sessions_with(&term)?;
             naming.extend(found.into_iter().filter_map(SessionId::new).take(MAX_RELATED).map(|id| (link, id)));

@@ -10,7 +10,7 @@ pub use calls::{Calls, Kind, Row, Touch};
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::codec::is_zero;
 use baton_conversation::record::Timestamp;
 
 /// Version of this shape.
