@@ -274,31 +274,19 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Speaker, as named in search, hash and display.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// A person.
-    User,
-    /// The agent.
-    Assistant,
-    /// The agent's thinking.
-    Thinking,
-    /// A tool: call and result.
-    Tool,
-    /// The harness.
-    Harness,
-}
-
-impl Role {
-    /// The lower-case name: `user`, `assistant`, `thinking`, `tool`, `harness`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Assistant => "assistant",
-            Self::Thinking => "thinking",
-            Self::Tool => "tool",
-            Self::Harness => "harness",
-        }
+named! {
+    /// Speaker, as named in search, hash and display.
+    Role {
+        /// A person.
+        User = "user",
+        /// The agent.
+        Assistant = "assistant",
+        /// The agent's thinking.
+        Thinking = "thinking",
+        /// A tool: call and result.
+        Tool = "tool",
+        /// The harness.
+        Harness = "harness",
     }
 }
 

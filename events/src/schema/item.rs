@@ -43,7 +43,7 @@ pub enum Error {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct ItemV1<'a> {
     line: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,27 +125,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             message: item.message.as_deref().map(Cow::Borrowed),
             sidechain: item.sidechain,
             role: item.role().as_str().into(),
-            kind: Cow::Borrowed(""),
-            tool_id: None,
-            name: None,
-            act: None,
-            input: None,
-            edit: None,
-            commit: None,
-            plan: None,
-            git_line: None,
-            outcome: None,
-            exit_code: None,
-            error: None,
-            source: None,
-            duration_ms: None,
-            agent: None,
-            usage: None,
-            compaction: None,
-            link: None,
-            withdrawn: None,
-            report: None,
-            text: None,
+            ..Self::default()
         };
         let (kind, text) = match &item.body {
             Body::Prompt { text } => ("prompt", text),

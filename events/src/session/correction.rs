@@ -33,25 +33,15 @@ named! {
     }
 }
 
-/// Kind of an entry that can be corrected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EntryKind {
-    /// A decision.
-    Decision,
-    /// The resolution of a failure.
-    Fix,
-    /// An open item or a next step.
-    Open,
-}
-
-impl EntryKind {
-    /// The name in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Fix => "fix",
-            Self::Open => "open",
-        }
+named! {
+    /// Kind of an entry that can be corrected.
+    EntryKind {
+        /// A decision.
+        Decision = "decision",
+        /// The resolution of a failure.
+        Fix = "fix",
+        /// An open item or a next step.
+        Open = "open",
     }
 }
 
@@ -168,7 +158,7 @@ impl fmt::Display for Correction {
             Self::Title(Some(title)) => write!(f, "titled by a person: {}", title.short()),
             Self::Title(None) => f.write_str("a person's title taken back"),
             Self::Entry { line, verdict, withdrawn, .. } => {
-                let (kind, back) = (verdict.kind().as_str(), if *withdrawn { ", taken back" } else { "" });
+                let (kind, back) = (verdict.kind(), if *withdrawn { ", taken back" } else { "" });
                 write!(f, "{kind} of line {line} corrected by a person: {verdict}{back}")
             }
         }

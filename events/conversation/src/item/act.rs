@@ -1,31 +1,35 @@
 //! The kind of work that a tool call does: after the reader, no part of Baton matches a tool by its name.
 
-/// Kind of work that a tool call does, whatever the agent calls the tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Act {
-    /// Runs a command line.
-    Shell,
-    /// Changes a file.
-    Edit,
-    /// Reads a file, or looks after something that runs.
-    Read,
-    /// Searches files, or the list of tools.
-    Search,
-    /// Gets something from the web.
-    Fetch,
-    /// Presents a plan, or begins planning.
-    Plan,
-    /// Changes the list of tasks.
-    Todo,
-    /// Asks the person.
-    Ask,
-    /// Starts a subagent.
-    Spawn,
-    /// Calls a tool of an MCP server.
-    Mcp,
-    /// Anything else.
-    #[default]
-    Other,
+use baton_protocol::named;
+
+named! {
+    /// Kind of work that a tool call does, whatever the agent calls the tool.
+    #[derive(Default)]
+    Act {
+        /// Runs a command line.
+        Shell = "shell",
+        /// Changes a file.
+        Edit = "edit",
+        /// Reads a file, or looks after something that runs.
+        Read = "read",
+        /// Searches files, or the list of tools.
+        Search = "search",
+        /// Gets something from the web.
+        Fetch = "fetch",
+        /// Presents a plan, or begins planning.
+        Plan = "plan",
+        /// Changes the list of tasks.
+        Todo = "todo",
+        /// Asks the person.
+        Ask = "ask",
+        /// Starts a subagent.
+        Spawn = "spawn",
+        /// Calls a tool of an MCP server.
+        Mcp = "mcp",
+        /// Anything else.
+        #[default]
+        Other = "other",
+    }
 }
 
 /// Name of the tool of commands that a person ran in the agent's prompt.
@@ -58,49 +62,12 @@ const TOOLS: [(Act, &[&str]); 9] = [
 ];
 
 impl Act {
-    /// Every value.
-    pub const ALL: [Self; 11] = [
-        Self::Shell,
-        Self::Edit,
-        Self::Read,
-        Self::Search,
-        Self::Fetch,
-        Self::Plan,
-        Self::Todo,
-        Self::Ask,
-        Self::Spawn,
-        Self::Mcp,
-        Self::Other,
-    ];
-
     /// The act of a known agent's tool.
     pub fn of_tool(name: &str) -> Self {
         if name.starts_with("mcp__") {
             return Self::Mcp;
         }
         TOOLS.iter().find(|(_, names)| names.contains(&name)).map_or(Self::Other, |(act, _)| *act)
-    }
-
-    /// The name in stored items: `shell`, `edit`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Shell => "shell",
-            Self::Edit => "edit",
-            Self::Read => "read",
-            Self::Search => "search",
-            Self::Fetch => "fetch",
-            Self::Plan => "plan",
-            Self::Todo => "todo",
-            Self::Ask => "ask",
-            Self::Spawn => "spawn",
-            Self::Mcp => "mcp",
-            Self::Other => "other",
-        }
-    }
-
-    /// The act with this stored name; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|act| act.as_str() == text)
     }
 
     /// True if it only looks: finding nothing is no failure of the work.
@@ -116,7 +83,7 @@ mod tests {
     #[test]
     fn acts_are_read_as_written() {
         for act in Act::ALL {
-            assert_eq!(Act::parse(act.as_str()), Some(act));
+            assert_eq!(Act::parse(act.as_str()), Some(*act));
         }
         assert_eq!(Act::parse("Shell"), None);
     }

@@ -79,7 +79,7 @@ pub struct Enrichment {
 }
 
 /// Cost of one day's calls of one model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Day on which the calls began, in days since 1970-01-01 (UTC).
     pub day: i64,
@@ -188,17 +188,7 @@ impl Enrichment {
 impl Cost {
     /// A row without calls.
     pub fn new(day: i64, model: &str) -> Self {
-        Self {
-            day,
-            model: model.to_owned(),
-            calls: 0,
-            unknown: 0,
-            tokens_in: 0,
-            tokens_out: 0,
-            tokens_cached: 0,
-            nanos: 0,
-            unknown_nanos: 0,
-        }
+        Self { day, model: model.to_owned(), ..Self::default() }
     }
 }
 
