@@ -12,6 +12,8 @@
 //!   rename are often known only after the discovery), and `TrackingForced` (that tracking was forced past a switch
 //!   must survive a restart; it overrides switches, not an exclusion).
 
+mod stored;
+
 use std::fmt;
 
 use uuid::Uuid;
@@ -20,9 +22,7 @@ use super::correction::Correction;
 use super::model_call::{GaveUp, ModelAnswer, ModelCall};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
-use super::value::{
-    Counts, CountsWithoutZeros, EffectId, EpisodeRef, FileIdentity, Place, RecordedEpisode, TailDigest,
-};
+use super::value::{Counts, CountsWithoutZeros, EffectId, EpisodeRef, FileIdentity, Place, TailDigest};
 use crate::codec::{events, is_zero};
 use crate::prices::usd;
 use baton_conversation::hash::ContentHash;
@@ -66,9 +66,9 @@ events! {
     because "the file it was read from is gone, or this one is longer and begins with the same bytes";
 
     /// The transcript has named the session's working directory.
+    #[serde(with = "Place")]
     "located" 2 => Located {
         /// The place.
-        #[serde(flatten)]
         place: Place,
     }
     text ("works in {}{}", place.cwd, of_project(place))
@@ -83,6 +83,7 @@ events! {
     because "its transcript says so";
 
     /// Records were read and counted. Each byte range is covered by exactly one such event.
+    #[serde(deserialize_with = "stored::read_range")]
     "records_appended" 3 => RecordsAppended {
         /// The generation of the range.
         generation: u32,
@@ -167,11 +168,11 @@ events! {
     text ("index job {effect} begins, up to byte {to}: {reason}");
 
     /// An episode was stored and is now the session's current one.
+    #[serde(with = "stored::indexed")]
     "indexed" 1 => Indexed {
         /// The job that stored it.
         effect: EffectId,
         /// The episode, its content and where it lies.
-        #[serde(flatten, serialize_with = "RecordedEpisode::serialize")]
         episode: EpisodeRef,
     }
     text (
@@ -255,9 +256,9 @@ events! {
     because "a person asked for it: `baton forget --undo`";
 
     /// A hook or a connection reported something about the session.
+    #[serde(with = "Signal")]
     "signalled" 1 => Signalled {
         /// The signal.
-        #[serde(flatten)]
         signal: Signal,
     }
     text ("told by {signal}");
@@ -314,7 +315,7 @@ events! {
     /// Nothing was read again, and no model was asked.
     "redacted" 1 => Redacted {
         /// The episode, if its conversation changed; only uuid, hash and manifest differ.
-        #[serde(serialize_with = "RecordedEpisode::optional", skip_serializing_if = "Option::is_none")]
+        #[serde(serialize_with = "stored::write_episode", skip_serializing_if = "Option::is_none")]
         episode: Option<EpisodeRef>,
         /// Changed notes and model answers: old hash and new hash.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -334,9 +335,9 @@ events! {
     text ("to be enriched by a model{}", if *asked { ", asked for" } else { "" });
 
     /// A model is about to be asked; recorded before anything is sent.
+    #[serde(with = "ModelCall")]
     "model_called" 1 => ModelCalled {
         /// The call.
-        #[serde(flatten)]
         call: ModelCall,
     }
     text (
@@ -349,9 +350,9 @@ events! {
     );
 
     /// A call of a model has ended, or is known to have been cut off.
+    #[serde(with = "ModelAnswer")]
     "model_answered" 1 => ModelAnswered {
         /// The result of the call.
-        #[serde(flatten)]
         answer: ModelAnswer,
     }
     text ("{answer}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::codec::is_zero;
@@ -242,31 +242,6 @@ named! {
         Extractive = "extractive",
         /// By a model, from the same conversation.
         Enriched = "enriched",
-    }
-}
-
-/// An episode as events store it, where `episode` is the name of its uuid.
-#[derive(Serialize)]
-#[serde(remote = "EpisodeRef")]
-pub(super) struct RecordedEpisode {
-    #[serde(rename = "episode")]
-    uuid: Uuid,
-    tier: Tier,
-    hash: ContentHash,
-    filter_version: u32,
-    generation: u32,
-    to: u64,
-    manifest: ContentHash,
-    items: u64,
-    at: Timestamp,
-}
-
-impl RecordedEpisode {
-    pub(super) fn optional<S: Serializer>(episode: &Option<EpisodeRef>, serializer: S) -> Result<S::Ok, S::Error> {
-        match episode {
-            Some(episode) => Self::serialize(episode, serializer),
-            None => serializer.serialize_none(),
-        }
     }
 }
 
