@@ -408,8 +408,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::TrackingForced => state.forced = true,
         Event::TrackingResumed => {
-            let up_to_date = state.episode.is_some() && state.unindexed == 0;
-            state.phase = if up_to_date { Phase::Indexed } else { Phase::Active };
+            state.phase = if state.episode.is_some() && state.unindexed == 0 { Phase::Indexed } else { Phase::Active };
         }
         Event::GroupAssigned { group } => state.group = Some(group.clone()),
         Event::Forgotten => {
@@ -470,8 +469,8 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::ModelCalled { call } => enrichment::start_call(&mut state, call),
         Event::ModelAnswered { answer } => enrichment::end_call(&mut state, answer),
         Event::Enriched { episode, answer, model, unseen, not_held, at, .. } => {
-            let (answer, unseen, not_held, at) = (*answer, *unseen, *not_held, *at);
-            let by = EnrichedBy { answer, model: model.clone(), unseen, not_held, at };
+            let by =
+                EnrichedBy { answer: *answer, model: model.clone(), unseen: *unseen, not_held: *not_held, at: *at };
             enrichment::set_enriched(&mut state, *episode, by);
         }
         Event::EnrichmentGivenUp { content, why } => enrichment::give_up(&mut state, *content, *why),
