@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use baton_conversation::record::{CommandId, Metadata, Position, SequenceNumber, StreamId, Timestamp};
+use baton_protocol::serde_as_text;
 
 /// The first byte of every record. Any other value comes from another version of the program.
 pub const FORMAT: u8 = 1;
@@ -148,6 +149,8 @@ pub fn decode(bytes: &[u8]) -> Result<StoredRecord, Error> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChainHash(pub [u8; 16]);
 
+serde_as_text!(ChainHash, ChainHash::parse);
+
 impl ChainHash {
     /// The hash before the first record.
     pub const GENESIS: Self = Self([0; 16]);
@@ -196,7 +199,7 @@ pub fn chain(before: ChainHash, record: &[u8]) -> ChainHash {
 
 /// A position and the history up to it: the end of a journal, or the checkpoint of a fold. A checkpoint whose `chain`
 /// differs from the journal's at `position` belongs to another history and must be discarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Tail {
     /// The last position included; 0 if there is none.
     pub position: Position,

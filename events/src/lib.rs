@@ -27,6 +27,7 @@
 //! | generation | how many times a transcript file was started anew |
 //! | vault, note, block | Markdown for people; one file of it; the part of a note that Baton writes (crate `baton-notes`) |
 
+mod codec;
 pub mod envelope;
 pub mod home;
 pub mod memo;

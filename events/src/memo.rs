@@ -15,11 +15,14 @@ mod words;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::codec::events;
 use crate::session::NAMESPACE;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{MEMO_PREFIX, SessionId, Timestamp};
+use baton_protocol::named;
 
 pub use turn::{Turn, turns};
 pub use words::{DESCRIPTION_MAX_CHARS, NAME_MAX_CHARS, Triplet, Unfit, Words};
@@ -29,21 +32,22 @@ pub const MEMOS_MAX: usize = 100_000;
 /// Most bytes of the words of all memos of a home together.
 pub const MEMOS_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// Kind of a memo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
-    /// Prose.
-    Text,
-    /// A JSON value.
-    Json,
-    /// Lines of a conversation.
-    Message,
-    /// Two names and the relation between them.
-    Triplet,
+named! {
+    /// Kind of a memo.
+    Source {
+        /// Prose.
+        Text = "text",
+        /// A JSON value.
+        Json = "json",
+        /// Lines of a conversation.
+        Message = "message",
+        /// Two names and the relation between them.
+        Triplet = "triplet",
+    }
 }
 
 /// A memo without its words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memo {
     /// The kind of its content.
     pub source: Source,
@@ -54,6 +58,7 @@ pub struct Memo {
     /// Size of the stored words in bytes.
     pub bytes: u64,
     /// The time that it is about, if given.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reference_time: Option<Timestamp>,
     /// When it was added.
     pub at: Timestamp,
@@ -77,26 +82,33 @@ pub enum Command {
     Delete,
 }
 
-/// Something that happened to a memo.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+events! {
+    /// Something that happened to a memo.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum Event;
+
     /// It was added, for the first time or after it was deleted.
-    Added(Memo),
+    "memo_added" 1 => Added(memo: Memo) text ("told: {memo}");
+
     /// It was added again with other content.
-    Replaced(Memo),
+    "memo_replaced" 1 => Replaced(memo: Memo) text ("told anew: {memo}");
+
     /// Its words were redacted again by newer rules and changed: another file replaces the old one.
-    Redacted(Memo),
+    "memo_redacted" 1 => Redacted(memo: Memo) text ("redacted again: {memo}");
+
     /// It was deleted; its words are gone.
-    Deleted,
+    "memo_deleted" 1 => Deleted text ("deleted");
 }
 
 /// State of a memo.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// The memo, unless it is deleted.
-    pub memo: Option<Memo>,
     /// When it was first added.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// The memo, unless it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memo: Option<Memo>,
 }
 
 /// Why a command was refused.
@@ -186,37 +198,11 @@ impl Memo {
     }
 }
 
-impl Source {
-    /// Every value.
-    pub const ALL: [Self; 4] = [Self::Text, Self::Json, Self::Message, Self::Triplet];
-
-    /// The name in events and answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Message => "message",
-            Self::Triplet => "triplet",
-        }
-    }
-
-    /// The value of a recorded name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.as_str() == text)
-    }
-}
-
-impl fmt::Display for Event {
-    /// One line without the memo's text. The caller must redact it before showing it: a group may be a path.
+impl fmt::Display for Memo {
+    /// What it is, without its text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, memo) = match self {
-            Self::Added(memo) => ("told", memo),
-            Self::Replaced(memo) => ("told anew", memo),
-            Self::Redacted(memo) => ("redacted again", memo),
-            Self::Deleted => return f.write_str("deleted"),
-        };
-        let Memo { source, group, words, bytes, .. } = memo;
-        write!(f, "{what}: {} of {bytes} bytes, hash {}, in group {group}", source.as_str(), words.short())
+        let Self { source, group, words, bytes, .. } = self;
+        write!(f, "{source} of {bytes} bytes, hash {}, in group {group}", words.short())
     }
 }
 

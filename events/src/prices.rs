@@ -3,6 +3,8 @@
 //! Costs are estimates and shown as such: no transcript records a plan, a discount, a batch or a long-context
 //! surcharge. The built-in table has the published prices of November 2026; other prices can be configured.
 
+use serde::{Deserialize, Serialize};
+
 use baton_conversation::usage::ModelUsage;
 
 /// Highest price that is accepted; no model costs more per million tokens.
@@ -15,7 +17,7 @@ const CACHE_WRITE: f64 = 1.25;
 const CACHE_WRITE_1H: f64 = 2.0;
 
 /// Tokens of a call, as the endpoint reports them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTokens {
     /// Tokens read by the model, cached ones included.
     pub input: u64,

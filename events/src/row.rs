@@ -1,5 +1,7 @@
 //! Rows of the session table: a state and the number of events folded into it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::session::State;
 use crate::{home, memo};
 use baton_conversation::record::{Position, SequenceNumber};
@@ -16,21 +18,23 @@ pub struct Row {
 }
 
 /// A memo's row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoRow {
     /// Number of events folded into the state.
     pub version: SequenceNumber,
-    /// The state after those events.
-    pub state: memo::State,
     /// Position at which its words joined its group.
     pub since: Position,
+    /// The state after those events.
+    #[serde(flatten)]
+    pub state: memo::State,
 }
 
 /// The home's row.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HomeRow {
     /// Number of events folded into the state.
     pub version: SequenceNumber,
     /// The state after those events.
+    #[serde(flatten)]
     pub state: home::State,
 }

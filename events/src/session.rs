@@ -26,15 +26,15 @@
 mod command;
 mod correction;
 mod decide;
-mod describe;
 mod effect;
-mod event;
+pub(crate) mod event;
 mod model_call;
 mod reason;
 mod signal;
 mod state;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::collections::VecDeque;
 
@@ -48,7 +48,7 @@ pub use command::{
 pub use correction::{CorrectedEntry, Correction, Corrections, EntryKind, MAX_CORRECTIONS, Verdict};
 pub use decide::decide;
 pub use effect::{Effect, IndexJob, pending};
-pub use event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest, Tier};
+pub use event::{Agent, Event, Kind};
 pub use model_call::{
     Ask, CallOutcome, CallTokens, EnrichedBy, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, UNSEEN_STEP,
 };
@@ -57,6 +57,7 @@ pub use signal::{Follows, Handoff, Signal, SignalDetail, Signals};
 pub(crate) use state::enrichment::enrich_job;
 pub use state::enrichment::{Cost, DAY_MS, EnrichJob, Enrichment, MAX_ANSWERS, Owed};
 pub use state::{Checked, End, Failure, Job, Phase, State, Transcript, evolve};
+pub use value::{Counts, EffectId, EpisodeRef, FileIdentity, Place, TailDigest, Tier};
 
 pub use baton_protocol::SignalKind;
 

@@ -286,7 +286,7 @@ impl Question {
 fn parse_agent(text: &str) -> Option<Agent> {
     let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let fits = |agent: &Agent| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
-    Agent::ALL.into_iter().find(fits)
+    Agent::ALL.iter().copied().find(fits)
 }
 
 /// Returns true if `name:value` may be meant as a filter, not as a file position, a URL or a path of a language.

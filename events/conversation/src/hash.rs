@@ -12,6 +12,8 @@ use std::fmt;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use baton_protocol::serde_as_text;
+
 use crate::hex;
 use crate::item::{Body, Call, Item, Role};
 use crate::queued_prompts::Withdrawn;
@@ -19,6 +21,8 @@ use crate::queued_prompts::Withdrawn;
 /// SHA-256 of a conversation's content.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash(pub [u8; 32]);
+
+serde_as_text!(ContentHash, ContentHash::parse);
 
 impl ContentHash {
     /// Hash of all items of a conversation.
@@ -138,6 +142,8 @@ pub(crate) fn hex_digest(bytes: &[u8], digits: usize) -> String {
 /// Fingerprint of an id or a text, to remember it without storing it: the first 64 bits of its SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(pub u64);
+
+serde_as_text!(Mark, Mark::parse);
 
 impl Mark {
     /// The fingerprint of these bytes.

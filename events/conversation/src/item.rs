@@ -9,41 +9,26 @@ mod report;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::act::{Act, PERSONS_SHELL};
 pub use self::report::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 use crate::record::Timestamp;
+use baton_protocol::named;
 
 /// Overhead of an allocation, in bytes.
 const POINTED_BYTES: usize = 16;
 /// Overhead of an object's field besides key and value, in bytes.
 const FIELD_BYTES: usize = 64;
 
-/// The agent that wrote a transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Agent {
-    /// Claude Code: JSON Lines below `projects/`.
-    ClaudeCode,
-    /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
-    Codex,
-}
-
-impl Agent {
-    /// Every value.
-    pub const ALL: [Self; 2] = [Self::ClaudeCode, Self::Codex];
-
-    /// The name in events and answers: `claude_code`, `codex`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude_code",
-            Self::Codex => "codex",
-        }
-    }
-
-    /// The agent with this recorded name; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|agent| agent.as_str() == text)
+named! {
+    /// The agent that wrote a transcript.
+    Agent {
+        /// Claude Code: JSON Lines below `projects/`.
+        ClaudeCode = "claude_code",
+        /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
+        Codex = "codex",
     }
 }
 
@@ -133,7 +118,7 @@ pub struct Call {
 }
 
 /// Effect of an edit on a file, read before its text was shortened.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Edit {
     /// Path as given to the tool.
     pub path: String,
@@ -142,6 +127,7 @@ pub struct Edit {
     /// Lines removed.
     pub removed: u32,
     /// The lines added, cut to a bounded length. Not hashed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub new_text: String,
 }
 
@@ -169,17 +155,18 @@ pub struct ToolResult {
     pub report: Option<Box<Report>>,
 }
 
-/// How a tool call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Failed,
-    /// A person, or a rule on a person's behalf, refused it.
-    Denied,
-    /// A person interrupted it.
-    Interrupted,
+named! {
+    /// How a tool call ended.
+    Outcome {
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Failed = "failed",
+        /// A person, or a rule on a person's behalf, refused it.
+        Denied = "denied",
+        /// A person interrupted it.
+        Interrupted = "interrupted",
+    }
 }
 
 /// Facts about the session that are not part of the conversation.
@@ -218,38 +205,47 @@ pub enum Meta {
 }
 
 /// Tokens of one request, as counted by the service.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Usage {
     /// Name of the model as written, at most 100 characters.
     pub model: String,
     /// Id of the request; gateways give none.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<str>>,
     /// Tokens read that were not cached.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub input: u64,
     /// Tokens written, thinking included.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub output: u64,
     /// Tokens read from the cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_read: u64,
     /// Tokens written to the cache, for five minutes and for an hour.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_creation: u64,
     /// Those of them for an hour, which cost more.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_creation_1h: u64,
     /// True if `output` is known to be too small, because this version of the agent recorded it too early.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub output_is_lower_bound: bool,
 }
 
 /// See [`Meta::Compaction`].
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Compaction {
     /// `auto`, `manual`, or another name of the harness; at most 40 characters.
     pub trigger: String,
     /// Tokens before the compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_before: Option<u64>,
     /// Tokens after the compaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens_after: Option<u64>,
 }
 
-baton_protocol::named! {
+named! {
     /// Relation of another session to the one whose transcript names it.
     Link {
         /// This session began as a copy of the other one.
@@ -259,21 +255,26 @@ baton_protocol::named! {
     }
 }
 
-/// Source of a title. A later variant takes precedence over an earlier one, and the last title over others of its
-/// source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TitleSource {
-    /// A `summary` record of an old transcript.
-    Summary,
-    /// The last prompt, repeated by the harness for its list of sessions.
-    LastPrompt,
-    /// The agent's model.
-    Model,
-    /// A person.
-    Person,
+named! {
+    /// Source of a title. A later variant takes precedence over an earlier one, and the last title over others of its
+    /// source.
+    TitleSource {
+        /// A `summary` record of an old transcript.
+        Summary = "summary",
+        /// The last prompt, repeated by the harness for its list of sessions.
+        LastPrompt = "last_prompt",
+        /// The agent's model.
+        Model = "model",
+        /// A person.
+        Person = "person",
+    }
 }
 
-baton_protocol::named! {
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+named! {
     /// Speaker, as named in search, hash and display.
     Role {
         /// A person.

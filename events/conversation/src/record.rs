@@ -6,11 +6,12 @@ use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use baton_protocol::is_session_id;
+use baton_protocol::{is_session_id, serde_as_text};
 use baton_redaction::redact;
 
 macro_rules! shared_text {
@@ -63,6 +64,8 @@ shared_text! {
     /// Identity of a command, chosen by the sender: a repeated id gets the first answer.
     CommandId
 }
+
+serde_as_text!(SessionId, SessionId::new);
 
 impl SessionId {
     /// Accepts what [`is_session_id`] accepts.
@@ -151,11 +154,11 @@ impl CommandId {
 }
 
 /// Number of an event in its stream: from 1, gapless. 0 means none.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct SequenceNumber(pub u64);
 
 /// Position of an event in the whole journal: from 1, increasing. 0 is before the first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Position(pub u64);
 
 impl SequenceNumber {
@@ -191,7 +194,7 @@ impl fmt::Display for Position {
 }
 
 /// A time in milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Timestamp(pub i64);
 
 /// Earliest and latest times that RFC 3339 can express (years 0 to 9999).

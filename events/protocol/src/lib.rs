@@ -37,12 +37,16 @@ pub use hook::{
 };
 pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
+pub use named::parse_text;
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
 pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 pub use zone::Zone;
+
+#[doc(hidden)]
+pub use serde;
 
 /// Reads what a frame carries: parameters or an answer. Goes by way of a [`Value`](serde_json::Value), for which a type's code is compiled to a
 /// third of its size for text; a raw value within it loses the order of its keys.

@@ -1,6 +1,42 @@
-//! Enumerations whose values have a name in events and on the wire.
+//! Values that are text in events and on the wire, and enumerations whose values have a name there.
 
-/// Defines an enumeration in which each value has one name: `ALL`, `as_str`, `parse` and `Display`.
+use std::borrow::Cow;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// Implements serde for a type that is stored as text: written by `Display`, read by the named function, which returns
+/// `None` for what is no value.
+#[macro_export]
+macro_rules! serde_as_text {
+    ($name:ident, $parse:path) => {
+        impl $crate::serde::Serialize for $name {
+            fn serialize<S: $crate::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> $crate::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::parse_text(deserializer, stringify!($name), $parse)
+            }
+        }
+    };
+}
+
+/// Reads a text without copying it. The error does not repeat the text, which may be anything.
+pub fn parse_text<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    name: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, D::Error> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    let Text(text) = Text::deserialize(deserializer)?;
+    parse(&text).ok_or_else(|| D::Error::custom(format_args!("no such {name}")))
+}
+
+/// Defines an enumeration in which each value has one name: `ALL`, `as_str`, `parse`, `Display` and serde.
 #[macro_export]
 macro_rules! named {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)+ }) => {
@@ -28,5 +64,7 @@ macro_rules! named {
                 f.pad(self.as_str())
             }
         }
+
+        $crate::serde_as_text!($name, $name::parse);
     };
 }

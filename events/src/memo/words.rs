@@ -1,5 +1,7 @@
 //! The text of a memo: redacted, and within bounds.
 
+use serde::{Deserialize, Serialize};
+
 use baton_conversation::filter;
 use baton_protocol::MEMO_BODY_MAX_BYTES;
 use baton_redaction::redact;
@@ -10,20 +12,22 @@ pub const NAME_MAX_CHARS: usize = 200;
 pub const DESCRIPTION_MAX_CHARS: usize = 2_000;
 
 /// All text of a memo. Redacted; names and descriptions are single lines.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Words {
     /// The name.
     pub name: String,
     /// The text itself; for a triplet the fact as a sentence.
     pub body: String,
     /// Where it comes from; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The parts of a triplet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub triplet: Option<Triplet>,
 }
 
 /// Two names and the relation between them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Triplet {
     /// Subject.
     pub source: String,

@@ -17,13 +17,6 @@ const REINDEX: &str = "what is stored is made anew: by `baton reindex`, or after
 /// The reason in a sentence; `None` if the event itself names it.
 pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<String> {
     Some(match event {
-        Event::Discovered { .. } => {
-            "a transcript of a session that was not known lies below a watched directory".to_owned()
-        }
-        Event::Moved { .. } => {
-            "the file it was read from is gone, or this one is longer and begins with the same bytes".to_owned()
-        }
-        Event::Located { .. } | Event::ParentFound { .. } => "its transcript says so".to_owned(),
         Event::RecordsAppended { counts, late_index_at, .. } => match (late_index_at, counts.conversation) {
             (Some(_), _) => {
                 format!(
@@ -34,13 +27,11 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
             (None, 0) => "the file has grown; nothing was said, so nothing is to be indexed".to_owned(),
             (None, _) => "the file has grown".to_owned(),
         },
-        Event::Rewritten { .. } => "what was read of the file is not what stands there now".to_owned(),
         Event::Resumed => why_resumed(before),
         Event::WentIdle => {
             format!("{} without a record after {}", span(policy.check_interval_ms), silence_start(before, policy))
         }
         Event::CloseRequested { reason, .. } => why_closed(before, *reason, policy),
-        Event::Ended { .. } => "the first word that a session is over is its end".to_owned(),
         Event::IndexingStarted { effect, reason, .. } => why_started(before, *reason, effect.generation),
         Event::Indexed { episode, .. } => match &before.episode {
             _ if before.job.is_some_and(|job| job.resumed) => {
@@ -56,23 +47,7 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
         Event::IndexSkipped { effect: None, .. } => "nothing was said since the last index".to_owned(),
         Event::IndexingFailed { why, attempts, .. } => failed(*why, *attempts, policy),
         Event::Abandoned { why } => abandoned(before, *why, policy),
-        Event::TrackingStopped => "asked for: `stop_tracking_session`".to_owned(),
-        Event::TrackingResumed => "asked for: `track_session`".to_owned(),
-        Event::TrackingForced => "asked for: `track_session` with `force`".to_owned(),
-        Event::GroupAssigned { .. } => "asked for: `track_session` with a group".to_owned(),
-        Event::Forgotten => {
-            "a person asked for it, or for the session that it is a subagent's of: `baton forget`; what was stored \
-                             of it is deleted, and nothing of it is read any more"
-                .to_owned()
-        }
-        Event::Restored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
         Event::Signalled { signal } => after_signal(before, signal),
-        Event::HandoffOffered { .. } => "the last session of this project that came to something".to_owned(),
-        Event::HandoffClaimed { .. } => "a prompt was typed in it".to_owned(),
-        Event::EpisodeDeleted { .. } => "asked for: `delete_episode`; `baton forget --undo` lifts that".to_owned(),
-        Event::EpisodeRestored { .. } => "a person asked for it: `baton forget --undo`".to_owned(),
-        Event::Corrected { .. } => "a person asked for it: `baton correct`".to_owned(),
-        Event::Redacted { .. } => "this version redacts more than the one that stored it".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "a person asked for it: `baton enrich`".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => match before.end {
             Some(_) if before.enriched_by().is_some() => "its content has changed since a model enriched it".to_owned(),
@@ -90,11 +65,11 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
         }
         Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
         Event::ModelAnswered { answer } => after_call(before, answer),
-        Event::Enriched { .. } => "a model has told the same content in its own words".to_owned(),
         Event::EnrichmentGivenUp { why, .. } => match before.enriched_by().filter(|_| *why != GaveUp::NoMore) {
             Some(_) => format!("{}; what a model made of it before stays", given_up(*why)),
             None => given_up(*why).to_owned(),
         },
+        _ => return event.usual_reason().map(str::to_owned),
     })
 }
 

@@ -3,18 +3,11 @@
 //! A checkpoint of another [`FORM`] is rebuilt from the log, so there are no older versions of these shapes: a change
 //! must raise that number.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::memo::MemoV1;
 use super::state;
-use crate::home;
-use crate::home::NamedRoot;
-use crate::memo;
 use crate::row::{HomeRow, MemoRow, Row};
-use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId};
 
 /// Version of the rows' shapes.
 pub const FORM: u32 = 6;
@@ -46,10 +39,9 @@ impl CheckpointRow {
             return read_session(text).map(|row| Self::Session(id, Box::new(row)));
         }
         if let Some(uuid) = stream.memo_uuid() {
-            return serde_json::from_str::<MemoRowV1>(text).ok()?.read().map(|row| Self::Memo(uuid, row));
+            return serde_json::from_str(text).ok().map(|row| Self::Memo(uuid, row));
         }
-        let row = stream.is_home().then(|| serde_json::from_str::<HomeRowV1>(text).ok()).flatten()?;
-        row.read().map(Self::Home)
+        if stream.is_home() { serde_json::from_str(text).ok().map(Self::Home) } else { None }
     }
 }
 
@@ -63,99 +55,25 @@ fn read_session(text: &str) -> Option<Row> {
     Some(Row { since: Position(since.parse().ok()?), ..state::decode(row)? })
 }
 
-#[derive(Serialize, Deserialize)]
-struct MemoRowV1 {
-    version: u64,
-    since: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    created_at: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    memo: Option<MemoV1>,
-}
-
 /// A memo's row as text.
 pub fn memo(row: &MemoRow) -> String {
-    let shape = MemoRowV1 {
-        version: row.version.0,
-        since: row.since.0,
-        created_at: row.state.created_at.map(|at| at.0),
-        memo: row.state.memo.as_ref().map(MemoV1::from),
-    };
-    serde_json::to_string(&shape).unwrap_or_default()
-}
-
-impl MemoRowV1 {
-    fn read(self) -> Option<MemoRow> {
-        let memo = match self.memo {
-            Some(shape) => Some(shape.read().ok()?),
-            None => None,
-        };
-        let state = memo::State { memo, created_at: self.created_at.map(Timestamp) };
-        Some(MemoRow { version: SequenceNumber(self.version), state, since: Position(self.since) })
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-struct HomeRowV1 {
-    version: u64,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    roots: Vec<(String, String)>,
-    #[serde(default)]
-    cleared_all: u64,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    cleared: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    deleted_facts: Vec<String>,
-    /// In the order of [`home::Recalls`].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    recalled: Vec<(String, Vec<String>)>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    model_since: Option<i64>,
+    serde_json::to_string(row).unwrap_or_default()
 }
 
 /// A home's row as text.
 pub fn home(row: &HomeRow) -> String {
-    let home::State { roots, cleared_all, cleared, deleted_facts, recalled, model_since } = &row.state;
-    let prints = |prints: &BTreeSet<u64>| prints.iter().map(|print| format!("{print:x}")).collect();
-    let shape = HomeRowV1 {
-        version: row.version.0,
-        roots: roots.iter().map(|root| (root.config_dir.clone(), root.named_by.clone())).collect(),
-        cleared_all: cleared_all.0,
-        cleared: cleared.iter().map(|(group, up_to)| (group.clone(), up_to.0)).collect(),
-        deleted_facts: deleted_facts.iter().map(ToString::to_string).collect(),
-        recalled: recalled.iter().map(|(entity, projects)| (entity.to_string(), prints(projects))).collect(),
-        model_since: model_since.map(|at| at.0),
-    };
-    serde_json::to_string(&shape).unwrap_or_default()
-}
-
-impl HomeRowV1 {
-    fn read(self) -> Option<HomeRow> {
-        let roots = self.roots.into_iter().map(|(config_dir, named_by)| NamedRoot { config_dir, named_by }).collect();
-        let facts: Option<_> = self.deleted_facts.iter().map(|fact| Uuid::try_parse(fact).ok()).collect();
-        let recalled = |(entity, prints): &(String, Vec<String>)| {
-            let prints: Option<_> = prints.iter().map(|print| u64::from_str_radix(print, 16).ok()).collect();
-            Some((Uuid::try_parse(entity).ok()?, prints?))
-        };
-        let recalled: Option<_> = self.recalled.iter().map(recalled).collect();
-        let state = home::State {
-            roots,
-            cleared_all: Position(self.cleared_all),
-            cleared: self.cleared.into_iter().map(|(group, up_to)| (group, Position(up_to))).collect(),
-            deleted_facts: facts?,
-            recalled: recalled?,
-            model_since: self.model_since.map(Timestamp),
-        };
-        Some(HomeRow { version: SequenceNumber(self.version), state })
-    }
+    serde_json::to_string(row).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::home::NamedRoot;
     use crate::memo::{Memo, Source};
     use crate::session::State;
+    use crate::{home, memo};
     use baton_conversation::hash::ContentHash;
+    use baton_conversation::record::Timestamp;
 
     #[test]
     fn rows_come_back_as_they_were() {

@@ -26,17 +26,20 @@ use baton_conversation::record::{Position, SessionId};
 pub const EXPORT_FORMAT: u32 = 1;
 
 /// One line of an export, without its line break.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
 pub enum Line<'a> {
     /// The header.
     Header(Header),
     /// One record of the log.
+    #[serde(skip)]
     Record(Record<'a>),
     /// The manifest of a session's conversation.
     Manifest {
         /// The session.
         session: SessionId,
         /// The SHA-256 of `content`, by which it is named.
+        #[serde(rename = "manifest")]
         id: ContentHash,
         /// Content of the manifest.
         content: &'a RawValue,
@@ -46,6 +49,7 @@ pub enum Line<'a> {
         /// The session.
         session: SessionId,
         /// The SHA-256 of its items with their line breaks, by which it is named.
+        #[serde(rename = "chunk")]
         name: ContentHash,
         /// Number of items that follow.
         items: u64,
@@ -53,12 +57,14 @@ pub enum Line<'a> {
         bytes: u64,
     },
     /// One item of the current chunk.
+    #[serde(skip)]
     Item(&'a RawValue),
     /// The note of a close.
     Note {
         /// The session.
         session: SessionId,
         /// The SHA-256 of its text, by which it is named.
+        #[serde(rename = "note")]
         id: ContentHash,
         /// Text of the note.
         text: String,
@@ -68,6 +74,7 @@ pub enum Line<'a> {
         /// The session.
         session: SessionId,
         /// Its hash.
+        #[serde(rename = "missing")]
         id: ContentHash,
     },
     /// A forgotten session with fingerprints that recognise its copies.
@@ -75,24 +82,30 @@ pub enum Line<'a> {
         /// The session.
         session: SessionId,
         /// Fingerprints of its records' ids.
+        #[serde(rename = "forgotten")]
         marks: Vec<Mark>,
         /// The session of which it was forgotten as a copy.
+        #[serde(skip_serializing_if = "Option::is_none")]
         copy_of: Option<SessionId>,
     },
     /// The end of the file.
+    #[serde(skip)]
     End(End),
     /// A kind of line added by a later version.
+    #[serde(skip)]
     Other,
 }
 
 /// The first line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Header {
     /// Format of the file: [`EXPORT_FORMAT`].
+    #[serde(rename = "baton_export")]
     pub format: u32,
     /// True if it has every record of the log up to `tail`, unchanged: only such a file can be imported.
     pub whole: bool,
     /// The end of the log when the export began.
+    #[serde(flatten)]
     pub tail: Tail,
 }
 
@@ -118,19 +131,22 @@ impl Record<'_> {
 }
 
 /// The last line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// As in the header.
+    #[serde(flatten)]
     pub tail: Tail,
     /// Hash of the session table that the records of the file fold to.
     pub state_hash: ContentHash,
     /// The [version](crate::projection::table::VERSION) of that table; hashes of different versions differ.
+    #[serde(default = "first", skip_serializing_if = "is_first")]
     pub state_version: u32,
     /// Number of records in the file.
     pub records: u64,
     /// Number of items in the file.
     pub items: u64,
     /// Number of records, items and notes that were redacted and so differ from the stored ones.
+    #[serde(default)]
     pub redacted: u64,
 }
 
@@ -146,59 +162,30 @@ pub enum Error {
 }
 
 /// All fields of all kinds of lines; the first one present determines the kind.
-#[derive(Default, Serialize, Deserialize)]
-struct AnyV1<'a> {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+#[derive(Deserialize)]
+struct AnyLine<'a> {
     baton_export: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     whole: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    position: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    position: Option<Position>,
     chain: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     format: Option<u8>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow)]
     record: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     manifest: Option<String>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     chunk: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     items: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    #[serde(borrow)]
     item: Option<&'a RawValue>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     missing: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     forgotten: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     copy_of: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    end: Option<EndV1>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EndV1 {
-    position: u64,
-    chain: String,
-    state_hash: String,
-    #[serde(default = "first", skip_serializing_if = "is_first")]
-    state_version: u32,
-    records: u64,
-    items: u64,
-    #[serde(default)]
-    redacted: u64,
+    end: Option<End>,
 }
 
 /// Version 1 is not written.
@@ -212,65 +199,17 @@ fn is_first(version: &u32) -> bool {
 
 /// Writes a line without a line break. [`Line::Other`] gives an empty text.
 pub fn write(line: &Line<'_>) -> String {
-    let any = match line {
-        Line::Other => return String::new(),
-        Line::Record(Record { format: FORMAT, json, chain }) => {
-            return format!("{{\"chain\":\"{chain}\",\"record\":{json}}}");
-        }
+    // Structs of strings, integers and JSON always have a JSON form.
+    match line {
+        Line::Record(Record { format: FORMAT, json, chain }) => format!("{{\"chain\":\"{chain}\",\"record\":{json}}}"),
         Line::Record(Record { format, json, chain }) => {
-            return format!("{{\"chain\":\"{chain}\",\"format\":{format},\"record\":{json}}}");
+            format!("{{\"chain\":\"{chain}\",\"format\":{format},\"record\":{json}}}")
         }
-        Line::Header(header) => AnyV1 {
-            baton_export: Some(header.format),
-            whole: Some(header.whole),
-            position: Some(header.tail.position.0),
-            chain: Some(header.tail.chain.to_string()),
-            ..AnyV1::default()
-        },
-        Line::Manifest { session, id, content } => AnyV1 {
-            session: Some(session.to_string()),
-            manifest: Some(id.to_string()),
-            content: Some(content),
-            ..AnyV1::default()
-        },
-        Line::Chunk { session, name, items, bytes } => AnyV1 {
-            session: Some(session.to_string()),
-            chunk: Some(name.to_string()),
-            items: Some(*items),
-            bytes: Some(*bytes),
-            ..AnyV1::default()
-        },
-        Line::Item(item) => AnyV1 { item: Some(item), ..AnyV1::default() },
-        Line::Note { session, id, text } => AnyV1 {
-            session: Some(session.to_string()),
-            note: Some(id.to_string()),
-            text: Some(text.clone()),
-            ..AnyV1::default()
-        },
-        Line::Missing { session, id } => {
-            AnyV1 { session: Some(session.to_string()), missing: Some(id.to_string()), ..AnyV1::default() }
-        }
-        Line::Forgotten { session, marks, copy_of } => AnyV1 {
-            session: Some(session.to_string()),
-            forgotten: Some(marks.iter().map(ToString::to_string).collect()),
-            copy_of: copy_of.as_ref().map(ToString::to_string),
-            ..AnyV1::default()
-        },
-        Line::End(end) => AnyV1 {
-            end: Some(EndV1 {
-                position: end.tail.position.0,
-                chain: end.tail.chain.to_string(),
-                state_hash: end.state_hash.to_string(),
-                state_version: end.state_version,
-                records: end.records,
-                items: end.items,
-                redacted: end.redacted,
-            }),
-            ..AnyV1::default()
-        },
-    };
-    // A struct of strings, integers and JSON always has a JSON form.
-    serde_json::to_string(&any).unwrap_or_default()
+        Line::Item(item) => format!("{{\"item\":{item}}}"),
+        Line::End(end) => format!("{{\"end\":{}}}", serde_json::to_string(end).unwrap_or_default()),
+        Line::Other => String::new(),
+        line => serde_json::to_string(line).unwrap_or_default(),
+    }
 }
 
 /// Reads a line. Accepts arbitrary text and never panics.
@@ -278,9 +217,10 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
     if let Some(record) = quick_record(line) {
         return Ok(Line::Record(record));
     }
-    let any: AnyV1<'_> = serde_json::from_str(line)?;
+    let any: AnyLine<'_> = serde_json::from_str(line)?;
     if let Some(format) = any.baton_export {
-        let tail = Tail { position: position(any.position)?, chain: chain(any.chain.as_deref())? };
+        let tail =
+            Tail { position: any.position.ok_or(Error::Field("position"))?, chain: chain(any.chain.as_deref())? };
         return Ok(Line::Header(Header { format, whole: any.whole.ok_or(Error::Field("whole"))?, tail }));
     }
     if let Some(record) = any.record {
@@ -291,14 +231,7 @@ pub fn read(line: &str) -> Result<Line<'_>, Error> {
         return Ok(Line::Item(item));
     }
     if let Some(end) = any.end {
-        return Ok(Line::End(End {
-            tail: Tail { position: Position(end.position), chain: chain(Some(&end.chain))? },
-            state_hash: hash("state_hash", &end.state_hash)?,
-            state_version: end.state_version,
-            records: end.records,
-            items: end.items,
-            redacted: end.redacted,
-        }));
+        return Ok(Line::End(end));
     }
     let session = || any.session.as_deref().and_then(SessionId::new).ok_or(Error::Field("session"));
     if let Some(id) = &any.manifest {
@@ -336,10 +269,6 @@ fn quick_record(line: &str) -> Option<Record<'_>> {
     let (chain, rest) = rest.split_at_checked(32)?;
     let json = rest.strip_prefix("\",\"record\":")?.strip_suffix('}')?;
     Some(Record { format: FORMAT, json, chain: ChainHash::parse(chain)? })
-}
-
-fn position(value: Option<u64>) -> Result<Position, Error> {
-    value.map(Position).ok_or(Error::Field("position"))
 }
 
 fn chain(text: Option<&str>) -> Result<ChainHash, Error> {

@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::report::StoredReport;
-use super::is_zero;
 use baton_conversation::item::{
     Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, ToolResult, Usage,
 };
@@ -44,7 +43,7 @@ pub enum Error {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct ItemV1<'a> {
     line: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +66,7 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<Cow<'a, BTreeMap<String, Value>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    edit: Option<EditV1<'a>>,
+    edit: Option<Cow<'a, Edit>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,9 +86,9 @@ struct ItemV1<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageV1<'a>>,
+    usage: Option<Cow<'a, Usage>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    compaction: Option<CompactionV1<'a>>,
+    compaction: Option<Cow<'a, Compaction>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,43 +97,6 @@ struct ItemV1<'a> {
     report: Option<StoredReport<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<Cow<'a, str>>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct UsageV1<'a> {
-    model: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    request: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    input: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    output: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    cache_read: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    cache_creation: u64,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    cache_creation_1h: u64,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    output_is_lower_bound: bool,
-}
-
-#[derive(Serialize, Deserialize)]
-struct CompactionV1<'a> {
-    trigger: Cow<'a, str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tokens_before: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tokens_after: Option<u64>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct EditV1<'a> {
-    path: Cow<'a, str>,
-    added: u32,
-    removed: u32,
-    #[serde(default, skip_serializing_if = "str::is_empty")]
-    new_text: Cow<'a, str>,
 }
 
 /// Appends the item as one line with its line break.
@@ -163,27 +125,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             message: item.message.as_deref().map(Cow::Borrowed),
             sidechain: item.sidechain,
             role: item.role().as_str().into(),
-            kind: Cow::Borrowed(""),
-            tool_id: None,
-            name: None,
-            act: None,
-            input: None,
-            edit: None,
-            commit: None,
-            plan: None,
-            git_line: None,
-            outcome: None,
-            exit_code: None,
-            error: None,
-            source: None,
-            duration_ms: None,
-            agent: None,
-            usage: None,
-            compaction: None,
-            link: None,
-            withdrawn: None,
-            report: None,
-            text: None,
+            ..Self::default()
         };
         let (kind, text) = match &item.body {
             Body::Prompt { text } => ("prompt", text),
@@ -202,16 +144,12 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             }
             Body::Meta(Meta::Usage(usage)) => {
                 stored.kind = Cow::Borrowed("usage");
-                stored.usage = Some(usage.into());
+                stored.usage = Some(Cow::Borrowed(usage));
                 return stored;
             }
             Body::Meta(Meta::Compaction(compaction)) => {
                 stored.kind = Cow::Borrowed("compaction");
-                stored.compaction = Some(CompactionV1 {
-                    trigger: Cow::Borrowed(&compaction.trigger),
-                    tokens_before: compaction.tokens_before,
-                    tokens_after: compaction.tokens_after,
-                });
+                stored.compaction = Some(Cow::Borrowed(compaction));
                 return stored;
             }
             Body::Meta(Meta::Withdrawn(line)) => {
@@ -226,13 +164,13 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
                 return stored;
             }
             Body::Meta(Meta::Title { source, text }) => {
-                stored.source = Some(Cow::Borrowed(source_name(*source)));
+                stored.source = Some(Cow::Borrowed(source.as_str()));
                 ("title", text)
             }
             Body::Result(result) => {
                 stored.tool_id = Some(Cow::Borrowed(&result.id));
                 stored.name = result.name.as_deref().map(Cow::Borrowed);
-                stored.outcome = Some(Cow::Borrowed(outcome_name(result.outcome)));
+                stored.outcome = Some(Cow::Borrowed(result.outcome.as_str()));
                 stored.exit_code = result.exit_code;
                 stored.error = result.error.as_deref().map(Cow::Borrowed);
                 stored.duration_ms = result.duration_ms;
@@ -243,12 +181,7 @@ impl<'a> From<&'a Item> for ItemV1<'a> {
             Body::Call(call) => {
                 stored.tool_id = Some(Cow::Borrowed(&call.id));
                 stored.input = Some(Cow::Borrowed(&call.input));
-                stored.edit = call.edit.as_ref().map(|edit| EditV1 {
-                    path: Cow::Borrowed(&edit.path),
-                    added: edit.added,
-                    removed: edit.removed,
-                    new_text: Cow::Borrowed(&edit.new_text),
-                });
+                stored.edit = call.edit.as_ref().map(Cow::Borrowed);
                 stored.commit = call.commit.as_deref().map(Cow::Borrowed);
                 stored.plan = call.plan.as_deref().map(Cow::Borrowed);
                 stored.git_line = call.git_line.as_deref().map(Cow::Borrowed);
@@ -278,12 +211,9 @@ impl ItemV1<'_> {
             "notice" => Body::Notice { text },
             "media" => Body::Media { text },
             "below" => Body::Meta(Meta::Below(text.into())),
-            "usage" => Body::Meta(Meta::Usage(self.usage.ok_or_else(|| unknown("usage"))?.into())),
+            "usage" => Body::Meta(Meta::Usage(self.usage.ok_or_else(|| unknown("usage"))?.into_owned())),
             "compaction" => {
-                let CompactionV1 { trigger, tokens_before, tokens_after } =
-                    self.compaction.ok_or_else(|| unknown("compaction"))?;
-                let trigger = trigger.into_owned();
-                Body::Meta(Meta::Compaction(Compaction { trigger, tokens_before, tokens_after }))
+                Body::Meta(Meta::Compaction(self.compaction.ok_or_else(|| unknown("compaction"))?.into_owned()))
             }
             "withdrawn" => Body::Meta(Meta::Withdrawn(self.withdrawn.ok_or_else(|| unknown("withdrawn"))?)),
             "link" => {
@@ -293,13 +223,13 @@ impl ItemV1<'_> {
             "branch" => Body::Meta(Meta::Branch(text)),
             "cwd" => Body::Meta(Meta::Cwd(text)),
             "title" => {
-                let source = self.source.as_deref().and_then(source_of).ok_or_else(|| unknown("source"))?;
+                let source = self.source.as_deref().and_then(TitleSource::parse).ok_or_else(|| unknown("source"))?;
                 Body::Meta(Meta::Title { source, text })
             }
             "result" => Body::Result(ToolResult {
                 id: boxed(self.tool_id).unwrap_or_default(),
                 name: self.name.map(Cow::into_owned),
-                outcome: self.outcome.as_deref().and_then(outcome_of).ok_or_else(|| unknown("outcome"))?,
+                outcome: self.outcome.as_deref().and_then(Outcome::parse).ok_or_else(|| unknown("outcome"))?,
                 exit_code: self.exit_code,
                 text,
                 error: self.error.map(Cow::into_owned),
@@ -315,12 +245,7 @@ impl ItemV1<'_> {
                 id: boxed(self.tool_id).unwrap_or_default(),
                 name: self.name.unwrap_or_default().into_owned(),
                 input: self.input.unwrap_or_default().into_owned(),
-                edit: self.edit.map(|edit| Edit {
-                    path: edit.path.into_owned(),
-                    added: edit.added,
-                    removed: edit.removed,
-                    new_text: edit.new_text.into_owned(),
-                }),
+                edit: self.edit.map(Cow::into_owned),
                 commit: self.commit.map(Cow::into_owned),
                 plan: self.plan.map(Cow::into_owned),
                 git_line: self.git_line.map(Cow::into_owned),
@@ -332,67 +257,8 @@ impl ItemV1<'_> {
     }
 }
 
-impl<'a> From<&'a Usage> for UsageV1<'a> {
-    fn from(usage: &'a Usage) -> Self {
-        Self {
-            model: Cow::Borrowed(&usage.model),
-            request: usage.request.as_deref().map(Cow::Borrowed),
-            input: usage.input,
-            output: usage.output,
-            cache_read: usage.cache_read,
-            cache_creation: usage.cache_creation,
-            cache_creation_1h: usage.cache_creation_1h,
-            output_is_lower_bound: usage.output_is_lower_bound,
-        }
-    }
-}
-
-impl From<UsageV1<'_>> for Usage {
-    fn from(shape: UsageV1<'_>) -> Self {
-        Self {
-            model: shape.model.into_owned(),
-            request: boxed(shape.request),
-            input: shape.input,
-            output: shape.output,
-            cache_read: shape.cache_read,
-            cache_creation: shape.cache_creation,
-            cache_creation_1h: shape.cache_creation_1h,
-            output_is_lower_bound: shape.output_is_lower_bound,
-        }
-    }
-}
-
 fn boxed(text: Option<Cow<'_, str>>) -> Option<Box<str>> {
     text.map(|text| text.into_owned().into())
-}
-
-const OUTCOMES: [(Outcome, &str); 4] = [
-    (Outcome::Ok, "ok"),
-    (Outcome::Failed, "failed"),
-    (Outcome::Denied, "denied"),
-    (Outcome::Interrupted, "interrupted"),
-];
-const SOURCES: [(TitleSource, &str); 4] = [
-    (TitleSource::Summary, "summary"),
-    (TitleSource::LastPrompt, "last_prompt"),
-    (TitleSource::Model, "model"),
-    (TitleSource::Person, "person"),
-];
-
-fn outcome_name(outcome: Outcome) -> &'static str {
-    OUTCOMES.iter().find(|(known, _)| *known == outcome).map_or("", |(_, name)| name)
-}
-
-fn outcome_of(name: &str) -> Option<Outcome> {
-    OUTCOMES.iter().find(|(_, known)| *known == name).map(|(outcome, _)| *outcome)
-}
-
-fn source_name(source: TitleSource) -> &'static str {
-    SOURCES.iter().find(|(known, _)| *known == source).map_or("", |(_, name)| name)
-}
-
-fn source_of(name: &str) -> Option<TitleSource> {
-    SOURCES.iter().find(|(_, known)| *known == name).map(|(source, _)| *source)
 }
 
 #[cfg(test)]

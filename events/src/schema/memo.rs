@@ -1,123 +1,17 @@
-//! Stored shapes of memos: their events, and the file of their words. [`super::session`] describes how to change one.
+//! Events of memos, and the file of their words.
 
 use serde::{Deserialize, Serialize};
 
-use super::version::{Encoded, Error, Shape, first_version, read, write};
-use crate::memo::{Event, Memo, Source, Triplet, Words};
-use baton_conversation::hash::ContentHash;
-use baton_conversation::record::Timestamp;
+use crate::memo::Words;
 
-/// Every event type of a memo.
-pub const KINDS: [&str; 4] = [MemoAddedV1::KIND, MemoReplacedV1::KIND, MemoRedactedV1::KIND, MemoDeletedV1::KIND];
+pub use crate::memo::{KINDS, decode, encode};
 
-/// The memo in the events that carry one.
+/// A file of words.
 #[derive(Serialize, Deserialize)]
-pub(super) struct MemoV1 {
-    pub(super) source: String,
-    pub(super) group: String,
-    pub(super) words: String,
-    pub(super) bytes: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) reference_time: Option<i64>,
-    pub(super) at: i64,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MemoAddedV1 {
-    #[serde(flatten)]
-    memo: MemoV1,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MemoReplacedV1 {
-    #[serde(flatten)]
-    memo: MemoV1,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MemoRedactedV1 {
-    #[serde(flatten)]
-    memo: MemoV1,
-}
-
-#[derive(Serialize, Deserialize)]
-struct MemoDeletedV1 {}
-
-first_version! {
-    MemoAddedV1 = "memo_added",
-    MemoReplacedV1 = "memo_replaced",
-    MemoRedactedV1 = "memo_redacted",
-    MemoDeletedV1 = "memo_deleted",
-}
-
-impl From<&Memo> for MemoV1 {
-    fn from(memo: &Memo) -> Self {
-        Self {
-            source: memo.source.as_str().to_owned(),
-            group: memo.group.clone(),
-            words: memo.words.to_string(),
-            bytes: memo.bytes,
-            reference_time: memo.reference_time.map(|at| at.0),
-            at: memo.at.0,
-        }
-    }
-}
-
-impl MemoV1 {
-    /// `Err` is the name of the field with an invalid value.
-    pub(super) fn read(self) -> Result<Memo, &'static str> {
-        Ok(Memo {
-            source: Source::parse(&self.source).ok_or("source")?,
-            group: self.group,
-            words: ContentHash::parse(&self.words).ok_or("words")?,
-            bytes: self.bytes,
-            reference_time: self.reference_time.map(Timestamp),
-            at: Timestamp(self.at),
-        })
-    }
-}
-
-/// Writes an event in the newest shape of its type.
-pub fn encode(event: &Event) -> Encoded {
-    match event {
-        Event::Added(memo) => write(&MemoAddedV1 { memo: memo.into() }),
-        Event::Replaced(memo) => write(&MemoReplacedV1 { memo: memo.into() }),
-        Event::Redacted(memo) => write(&MemoRedactedV1 { memo: memo.into() }),
-        Event::Deleted => write(&MemoDeletedV1 {}),
-    }
-}
-
-/// Reads an event of any version ever written.
-pub fn decode(kind: &str, v: u32, data: &str) -> Result<Event, Error> {
-    match kind {
-        MemoAddedV1::KIND => named::<MemoAddedV1>(v, read::<MemoAddedV1>(v, data)?.memo).map(Event::Added),
-        MemoReplacedV1::KIND => named::<MemoReplacedV1>(v, read::<MemoReplacedV1>(v, data)?.memo).map(Event::Replaced),
-        MemoRedactedV1::KIND => named::<MemoRedactedV1>(v, read::<MemoRedactedV1>(v, data)?.memo).map(Event::Redacted),
-        MemoDeletedV1::KIND => read::<MemoDeletedV1>(v, data).map(|_| Event::Deleted),
-        other => Err(Error::UnknownType { kind: other.to_owned() }),
-    }
-}
-
-fn named<S: Shape>(v: u32, memo: MemoV1) -> Result<Memo, Error> {
-    memo.read().map_err(|field| Error::Malformed { kind: S::KIND, v, reason: format!("{field} has no such value") })
-}
-
-#[derive(Serialize, Deserialize)]
-struct WordsV1 {
+struct WordsFile<W> {
     format: u32,
-    name: String,
-    body: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    description: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    triplet: Option<TripletV1>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct TripletV1 {
-    source: String,
-    edge: String,
-    target: String,
+    #[serde(flatten)]
+    words: W,
 }
 
 /// Format of a file of words.
@@ -125,34 +19,22 @@ const WORDS_FORMAT: u32 = 1;
 
 /// The file of a memo's words: one JSON object, the same bytes for the same words.
 pub fn encode_words(words: &Words) -> String {
-    let shape = WordsV1 {
-        format: WORDS_FORMAT,
-        name: words.name.clone(),
-        body: words.body.clone(),
-        description: words.description.clone(),
-        triplet: words.triplet.as_ref().map(|triplet| TripletV1 {
-            source: triplet.source.clone(),
-            edge: triplet.edge.clone(),
-            target: triplet.target.clone(),
-        }),
-    };
-    serde_json::to_string(&shape).unwrap_or_default()
+    serde_json::to_string(&WordsFile { format: WORDS_FORMAT, words }).unwrap_or_default()
 }
 
 /// Reads such a file. The error describes what is wrong with it.
 pub fn decode_words(text: &str) -> Result<Words, String> {
-    let shape: WordsV1 = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if shape.format != WORDS_FORMAT {
-        return Err(format!("it has format {}, and this version of Baton reads format {WORDS_FORMAT}", shape.format));
+    let WordsFile { format, words } = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if format != WORDS_FORMAT {
+        return Err(format!("it has format {format}, and this version of Baton reads format {WORDS_FORMAT}"));
     }
-    let WordsV1 { name, body, description, triplet, .. } = shape;
-    let triplet = triplet.map(|TripletV1 { source, edge, target }| Triplet { source, edge, target });
-    Ok(Words { name, body, description, triplet })
+    Ok(words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::Error;
 
     /// Files of words have shipped: these must stay readable and be written unchanged for ever.
     #[test]

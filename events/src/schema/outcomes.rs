@@ -10,8 +10,9 @@ pub use calls::{Calls, Kind, Row, Touch};
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::codec::is_zero;
 use baton_conversation::record::Timestamp;
+use baton_protocol::named;
 
 /// Version of this shape.
 pub const OUTCOMES_VERSION: u32 = 4;
@@ -55,33 +56,21 @@ pub struct Outcomes {
     pub calls: Calls,
 }
 
-/// How a call ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ended {
-    /// It succeeded.
-    Ok,
-    /// It failed.
-    Failed,
-    /// A person, or a rule on a person's behalf, refused it.
-    Denied,
-    /// A person interrupted it.
-    Interrupted,
-    /// Unknown: it has no answer, it went on in the background, or its exit code is another program's.
-    #[default]
-    Unknown,
-}
-
-impl Ended {
-    /// The name in answers: `ok`, `failed`, `denied`, `interrupted`, `unknown`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Interrupted => "interrupted",
-            Self::Unknown => "unknown",
-        }
+named! {
+    /// How a call ended.
+    #[derive(Default)]
+    Ended {
+        /// It succeeded.
+        Ok = "ok",
+        /// It failed.
+        Failed = "failed",
+        /// A person, or a rule on a person's behalf, refused it.
+        Denied = "denied",
+        /// A person interrupted it.
+        Interrupted = "interrupted",
+        /// Unknown: it has no answer, it went on in the background, or its exit code is another program's.
+        #[default]
+        Unknown = "unknown",
     }
 }
 

@@ -11,10 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{cursor::CursorV3, export, home, item, session, state};
+use super::{export, home, item, session, state};
 use crate::envelope::{ChainHash, Tail};
 use baton_conversation::hash::Mark;
 use baton_conversation::record::Position;
+use baton_conversation::transcript::Cursor;
 use baton_protocol as protocol;
 use baton_protocol::{answer, tool};
 use strategies::{almost, caller, conversation_item, cursor, event, hash, id, json, row};
@@ -70,8 +71,8 @@ proptest! {
 
     #[test]
     fn any_cursor_survives(cursor in cursor()) {
-        let text = serde_json::to_string(&CursorV3::from(&cursor)).unwrap();
-        prop_assert_eq!(serde_json::from_str::<CursorV3>(&text).unwrap().read(), Some(cursor));
+        let text = serde_json::to_string(&cursor).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Cursor>(&text).unwrap(), cursor);
     }
 
     #[test]
@@ -213,7 +214,7 @@ proptest! {
     fn no_bytes_make_a_reader_of_what_is_stored_panic(
         data in almost(event().prop_map(|event| session::encode(&event).data)),
         line in almost(row().prop_map(|row| state::encode(&row))),
-        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&CursorV3::from(&cursor)).unwrap())),
+        cursor in almost(cursor().prop_map(|cursor| serde_json::to_string(&cursor).unwrap())),
         stored in almost(conversation_item().prop_map(|item| {
             let mut line = Vec::new();
             item::encode(&item, &mut line).unwrap();
@@ -234,7 +235,7 @@ proptest! {
         if let Some(row) = state::decode(&String::from_utf8_lossy(&line)) {
             prop_assert_eq!(state::decode(&state::encode(&row)), Some(row));
         }
-        let _ = serde_json::from_slice::<CursorV3>(&cursor).map(|cursor| cursor.read());
+        let _ = serde_json::from_slice::<Cursor>(&cursor);
         item::decode_all(&stored).for_each(drop);
         let _ = export::read(&data);
     }

@@ -8,10 +8,11 @@
 use uuid::Uuid;
 
 use super::correction::Correction;
-use super::event::{Agent, Counts, EffectId, FileIdentity, Kind, Place, TailDigest};
+use super::event::{Agent, Kind};
 use super::model_call::{Ask, CallOutcome, CallTokens, GaveUp};
 use super::reason::{CloseReason, FailureReason};
 use super::signal::Signal;
+use super::value::{Counts, EffectId, FileIdentity, Place, TailDigest};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;

@@ -8,6 +8,10 @@
 //! - Verdicts outlast forgetting and apply again once the session is restored. A title's text is erased with the
 //!   session.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use baton_conversation::hash::{ContentHash, Mark};
 use baton_conversation::record::Timestamp;
 use baton_protocol::named;
@@ -29,25 +33,15 @@ named! {
     }
 }
 
-/// Kind of an entry that can be corrected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EntryKind {
-    /// A decision.
-    Decision,
-    /// The resolution of a failure.
-    Fix,
-    /// An open item or a next step.
-    Open,
-}
-
-impl EntryKind {
-    /// The name in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Fix => "fix",
-            Self::Open => "open",
-        }
+named! {
+    /// Kind of an entry that can be corrected.
+    EntryKind {
+        /// A decision.
+        Decision = "decision",
+        /// The resolution of a failure.
+        Fix = "fix",
+        /// An open item or a next step.
+        Open = "open",
     }
 }
 
@@ -63,7 +57,8 @@ impl Verdict {
 }
 
 /// A correction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredCorrection", into = "StoredCorrection")]
 pub enum Correction {
     /// The session's title, by the hash of its text; `None` to use the derived one again.
     Title(Option<ContentHash>),
@@ -81,7 +76,8 @@ pub enum Correction {
 }
 
 /// A standing verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(StoredEntry, Timestamp)", into = "(StoredEntry, Timestamp)")]
 pub struct CorrectedEntry {
     /// The entry's transcript line when it was corrected.
     pub line: u64,
@@ -94,12 +90,79 @@ pub struct CorrectedEntry {
 }
 
 /// All standing corrections of a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Corrections {
     /// Hash of the title's text.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<ContentHash>,
     /// Verdicts, at most [`MAX_CORRECTIONS`], in the order in which they were given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<CorrectedEntry>,
+}
+
+/// An entry or, without one, a title; neither: the title is taken back.
+#[derive(Serialize, Deserialize)]
+struct StoredCorrection {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<ContentHash>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<StoredEntry>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    withdrawn: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredEntry {
+    line: u64,
+    print: Mark,
+    verdict: Verdict,
+}
+
+impl From<Correction> for StoredCorrection {
+    fn from(correction: Correction) -> Self {
+        match correction {
+            Correction::Title(title) => Self { title, entry: None, withdrawn: false },
+            Correction::Entry { line, print, verdict, withdrawn } => {
+                Self { title: None, entry: Some(StoredEntry { line, print: Mark(print), verdict }), withdrawn }
+            }
+        }
+    }
+}
+
+impl From<StoredCorrection> for Correction {
+    fn from(stored: StoredCorrection) -> Self {
+        match stored.entry {
+            None => Self::Title(stored.title),
+            Some(StoredEntry { line, print: Mark(print), verdict }) => {
+                Self::Entry { line, print, verdict, withdrawn: stored.withdrawn }
+            }
+        }
+    }
+}
+
+impl From<CorrectedEntry> for (StoredEntry, Timestamp) {
+    fn from(entry: CorrectedEntry) -> Self {
+        (StoredEntry { line: entry.line, print: Mark(entry.print), verdict: entry.verdict }, entry.at)
+    }
+}
+
+impl From<(StoredEntry, Timestamp)> for CorrectedEntry {
+    fn from((entry, at): (StoredEntry, Timestamp)) -> Self {
+        Self { line: entry.line, print: entry.print.0, verdict: entry.verdict, at }
+    }
+}
+
+impl fmt::Display for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Title(Some(title)) => write!(f, "titled by a person: {}", title.short()),
+            Self::Title(None) => f.write_str("a person's title taken back"),
+            Self::Entry { line, verdict, withdrawn, .. } => {
+                let (kind, back) = (verdict.kind(), if *withdrawn { ", taken back" } else { "" });
+                write!(f, "{kind} of line {line} corrected by a person: {verdict}{back}")
+            }
+        }
+    }
 }
 
 impl Corrections {

@@ -11,9 +11,10 @@ mod enrichment;
 mod signal;
 
 use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact};
-use super::event::{EffectId, EpisodeRef, Event, Kind, Tier};
+use super::event::{Event, Kind};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::state::{Phase, State, evolve};
+use super::value::{EffectId, EpisodeRef, Tier};
 use super::{
     Policy, Rejection, disconnect_deadline, idle_deadline, late_deadline, may_be_indexed_late, owed_close,
     timeout_deadline,

@@ -7,10 +7,10 @@
 //!   transcript that is emptied leaves its last episode in place, like one that is deleted. A close that only wants the
 //!   content (query, sync, compaction) keeps the reason and note of a standing end.
 
-use super::event::{EffectId, FileIdentity};
 use super::reason::CloseReason;
 use super::state::enrichment::{EnrichJob, enrich_job};
 use super::state::{Phase, State};
+use super::value::{EffectId, FileIdentity};
 use super::{Policy, owed_close, wake_at};
 use baton_conversation::record::Timestamp;
 

@@ -2,63 +2,89 @@
 //!
 //! An event never contains text of a conversation: only ids, paths, hashes, counts, times and enumerated reasons.
 //!
+//! # Hazards
+//!
+//! - A change of wording changes every `expected.txt` of the journeys; their logs are never edited.
+//!
 //! # Decisions
 //!
 //! - Added to the design: `Located`, `ParentFound` and `Moved` (where a session works, whose subagent it is and a
 //!   rename are often known only after the discovery), and `TrackingForced` (that tracking was forced past a switch
 //!   must survive a restart; it overrides switches, not an exclusion).
 
-use std::collections::BTreeMap;
+mod stored;
+
 use std::fmt;
 
 use uuid::Uuid;
 
 use super::correction::Correction;
-use super::model_call::{EnrichedBy, GaveUp, ModelAnswer, ModelCall};
+use super::model_call::{GaveUp, ModelAnswer, ModelCall};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
-use crate::project;
+use super::value::{Counts, CountsWithoutZeros, EffectId, EpisodeRef, FileIdentity, Place, TailDigest};
+use crate::codec::{events, is_zero};
+use crate::prices::usd;
 use baton_conversation::hash::ContentHash;
 pub use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript::Cursor;
 pub use baton_conversation::transcript::Kind;
-use baton_conversation::transcript::{Cursor, Observation, add_type, add_unknown};
 
-/// Something that happened to one session.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+events! {
+    /// Something that happened to one session.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Event;
+
     /// The session's transcript was found for the first time.
-    Discovered {
+    "discovered" 1 => Discovered {
         /// The agent that writes it.
         agent: Agent,
         /// Absolute path.
         path: String,
         /// The file behind the path.
+        #[serde(rename = "file")]
         identity: FileIdentity,
         /// A session of its own or a subagent's.
+        #[serde(flatten)]
         kind: Kind,
         /// When the file was last written, or the time of discovery if that is unknown.
         at: Timestamp,
-    },
+    }
+    text ("transcript of {agent} found at {path}{}", of_subagent(kind))
+    because "a transcript of a session that was not known lies below a watched directory";
+
     /// The transcript is now at another path; what was read of it stays valid.
-    Moved {
+    "moved" 1 => Moved {
         /// Absolute path.
         path: String,
         /// The file behind the path.
+        #[serde(rename = "file")]
         identity: FileIdentity,
-    },
+    }
+    text ("transcript is now at {path}")
+    because "the file it was read from is gone, or this one is longer and begins with the same bytes";
+
     /// The transcript has named the session's working directory.
-    Located {
+    #[serde(with = "Place")]
+    "located" 2 => Located {
         /// The place.
         place: Place,
-    },
+    }
+    text ("works in {}{}", place.cwd, of_project(place))
+    because "its transcript says so";
+
     /// The transcript has named the session whose subagent this is.
-    ParentFound {
+    "parent_found" 1 => ParentFound {
         /// The session that spawned it.
         parent: SessionId,
-    },
+    }
+    text ("subagent of {parent}")
+    because "its transcript says so";
+
     /// Records were read and counted. Each byte range is covered by exactly one such event.
-    RecordsAppended {
+    #[serde(deserialize_with = "stored::read_range")]
+    "records_appended" 3 => RecordsAppended {
         /// The generation of the range.
         generation: u32,
         /// First byte of the range.
@@ -68,70 +94,111 @@ pub enum Event {
         /// Digest of the last bytes before `to`.
         tail: TailDigest,
         /// Counts of the range.
+        #[serde(flatten, serialize_with = "CountsWithoutZeros::serialize")]
         counts: Counts,
         /// Time of the first record of the range that has one.
+        #[serde(skip_serializing_if = "Option::is_none")]
         first_at: Option<Timestamp>,
         /// Time of the last record of the range that has one, at most the time of reading.
+        #[serde(skip_serializing_if = "Option::is_none")]
         last_at: Option<Timestamp>,
         /// Time of the last conversation record, at most the time of reading; `None` if the range has none.
+        #[serde(skip_serializing_if = "Option::is_none")]
         last_conversation_at: Option<Timestamp>,
         /// For records that belong to a recorded end: deadline for indexing them.
+        #[serde(skip_serializing_if = "Option::is_none")]
         late_index_at: Option<Timestamp>,
-    },
+    }
+    text (
+        "read bytes {from} to {} (line {}) of generation {generation}: {counts}{}{}",
+        to.offset,
+        to.line,
+        optional("; last said something at ", last_conversation_at.as_ref(), ""),
+        optional("; they belong to the end, indexed at ", late_index_at.as_ref(), " at the latest")
+    );
+
     /// The file was rewritten: reading begins again at byte 0 of this generation.
-    Rewritten {
+    "rewritten" 1 => Rewritten {
         /// The new generation.
         generation: u32,
         /// The file as it is now.
+        #[serde(rename = "file")]
         identity: FileIdentity,
-    },
+    }
+    text ("transcript was rewritten, read anew as generation {generation}")
+    because "what was read of the file is not what stands there now";
+
     /// The session goes on: new conversation came after an end or an index, or a missing transcript reappeared.
-    Resumed,
+    "resumed" 1 => Resumed text ("goes on: something was said after the end or the index");
+
     /// No record came within the check interval.
-    WentIdle,
+    "went_idle" 1 => WentIdle text ("nothing new for a while");
+
     /// A layer asked for the session to be closed or indexed.
-    CloseRequested {
+    "close_requested" 1 => CloseRequested {
         /// Which layer asked, and why.
         reason: CloseReason,
         /// Hash of a free-text note, stored outside the log.
+        #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<ContentHash>,
-    },
+    }
+    text ("close asked for: {reason}{}", optional(", with note ", note.map(|hash| hash.short()), ""));
+
     /// The session is over, unless it is resumed.
-    Ended {
+    "ended" 1 => Ended {
         /// Why it is over.
         reason: CloseReason,
         /// When it was over.
         at: Timestamp,
         /// True if the session itself asked for it.
         by_self: bool,
-    },
+    }
+    text ("over since {at}: {reason}{}", if *by_self { ", by the session itself" } else { "" })
+    because "the first word that a session is over is its end";
+
     /// An index job is owed.
-    IndexingStarted {
+    "indexing_started" 1 => IndexingStarted {
         /// The job.
         effect: EffectId,
         /// What caused the job.
         reason: CloseReason,
         /// Byte offset up to which it reads.
         to: u64,
-    },
+    }
+    text ("index job {effect} begins, up to byte {to}: {reason}");
+
     /// An episode was stored and is now the session's current one.
-    Indexed {
+    #[serde(with = "stored::indexed")]
+    "indexed" 1 => Indexed {
         /// The job that stored it.
         effect: EffectId,
         /// The episode, its content and where it lies.
         episode: EpisodeRef,
-    },
+    }
+    text (
+        "index job {effect} stored episode {} ({}, {} items, up to byte {}, hash {}, filter {})",
+        episode.uuid,
+        episode.tier,
+        episode.items,
+        episode.to,
+        episode.hash.short(),
+        episode.filter_version
+    );
+
     /// The content is unchanged: the current episode stays.
-    IndexSkipped {
+    "index_skipped" 1 => IndexSkipped {
         /// The job that found this; `None` if nothing had to be read.
+        #[serde(skip_serializing_if = "Option::is_none")]
         effect: Option<EffectId>,
         /// The current episode.
         episode: Uuid,
         /// Byte offset up to which the content is known to be unchanged.
         to: u64,
-    },
+    }
+    text ("{} up to byte {to}: episode {episode} stays", found_unchanged(*effect));
+
     /// An index job failed.
-    IndexingFailed {
+    "indexing_failed" 1 => IndexingFailed {
         /// The job.
         effect: EffectId,
         /// Why it failed.
@@ -140,297 +207,242 @@ pub enum Event {
         attempts: u32,
         /// When to try again at the earliest.
         retry_at: Timestamp,
-    },
+    }
+    text ("index job {effect} failed: {why}, {attempts} in a row; next at {retry_at}");
+
     /// The session was abandoned without an index.
-    Abandoned {
+    "abandoned" 1 => Abandoned {
         /// The reason.
         why: UnindexedReason,
-    },
+    }
+    text ("let go without an index: {why}");
+
     /// A person or agent stopped the tracking of this session.
-    TrackingStopped,
+    "tracking_stopped" 1 => TrackingStopped text ("tracking stopped")
+    because "asked for: `stop_tracking_session`";
+
     /// Tracking was resumed.
-    TrackingResumed,
+    "tracking_resumed" 1 => TrackingResumed text ("tracking resumed")
+    because "asked for: `track_session`";
+
     /// The session is tracked even if a switch excludes it, until its tracking is stopped.
-    TrackingForced,
+    "tracking_forced" 1 => TrackingForced text ("tracked from now on whatever the switches say")
+    because "asked for: `track_session` with `force`";
+
     /// The session was assigned to a group.
-    GroupAssigned {
+    "group_assigned" 1 => GroupAssigned {
         /// The group.
         group: String,
-    },
+    }
+    text ("put in group {group}")
+    because "asked for: `track_session` with a group";
+
     /// The session's content was forgotten; this tombstone stays.
-    Forgotten,
+    "forgotten" 1 => Forgotten text ("forgotten")
+    because "a person asked for it, or for the session that it is a subagent's of: `baton forget`; what was stored \
+                 of it is deleted, and nothing of it is read any more";
+
     /// The session is no longer forgotten.
-    Restored {
+    "restored" 1 => Restored {
         /// The generation that is read from now on.
         generation: u32,
         /// True if there is a transcript to read.
         file_exists: bool,
-    },
+    }
+    text (
+        "no longer forgotten, {}, as generation {generation}",
+        if *file_exists { "read anew" } else { "without a transcript" }
+    )
+    because "a person asked for it: `baton forget --undo`";
+
     /// A hook or a connection reported something about the session.
-    Signalled {
+    #[serde(with = "Signal")]
+    "signalled" 1 => Signalled {
         /// The signal.
         signal: Signal,
-    },
+    }
+    text ("told by {signal}");
+
     /// A handoff from the previous session was given to this one.
-    HandoffOffered {
+    "handoff_offered" 1 => HandoffOffered {
         /// The episode it is about.
         episode: Uuid,
         /// That episode's session.
         from: SessionId,
         /// When it was offered.
         at: Timestamp,
-    },
+    }
+    text ("was told of episode {episode} of session {from}")
+    because "the last session of this project that came to something";
+
     /// A prompt was typed in the session after the handoff: it continues that work.
-    HandoffClaimed {
+    "handoff_claimed" 1 => HandoffClaimed {
         /// The episode that was handed off.
         episode: Uuid,
-    },
+    }
+    text ("has taken over from episode {episode}")
+    because "a prompt was typed in it";
+
     /// The episode is hidden from search and lists until its content changes. Its stored data stays.
-    EpisodeDeleted {
+    "episode_deleted" 1 => EpisodeDeleted {
         /// The episode.
         episode: Uuid,
-    },
+    }
+    text ("episode {episode} deleted, until its content changes")
+    because "asked for: `delete_episode`; `baton forget --undo` lifts that";
+
     /// The episode is shown again: its deletion is lifted, and it counts as having joined its group now, so earlier
     /// clears do not hide it.
-    EpisodeRestored {
+    "episode_restored" 1 => EpisodeRestored {
         /// The episode.
         episode: Uuid,
-    },
+    }
+    text ("episode {episode} is found again")
+    because "a person asked for it: `baton forget --undo`";
+
     /// A person corrected what is told of the session, or took a correction back.
-    Corrected {
+    "corrected" 1 => Corrected {
         /// The correction.
+        #[serde(flatten)]
         correction: Correction,
         /// When it was given.
         at: Timestamp,
-    },
+    }
+    text ("{correction}")
+    because "a person asked for it: `baton correct`";
+
     /// The session's stored text was redacted again by newer rules and changed: other files replace the old ones.
     /// Nothing was read again, and no model was asked.
-    Redacted {
+    "redacted" 1 => Redacted {
         /// The episode, if its conversation changed; only uuid, hash and manifest differ.
+        #[serde(serialize_with = "stored::write_episode", skip_serializing_if = "Option::is_none")]
         episode: Option<EpisodeRef>,
         /// Changed notes and model answers: old hash and new hash.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<(ContentHash, ContentHash)>,
-    },
+    }
+    text ("stored text redacted again: {}, notes and answers {}", redacted(episode.as_ref()), notes.len())
+    because "this version redacts more than the one that stored it";
+
     /// A model is to enrich the episode: the session ended while one was enabled, or a person asked for it.
-    EnrichmentOwed {
+    "enrichment_owed" 1 => EnrichmentOwed {
         /// When it became owed.
         at: Timestamp,
         /// True if a person asked for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         asked: bool,
-    },
+    }
+    text ("to be enriched by a model{}", if *asked { ", asked for" } else { "" });
+
     /// A model is about to be asked; recorded before anything is sent.
-    ModelCalled {
+    #[serde(with = "ModelCall")]
+    "model_called" 1 => ModelCalled {
         /// The call.
         call: ModelCall,
-    },
+    }
+    text (
+        "{call} of {} begins: about {} tokens, at most {} back, at most {}{}",
+        call.model,
+        call.tokens_in,
+        call.tokens_out,
+        usd(call.nanos),
+        if call.again { ", asked once more" } else { "" }
+    );
+
     /// A call of a model has ended, or is known to have been cut off.
-    ModelAnswered {
+    #[serde(with = "ModelAnswer")]
+    "model_answered" 1 => ModelAnswered {
         /// The result of the call.
         answer: ModelAnswer,
-    },
+    }
+    text ("{answer}");
+
     /// The episode is now what a model made of the same content. Its uuid and hash stay.
-    Enriched {
+    "enriched" 1 => Enriched {
         /// The episode.
         episode: Uuid,
-        /// The answer it is made of, the model and the time.
-        by: EnrichedBy,
+        /// Hash of the answer it is made of, which is stored beside the conversation.
+        answer: ContentHash,
+        /// The name of the model.
+        model: String,
         /// Facts of the answer that join the graph.
         facts: u32,
         /// Claims about lines that do not exist, dropped from this answer and those merged into it.
         dropped: u32,
-    },
+        /// See [`EnrichedBy::unseen`].
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unseen: u64,
+        /// See [`EnrichedBy::not_held`].
+        #[serde(default, skip_serializing_if = "is_zero")]
+        not_held: u64,
+        /// When it was recorded.
+        at: Timestamp,
+    }
+    text (
+        "episode {episode} enriched by {model}: answer {}, facts {facts}{}",
+        answer.short(),
+        left_out(*dropped, *unseen, *not_held)
+    )
+    because "a model has told the same content in its own words";
+
     /// No model enriches this content unless a person asks again: the episode stays as it is.
-    EnrichmentGivenUp {
+    "enrichment_given_up" 1 => EnrichmentGivenUp {
         /// The content.
         content: ContentHash,
         /// The reason.
         why: GaveUp,
-    },
+    }
+    text ("{}", given_up(content, *why));
 }
 
-/// Identity of a file: survives a rename, not a replacement. Zeros if the platform reports none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct FileIdentity {
-    /// Device.
-    pub device: u64,
-    /// Inode or file index.
-    pub inode: u64,
+/// The value between two texts, or nothing.
+fn optional(before: &str, value: Option<impl fmt::Display>, after: &str) -> String {
+    value.map_or_else(String::new, |value| format!("{before}{value}{after}"))
 }
 
-/// Where a session works.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The first working directory named in the transcript.
-    pub cwd: String,
-    /// The project: the repository of `cwd`, else `cwd`; see [`project::of_path`].
-    pub project: String,
-    /// The address of the repository, if it was seen; see [`project::remote`].
-    pub remote: Option<String>,
-    /// The project as it was recorded, if another one is derived from it. Stored in place of `project`, so that what was
-    /// stored before keeps its bytes and hashes.
-    recorded: Option<String>,
-}
-
-impl Place {
-    /// A place with the project as it is recorded.
-    pub fn new(cwd: impl Into<String>, project: impl Into<String>) -> Self {
-        let recorded = project.into();
-        let project = project::of_path(&recorded).into_owned();
-        let recorded = Some(recorded).filter(|recorded| *recorded != project);
-        Self { cwd: cwd.into(), project, remote: None, recorded }
-    }
-
-    /// This place with the address of its repository.
-    pub fn with_remote(self, remote: Option<String>) -> Self {
-        Self { remote, ..self }
-    }
-
-    /// This place in another project.
-    pub fn in_project(self, project: impl Into<String>) -> Self {
-        Self::new(self.cwd, project).with_remote(self.remote)
-    }
-
-    /// The project as it is stored.
-    pub fn recorded_project(&self) -> &str {
-        self.recorded.as_deref().unwrap_or(&self.project)
+fn of_subagent(kind: &Kind) -> String {
+    match kind {
+        Kind::Main => String::new(),
+        Kind::Subagent { parent: None } => ", a subagent's".to_owned(),
+        Kind::Subagent { parent: Some(parent) } => format!(", a subagent's of {parent}"),
     }
 }
 
-/// First half of the SHA-256 of up to 4,096 bytes before an offset.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct TailDigest(pub [u8; 16]);
+fn of_project(place: &Place) -> String {
+    optional(", project ", Some(&place.project).filter(|project| **project != place.cwd), "")
+}
 
-impl fmt::Debug for TailDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+fn found_unchanged(effect: Option<EffectId>) -> String {
+    match effect {
+        Some(effect) => format!("index job {effect} found the content unchanged"),
+        None => "nothing to index, all is known".to_owned(),
     }
 }
 
-/// Counts of a range of a transcript.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Counts {
-    /// Lines that hold a JSON object.
-    pub records: u64,
-    /// Records that carry conversation: prompts, replies, thinking, calls, results.
-    pub conversation: u64,
-    /// Typed prompts plus assistant messages (by message id) that carry text.
-    pub messages: u64,
-    /// Typed prompts.
-    pub prompts: u64,
-    /// Lines that are not a JSON object.
-    pub malformed: u64,
-    /// Lines too long to be buffered.
-    pub oversize: u64,
-    /// All records by type (bounded); empty for events recorded in version 1.
-    pub by_type: BTreeMap<String, u64>,
-    /// Records of a type this version does not know, by type (bounded).
-    pub unknown: BTreeMap<String, u64>,
-}
-
-impl Counts {
-    /// Adds the counts of the next range. The number of distinct types is bounded.
-    pub fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.conversation += other.conversation;
-        self.messages += other.messages;
-        self.prompts += other.prompts;
-        self.malformed += other.malformed;
-        self.oversize += other.oversize;
-        for (kind, count) in &other.by_type {
-            add_type(&mut self.by_type, kind, *count);
-        }
-        for (kind, count) in &other.unknown {
-            add_unknown(&mut self.unknown, kind, *count);
-        }
+fn redacted(episode: Option<&EpisodeRef>) -> String {
+    match episode {
+        Some(episode) => format!("episode {}, hash {}", episode.uuid, episode.hash.short()),
+        None => "the conversation is the same".to_owned(),
     }
 }
 
-impl From<&Observation> for Counts {
-    fn from(seen: &Observation) -> Self {
-        Self {
-            records: seen.records,
-            conversation: seen.conversation,
-            messages: seen.messages,
-            prompts: seen.prompts,
-            malformed: seen.malformed,
-            oversize: seen.oversize,
-            by_type: seen.by_type.clone(),
-            unknown: seen.unknown.clone(),
-        }
+fn left_out(dropped: u32, unseen: u64, not_held: u64) -> String {
+    let some = |number: u64| Some(number).filter(|number| *number > 0);
+    let context = some(unseen.saturating_sub(not_held));
+    [
+        optional("; claims of lines that do not exist, dropped: ", some(dropped.into()), ""),
+        optional("; not sent for want of llm.context_tokens: ", context, " things said or done"),
+        optional("; beyond what is held of a conversation: ", some(not_held), ""),
+    ]
+    .concat()
+}
+
+fn given_up(content: &ContentHash, why: GaveUp) -> String {
+    match why {
+        GaveUp::NoMore => "not asked about again: a model would be sent no more of it than it was".to_owned(),
+        why => format!("given up to ask a model: {why}; the episode of content {} stays as it is", content.short()),
     }
 }
 
-/// The session's current episode, and where its conversation is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EpisodeRef {
-    /// UUIDv5 of session id and hash: the same content has the same uuid.
-    pub uuid: Uuid,
-    /// Extractive or enriched.
-    pub tier: Tier,
-    /// Hash of the filtered content.
-    pub hash: ContentHash,
-    /// Version of the filter that produced it.
-    pub filter_version: u32,
-    /// Generation of the transcript from which it was read.
-    pub generation: u32,
-    /// Byte offset up to which it was read.
-    pub to: u64,
-    /// Manifest that lists the conversation's chunks.
-    pub manifest: ContentHash,
-    /// Number of items of the conversation.
-    pub items: u64,
-    /// When it was recorded.
-    pub at: Timestamp,
-}
-
-impl EpisodeRef {
-    /// True if both have the same content: the same hash, or the same bytes through another filter version.
-    pub fn has_same_content(&self, other: &Self) -> bool {
-        let same_bytes = (self.generation, self.to) == (other.generation, other.to);
-        self.uuid == other.uuid || (same_bytes && self.filter_version != other.filter_version)
-    }
-}
-
-/// How an episode was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    /// By rules, offline.
-    Extractive,
-    /// By a model, from the same conversation.
-    Enriched,
-}
-
-/// Identity of an effect: the n-th index job of a session, for one generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EffectId {
-    /// The generation.
-    pub generation: u32,
-    /// Number of the job, from 1 over the session's life.
-    pub start: u32,
-}
-
-impl fmt::Display for EffectId {
-    /// The form in logs and answers: `2.3` is the third job of the session, in its second generation.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.generation, self.start)
-    }
-}
-
-impl Tier {
-    /// The name in events and answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Extractive => "extractive",
-            Self::Enriched => "enriched",
-        }
-    }
-
-    /// The value of a recorded name; `None` for any other text.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "extractive" => Some(Self::Extractive),
-            "enriched" => Some(Self::Enriched),
-            _ => None,
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

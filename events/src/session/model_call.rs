@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
+use crate::codec::is_zero;
+use crate::prices::usd;
+
 pub use crate::prices::CallTokens;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
@@ -124,7 +129,7 @@ impl GaveUp {
 }
 
 /// A call, as recorded before it is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelCall {
     /// Number of the call, from 1 over the session's life.
     pub id: u32,
@@ -137,10 +142,12 @@ pub struct ModelCall {
     /// Which of the session's requests it is.
     pub ask: Ask,
     /// Part number from 1 with [`Ask::Part`]; step number from 1 with [`Ask::Merge`], 0 for its last step; else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub part: u32,
     /// Number of parts of the conversation; 1 if it is not divided.
     pub parts: u32,
     /// True if the call repeats a request whose answer could not be used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// Estimated tokens of the request.
     pub tokens_in: u64,
@@ -156,37 +163,43 @@ pub struct ModelCall {
 pub const MAX_MODEL_CHARS: usize = 100;
 
 /// The end of a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelAnswer {
     /// Number of the call.
     pub id: u32,
     /// How it ended.
     pub outcome: CallOutcome,
     /// Tokens, if the endpoint reported them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<CallTokens>,
     /// Cost in nanodollars; `None` if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub nanos: Option<u64>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Hash of the checked answer, which is stored beside the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<ContentHash>,
     /// When to try again, after a failure that may be temporary.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
     /// When the end was recorded.
     pub at: Timestamp,
 }
 
 /// Origin of an enriched episode.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnrichedBy {
     /// Hash of the answer, which is stored beside the conversation.
     pub answer: ContentHash,
     /// The name of the model.
     pub model: String,
     /// Messages, calls and results in the middle of a very long conversation that the model was not sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen: u64,
     /// Those of them that no model is ever sent, because only a bounded part of a conversation is held. Also 0 for
     /// events recorded before they were counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub not_held: u64,
     /// When it was recorded.
     pub at: Timestamp,
@@ -209,6 +222,27 @@ impl fmt::Display for ModelCall {
             Ask::Part => write!(f, " (part {} of {})", self.part, self.parts),
             Ask::Merge if self.part > 0 => write!(f, " (step {} of merging {} parts)", self.part, self.parts),
             Ask::Merge => write!(f, " (merging {} parts)", self.parts),
+        }
+    }
+}
+
+impl fmt::Display for ModelAnswer {
+    /// One line: how the call ended, after what time, its tokens and its cost.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call {} ended: {}", self.id, self.outcome)?;
+        if self.outcome != CallOutcome::Lost {
+            write!(f, " after {} ms", self.duration_ms)?;
+        }
+        if let Some(tokens) = self.tokens {
+            write!(f, ", {} tokens read ({} cached), {} written", tokens.input, tokens.cached, tokens.output)?;
+        }
+        match self.nanos {
+            Some(nanos) => write!(f, ", {}", usd(nanos))?,
+            None => f.write_str(", cost unknown")?,
+        }
+        match self.retry_at {
+            Some(at) => write!(f, "; next at {at} at the earliest"),
+            None => Ok(()),
         }
     }
 }

@@ -21,6 +21,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::reason::CloseReason;
@@ -28,16 +29,19 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_protocol::{SignalKind, named};
 
 /// A report about a session from outside its transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signal {
     /// Kind of the signal.
+    #[serde(rename = "signal")]
     pub kind: SignalKind,
     /// The agent's own detail: source, reason or trigger.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<SignalDetail>,
     /// When it was noticed, by the reporter's clock; never later than its recording.
     pub at: Timestamp,
     /// With [`SignalKind::SessionStart`]: the session that ended in the same place for this one to begin, if it is
     /// unambiguous. Processes that served that session serve this one from then on.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<SessionId>,
 }
 
@@ -83,18 +87,23 @@ impl fmt::Display for Signal {
 }
 
 /// The part of a session's state that signals leave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signals {
     /// When the agent last started to work in it. If it came back after an end and left again without activity: that
     /// end.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
     /// The session that it replaced at that time.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<Follows>,
     /// Last recorded activity.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub active_at: Option<Timestamp>,
     /// When its last MCP connection closed, if no activity came since.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub disconnected_at: Option<Timestamp>,
     /// A close that is owed and has not been requested yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub close_owed: Option<CloseReason>,
 }
 
@@ -155,7 +164,7 @@ impl Signals {
 }
 
 /// See [`Signals::follows`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Follows {
     /// The session that ended.
     pub session: SessionId,
@@ -164,7 +173,7 @@ pub struct Follows {
 }
 
 /// A handoff that was given to a session; each session is offered one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handoff {
     /// The episode that it is about.
     pub episode: Uuid,

@@ -2,19 +2,23 @@
 
 pub(super) mod enrichment;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::correction::Corrections;
-use super::event::{Agent, Counts, EffectId, EpisodeRef, Event, FileIdentity, Kind, Place, TailDigest};
+use super::event::{Agent, Event, Kind};
+use super::model_call::EnrichedBy;
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::{Handoff, Signals};
+use super::value::{Counts, EffectId, EpisodeRef, FileIdentity, Place, TailDigest};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
 use enrichment::Enrichment;
 
 /// Phase of the state machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "phase", content = "why", rename_all = "snake_case")]
 pub enum Phase {
     /// There are no events yet.
     New,
@@ -49,18 +53,23 @@ impl Phase {
     }
 }
 
-/// Everything that is known of one session.
-#[derive(Clone, Debug, PartialEq)]
+/// Everything that is known of one session. Its stored shape is that of a [row](crate::schema::state).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// The current phase.
+    #[serde(flatten)]
     pub phase: Phase,
     /// The transcript, once discovered.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
     /// Where the session works.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// The assigned group, if it is not the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// True if it is tracked even if a switch excludes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
     /// How many times the file was started anew, from 1.
     pub generation: u32,
@@ -71,60 +80,78 @@ pub struct State {
     /// Counts of this generation.
     pub counts: Counts,
     /// Time of the first record of this generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_at: Option<Timestamp>,
     /// When it was discovered, or when its file was last written if that was earlier.
     pub discovered_at: Timestamp,
     /// Time of the last record that has one, in any generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_at: Option<Timestamp>,
     /// Time of the last conversation record, in any generation.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_conversation_at: Option<Timestamp>,
     /// Reason and time of the session's end; independent of the phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
     /// The last close that was requested, whatever came of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_close: Option<CloseReason>,
     /// Hash of the note of that close.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub close_note: Option<ContentHash>,
     /// The current episode.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub episode: Option<EpisodeRef>,
     /// The current episode, if a person deleted it: it is hidden until the content changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Uuid>,
     /// What a person corrected.
+    #[serde(default, skip_serializing_if = "Corrections::is_empty")]
     pub corrections: Corrections,
     /// Offset up to which the content is known to match the episode.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<Checked>,
     /// Conversation records that were read and that no finished index job covers.
     pub unindexed: u64,
     /// Deadline for indexing late records.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub late_index_at: Option<Timestamp>,
     /// The running index job.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
     /// Consecutive failures of index jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     /// Index jobs started so far.
     pub starts: u32,
     /// State left by hooks and connections.
+    #[serde(flatten)]
     pub signals: Signals,
     /// The handoff from the session before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Handoff>,
     /// State of its enrichment by a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub enrichment: Option<Box<Enrichment>>,
 }
 
 /// The file a session is read from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transcript {
     /// The agent that writes it.
     pub agent: Agent,
     /// Absolute path.
     pub path: String,
     /// The file behind the path.
+    #[serde(rename = "file")]
     pub identity: FileIdentity,
     /// A session of its own or a subagent's.
+    #[serde(flatten)]
     pub kind: Kind,
 }
 
 /// See [`State::end`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Why it is over.
     pub reason: CloseReason,
@@ -135,7 +162,7 @@ pub struct End {
 }
 
 /// See [`State::checked`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// The generation.
     pub generation: u32,
@@ -144,7 +171,7 @@ pub struct Checked {
 }
 
 /// See [`State::job`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// Identity of the job.
     pub effect: EffectId,
@@ -155,13 +182,14 @@ pub struct Job {
     /// Number of unindexed records that it covers.
     pub covers: u64,
     /// A close that was requested while there were records that the job does not cover.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub again: Option<CloseReason>,
     /// True if records came that are not part of an end: the session is active again when the job is done.
     pub resumed: bool,
 }
 
 /// See [`State::failure`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Why the last job failed.
     pub why: FailureReason,
@@ -380,8 +408,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         }
         Event::TrackingForced => state.forced = true,
         Event::TrackingResumed => {
-            let up_to_date = state.episode.is_some() && state.unindexed == 0;
-            state.phase = if up_to_date { Phase::Indexed } else { Phase::Active };
+            state.phase = if state.episode.is_some() && state.unindexed == 0 { Phase::Indexed } else { Phase::Active };
         }
         Event::GroupAssigned { group } => state.group = Some(group.clone()),
         Event::Forgotten => {
@@ -441,7 +468,11 @@ pub fn evolve(mut state: State, event: &Event) -> State {
         Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),
         Event::ModelCalled { call } => enrichment::start_call(&mut state, call),
         Event::ModelAnswered { answer } => enrichment::end_call(&mut state, answer),
-        Event::Enriched { episode, by, .. } => enrichment::set_enriched(&mut state, *episode, by.clone()),
+        Event::Enriched { episode, answer, model, unseen, not_held, at, .. } => {
+            let by =
+                EnrichedBy { answer: *answer, model: model.clone(), unseen: *unseen, not_held: *not_held, at: *at };
+            enrichment::set_enriched(&mut state, *episode, by);
+        }
         Event::EnrichmentGivenUp { content, why } => enrichment::give_up(&mut state, *content, *why),
     }
     state

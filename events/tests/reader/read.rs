@@ -2,7 +2,6 @@
 
 use baton_conversation::item::{Agent, Item};
 use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Source};
-use baton_events::schema::cursor::CursorV3;
 
 /// Result of reading.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -42,8 +41,8 @@ pub(crate) fn in_pieces(source: Source, bytes: &[u8], lengths: &[usize]) -> Outc
     for length in lengths.iter().copied().chain([bytes.len()]) {
         let from = usize::try_from(outcome.cursor.offset).unwrap();
         let Some(piece) = bytes.get(from..length) else { continue };
-        let stored = serde_json::to_vec(&CursorV3::from(&outcome.cursor)).unwrap();
-        let cursor = serde_json::from_slice::<CursorV3>(&stored).unwrap().read().unwrap();
+        let stored = serde_json::to_vec(&outcome.cursor).unwrap();
+        let cursor = serde_json::from_slice::<Cursor>(&stored).unwrap();
         let mut later = Vec::new();
         let mut reader = Reader::new(source, cursor, outcome.items.iter().collect(), &mut later);
         let fed = reader.feed(piece);

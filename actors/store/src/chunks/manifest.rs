@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use baton_conversation::hash::ContentHash;
-use baton_events::schema::cursor::CursorV3;
+use baton_conversation::transcript::Cursor;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -29,7 +29,7 @@ pub struct Header {
     #[serde(default = "first_item_version")]
     pub item_version: u32,
     /// The reader's cursor after the last item, from which the next index job continues.
-    pub cursor: CursorV3,
+    pub cursor: Cursor,
     /// Digest of the transcript's last bytes before the cursor, 32 hex digits.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,

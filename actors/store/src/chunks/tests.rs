@@ -1,5 +1,4 @@
 use baton_conversation::transcript::Cursor;
-use baton_events::schema::cursor::CursorV3;
 
 use super::*;
 
@@ -20,7 +19,7 @@ fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
 }
 
 fn header(to: u64) -> Header {
-    let cursor = CursorV3::from(&Cursor { offset: to, line: to / 10, ..Cursor::default() });
+    let cursor = Cursor { offset: to, line: to / 10, ..Cursor::default() };
     Header { generation: 1, filter_version: 2, item_version: 2, cursor, tail: "abc".into(), unread: Vec::new() }
 }
 

@@ -13,7 +13,6 @@
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::transcript::{Cursor, Source};
-use baton_events::schema::cursor::CursorV3;
 use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, Stored, TailDigest, episode_uuid};
 
@@ -124,7 +123,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         generation: job.generation,
         filter_version: request.filter_version,
         item_version: ITEM_VERSION,
-        cursor: CursorV3::from(&start.cursor),
+        cursor: start.cursor.clone(),
         tail: hex::encode(&start.tail.0),
         unread,
     };
@@ -179,7 +178,7 @@ fn continued<'a>(
         for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
             builder.stored(item.map_err(told)?);
         }
-        let cursor = manifest.header.cursor.read().ok_or("its cursor is not readable")?;
+        let cursor = manifest.header.cursor;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
         Ok(Some((builder, Start { cursor, tail, ..beginning(request) })))
     };

@@ -15,7 +15,6 @@ use baton_conversation::hex;
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::{Cursor, OpenCalls, Source};
-use baton_events::schema::cursor::CursorV3;
 use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{EpisodeRef, State, TailDigest};
 
@@ -118,7 +117,7 @@ fn restore_conversation(
         generation: episode.generation,
         filter_version: episode.filter_version,
         item_version: ITEM_VERSION,
-        cursor: CursorV3::from(&done.cursor),
+        cursor: done.cursor,
         tail: hex::encode(&done.tail.0),
         unread: builder.unread().to_vec(),
     };

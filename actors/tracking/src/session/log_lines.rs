@@ -74,8 +74,7 @@ impl State {
                 let (call, outcome, ms) = (answer.id, answer.outcome, answer.duration_ms);
                 tracing::info!(%session, call, %outcome, ms, nanos = answer.nanos, "model answered");
             }
-            Event::Enriched { facts, dropped, by, .. } => {
-                let unseen = by.unseen;
+            Event::Enriched { facts, dropped, unseen, .. } => {
                 tracing::info!(%session, reason = "enriched", hash = %hash_of(before), %old, facts, dropped, unseen, "episode replaced");
             }
             Event::EnrichmentGivenUp { why, .. } => {

@@ -33,7 +33,7 @@ pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
 /// other way round.
 pub(super) fn agent_with(directory: &Path) -> Agent {
     let holds = |agent: &Agent| layout(*agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
-    Agent::ALL.into_iter().find(holds).unwrap_or(Agent::ClaudeCode)
+    Agent::ALL.iter().copied().find(holds).unwrap_or(Agent::ClaudeCode)
 }
 
 fn is_year(name: &str) -> bool {

@@ -1,6 +1,8 @@
 //! The kind of work that a tool call does: after the reader, no part of Baton matches a tool by its name.
 
-baton_protocol::named! {
+use baton_protocol::named;
+
+named! {
     /// Kind of work that a tool call does, whatever the agent calls the tool.
     #[derive(Default)]
     Act {
@@ -67,8 +69,8 @@ mod tests {
 
     #[test]
     fn acts_are_read_as_written() {
-        for act in Act::ALL.iter().copied() {
-            assert_eq!(Act::parse(act.as_str()), Some(act));
+        for act in Act::ALL {
+            assert_eq!(Act::parse(act.as_str()), Some(*act));
         }
         assert_eq!(Act::parse("Shell"), None);
     }

@@ -1,5 +1,7 @@
 //! Facts about a tool's result that the reader finds in its output.
 
+use serde::{Deserialize, Serialize};
+
 use super::{POINTED_BYTES, ToolResult};
 
 /// A commit or a pull request that git or gh reports.
@@ -17,30 +19,39 @@ pub enum GitOutput {
 }
 
 /// What git prints about a work tree.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct WorkTree {
     /// The branch that is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
     /// Number of its commits that the branch of the same name on a remote does not have.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
     /// True if commits were pushed, or all had been before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pushed: bool,
     /// What the last status lists; `None` without a status.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<ListedFiles>,
 }
 
 /// The files that a status lists, as paths relative to where it ran.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ListedFiles {
     /// Changes that the next commit takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub staged: Vec<String>,
     /// Changes that it leaves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstaged: Vec<String>,
     /// Files and directories (`a/`) that git does not know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untracked: Vec<String>,
     /// True if changes are missing.
+    #[serde(rename = "cut", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
     /// True if files that git does not know are missing.
+    #[serde(rename = "untracked_cut", default, skip_serializing_if = "std::ops::Not::not")]
     pub untracked_is_cut: bool,
 }
 

@@ -3,8 +3,14 @@
 //! # Decisions
 //!
 //! - A cursor holds 64-bit fingerprints of ids, not the ids.
+//! - Its stored shape is that of events and of manifests of conversations. What older versions wrote reads as well: they
+//!   lack some fields, and their queue had another name and is dropped, so that messages delivered later are said once
+//!   more.
 
 use std::fmt;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::filter::open_calls::MAX_OPEN_CALLS;
 use crate::hash::Mark;
@@ -21,44 +27,89 @@ pub const MAX_SAID: usize = 32;
 /// Position of a reader. Continuing from a cursor gives the same result as reading at once.
 ///
 /// Contains numbers and fingerprints only, at most some 220 of them: less than 5 KB as JSON.
-#[derive(Debug, PartialEq, Eq, Default)]
+#[derive(Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cursor {
     /// Bytes read; just after a newline unless `unterminated`.
     pub offset: u64,
     /// Lines read.
     pub line: u64,
     /// True if the last line read had no newline yet; that newline will end it and is not a line of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unterminated: bool,
     /// Calls without a result, oldest first.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub open_calls: Window<Mark, MAX_OPEN_CALLS>,
     /// Unanswered calls of Baton's own tools, whose results are dropped.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub own_calls: Window<Mark, MAX_OPEN_CALLS>,
     /// Agent messages that were counted, oldest first.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
     /// Codex: the agent's last message. Claude Code: queued prompts held by an earlier version of the program.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub queue: Window<Queued, MAX_QUEUED>,
     /// Number of counted messages that were withdrawn; as many of the next ones are not counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub overcounted: u64,
     /// True if the agent was working after the last record. Part of the stored shape; readers no longer use it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub working: bool,
     /// The last working directory.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<Mark>,
     /// The last branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<Mark>,
     /// The last title of each source, in the order of [`TitleSource`].
+    #[serde(
+        default,
+        serialize_with = "write_titles",
+        deserialize_with = "read_titles",
+        skip_serializing_if = "no_titles"
+    )]
     pub titles: [Option<Mark>; 4],
     /// Fingerprints of things that the format repeats and that were read already, oldest first: token counts of a
     /// message, a message that is also an event.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub said: Window<Mark, MAX_SAID>,
 }
 
 /// A message that may still be withdrawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queued {
     /// Fingerprint of its text.
     pub mark: Mark,
     /// Its transcript line; 0 if there is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub line: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Order in which titles are stored. Older cursors lack the last one.
+const STORED_TITLES: [TitleSource; 4] =
+    [TitleSource::Summary, TitleSource::Model, TitleSource::Person, TitleSource::LastPrompt];
+
+fn no_titles(titles: &[Option<Mark>; 4]) -> bool {
+    titles.iter().all(Option::is_none)
+}
+
+/// Without an absent last title, so that a cursor from before it keeps its bytes.
+fn write_titles<S: Serializer>(titles: &[Option<Mark>; 4], serializer: S) -> Result<S::Ok, S::Error> {
+    let stored = STORED_TITLES.map(|source| titles[source as usize]);
+    let [older @ .., None] = &stored else { return stored.serialize(serializer) };
+    older.serialize(serializer)
+}
+
+fn read_titles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[Option<Mark>; 4], D::Error> {
+    let mut titles = [None; 4];
+    for (at, title) in Vec::<Option<Mark>>::deserialize(deserializer)?.into_iter().enumerate() {
+        let source = STORED_TITLES.get(at).ok_or_else(|| D::Error::custom("too many titles"))?;
+        titles[*source as usize] = title;
+    }
+    Ok(titles)
 }
 
 impl Clone for Cursor {
@@ -115,7 +166,8 @@ impl Cursor {
 }
 
 /// The last few values of a kind, oldest first; a full window drops its oldest.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Vec<T>", bound(deserialize = "T: Copy + PartialEq + Deserialize<'de>"))]
 pub struct Window<T, const MAX: usize>(Vec<T>);
 
 impl<T, const MAX: usize> Default for Window<T, MAX> {
@@ -136,6 +188,12 @@ impl<T: Copy + PartialEq, const MAX: usize> FromIterator<T> for Window<T, MAX> {
         let mut window = Self::default();
         all.into_iter().for_each(|one| window.push(one));
         window
+    }
+}
+
+impl<T: Copy + PartialEq, const MAX: usize> From<Vec<T>> for Window<T, MAX> {
+    fn from(all: Vec<T>) -> Self {
+        all.into_iter().collect()
     }
 }
 
@@ -190,5 +248,37 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
     fn filled_from(mut self, source: &Self) -> Self {
         self.0.clone_from(&source.0);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_being_written_and_read() {
+        let full = Cursor {
+            offset: u64::MAX,
+            line: 7,
+            unterminated: true,
+            open_calls: (0..200).map(Mark).collect(),
+            own_calls: [Mark(1)].into_iter().collect(),
+            recent_messages: (0..100).map(Mark).collect(),
+            queue: (0..100).map(|at| Queued { mark: Mark(at), line: 1_000_000 + at }).collect(),
+            overcounted: 7,
+            working: true,
+            cwd: Some(Mark(u64::MAX)),
+            branch: None,
+            titles: [None, Some(Mark(2)), None, Some(Mark(4))],
+            said: (0..100).map(Mark).collect(),
+        };
+        for cursor in [full, Cursor::default()] {
+            let text = serde_json::to_string(&cursor).unwrap();
+            assert!(text.len() < 5120, "{} bytes in an event", text.len());
+            assert_eq!(serde_json::from_str::<Cursor>(&text).unwrap(), cursor);
+        }
+        for wrong in [r#""own_calls":["a sentence"]"#, r#""titles":[null,null,null,null,null]"#] {
+            assert!(serde_json::from_str::<Cursor>(&format!(r#"{{"offset":1,"line":1,{wrong}}}"#)).is_err(), "{wrong}");
+        }
     }
 }

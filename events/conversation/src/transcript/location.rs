@@ -1,5 +1,7 @@
 //! Identifies the session of a file by its path below a transcript root.
 
+use serde::{Deserialize, Serialize};
+
 use crate::item::Agent;
 use crate::record::SessionId;
 
@@ -15,7 +17,8 @@ pub struct Located {
 }
 
 /// Kind of the conversation in a transcript.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredKind", into = "StoredKind")]
 pub enum Kind {
     /// A person's conversation with the agent.
     Main,
@@ -25,6 +28,28 @@ pub enum Kind {
         /// ([`Observation::agent_session`](super::Observation::agent_session)).
         parent: Option<SessionId>,
     },
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredKind {
+    subagent: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent: Option<SessionId>,
+}
+
+impl From<Kind> for StoredKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Main => Self { subagent: false, parent: None },
+            Kind::Subagent { parent } => Self { subagent: true, parent },
+        }
+    }
+}
+
+impl From<StoredKind> for Kind {
+    fn from(stored: StoredKind) -> Self {
+        if stored.subagent { Self::Subagent { parent: stored.parent } } else { Self::Main }
+    }
 }
 
 /// Subagents that the harness runs for itself.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use baton_conversation::item::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
+use baton_conversation::item::{GitOutput, Report, Verdict, WorkTree};
 
 /// Facts of a result; empty ones are left out.
 #[derive(Default, Serialize, Deserialize)]
@@ -26,69 +26,14 @@ pub(super) struct StoredReport<'a> {
     failing: Option<Cow<'a, str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     script: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    logged: Vec<(Cow<'a, str>, Cow<'a, str>)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    echoed: Vec<Cow<'a, str>>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    logged: Cow<'a, [(String, String)]>,
+    #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
+    echoed: Cow<'a, [String]>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     background: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    work_tree: Option<StoredTree<'a>>,
-}
-
-/// What git prints about a work tree.
-#[derive(Default, Serialize, Deserialize)]
-struct StoredTree<'a> {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    branch: Option<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    ahead: Option<u32>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pushed: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    files: Option<StoredFiles<'a>>,
-}
-
-#[derive(Default, Serialize, Deserialize)]
-struct StoredFiles<'a> {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    staged: Vec<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    unstaged: Vec<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    untracked: Vec<Cow<'a, str>>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    cut: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    untracked_cut: bool,
-}
-
-impl<'a> From<&'a WorkTree> for StoredTree<'a> {
-    fn from(tree: &'a WorkTree) -> Self {
-        let list = |paths: &'a [String]| paths.iter().map(|path| path.as_str().into()).collect();
-        let files = tree.files.as_ref().map(|files| StoredFiles {
-            staged: list(&files.staged),
-            unstaged: list(&files.unstaged),
-            untracked: list(&files.untracked),
-            cut: files.is_cut,
-            untracked_cut: files.untracked_is_cut,
-        });
-        Self { branch: tree.branch.as_deref().map(Cow::Borrowed), ahead: tree.ahead, pushed: tree.pushed, files }
-    }
-}
-
-impl From<StoredTree<'_>> for WorkTree {
-    fn from(stored: StoredTree<'_>) -> Self {
-        let list = |paths: Vec<Cow<'_, str>>| paths.into_iter().map(Cow::into_owned).collect();
-        let files = stored.files.map(|files| ListedFiles {
-            staged: list(files.staged),
-            unstaged: list(files.unstaged),
-            untracked: list(files.untracked),
-            is_cut: files.cut,
-            untracked_is_cut: files.untracked_cut,
-        });
-        Self { branch: stored.branch.map(Cow::into_owned), ahead: stored.ahead, pushed: stored.pushed, files }
-    }
+    work_tree: Option<Cow<'a, WorkTree>>,
 }
 
 impl<'a> From<&'a Report> for StoredReport<'a> {
@@ -97,14 +42,10 @@ impl<'a> From<&'a Report> for StoredReport<'a> {
             changed: report.changed,
             failing: report.failing.as_deref().map(Cow::Borrowed),
             script: report.script.as_deref().map(Cow::Borrowed),
-            logged: report
-                .logged
-                .iter()
-                .map(|(hash, subject)| (hash.as_str().into(), subject.as_str().into()))
-                .collect(),
-            echoed: report.echoed.iter().map(|command| command.as_str().into()).collect(),
+            logged: Cow::Borrowed(&report.logged),
+            echoed: Cow::Borrowed(&report.echoed),
             background: report.in_background,
-            work_tree: report.work_tree.as_ref().map(StoredTree::from),
+            work_tree: report.work_tree.as_ref().map(Cow::Borrowed),
             ..Self::default()
         };
         match &report.verdict {
@@ -145,10 +86,10 @@ impl StoredReport<'_> {
             changed: self.changed,
             failing: self.failing.map(Cow::into_owned),
             script: self.script.map(Cow::into_owned),
-            logged: self.logged.into_iter().map(|(hash, subject)| (hash.into_owned(), subject.into_owned())).collect(),
-            echoed: self.echoed.into_iter().map(Cow::into_owned).collect(),
+            logged: self.logged.into_owned(),
+            echoed: self.echoed.into_owned(),
             in_background: self.background,
-            work_tree: self.work_tree.map(WorkTree::from),
+            work_tree: self.work_tree.map(Cow::into_owned),
         }
     }
 }

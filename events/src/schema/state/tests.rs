@@ -1,8 +1,13 @@
+use uuid::Uuid;
+
 use super::*;
 use crate::session::{
-    Ask, CallOutcome, CorrectedEntry, Corrections, Cost, EffectId, EnrichedBy, Enrichment, GaveUp, ModelCall, Owed,
-    Verdict,
+    Agent, Ask, CallOutcome, Checked, CloseReason, CorrectedEntry, Corrections, Cost, Counts, EffectId, End,
+    EnrichedBy, Enrichment, EpisodeRef, Failure, FailureReason, Follows, GaveUp, Handoff, Job, Kind, ModelCall, Owed,
+    Phase, Place, Signals, TailDigest, Tier, Transcript, UnindexedReason, Verdict,
 };
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
 
 fn full() -> State {
@@ -120,6 +125,54 @@ fn check(state: State) {
     let line = encode(&row);
     assert!(!line.contains('\n'), "{line}");
     assert_eq!(decode(&line), Some(row), "{line}");
+}
+
+/// The hash of the states depends on every byte.
+#[test]
+fn a_row_is_stored_like_this() {
+    let check = |state: State, expected: &str| {
+        assert_eq!(encode(&Row { version: SequenceNumber(77), state, since: Position(1) }), expected);
+    };
+    let new = concat!(
+        r#"{"version":77,"phase":"new","generation":1,"read":{"offset":0,"line":0},"#,
+        r#""tail":"00000000000000000000000000000000","counts":{"records":0,"conversation":0,"messages":0,"#,
+        r#""prompts":0,"malformed":0,"oversize":0},"discovered_at":0,"unindexed":0,"starts":0}"#,
+    );
+    check(State::default(), new);
+    let full_row = concat!(
+        r#"{"version":77,"phase":"unindexed","why":"gone","transcript":{"agent":"claude_code","#,
+        r#""path":"/t/a.jsonl","file":{"device":1,"inode":2},"subagent":true,"parent":"p"},"#,
+        r#""place":{"cwd":"/w/x","project":"/w"},"group":"team","forced":true,"generation":3,"#,
+        r#""read":{"offset":9,"line":4},"tail":"07070707070707070707070707070707","counts":{"records":1,"#,
+        r#""conversation":2,"messages":3,"prompts":4,"malformed":5,"oversize":6,"by_type":{"user":8},"#,
+        r#""unknown":{"mood":7}},"first_at":-1,"discovered_at":10,"last_at":20,"last_conversation_at":19,"#,
+        r#""end":{"reason":"hook_clear","at":30,"by_self":true},"last_close":"sync","#,
+        r#""close_note":"0101010101010101010101010101010101010101010101010101010101010101","#,
+        r#""episode":{"uuid":"00000000-0000-0000-0000-000000000005","tier":"enriched","#,
+        r#""hash":"0202020202020202020202020202020202020202020202020202020202020202","filter_version":8,"#,
+        r#""generation":3,"to":9,"manifest":"0303030303030303030303030303030303030303030303030303030303030303","#,
+        r#""items":11,"at":40},"deleted":"00000000-0000-0000-0000-000000000005","#,
+        r#""corrections":{"title":"0606060606060606060606060606060606060606060606060606060606060606","#,
+        r#""entries":[[{"line":4,"print":"0000000000000007","verdict":"not_a_fix"},41]]},"#,
+        r#""checked":{"generation":3,"to":9},"unindexed":12,"late_index_at":50,"job":{"effect":{"generation":3,"#,
+        r#""start":4},"to":9,"reason":"explicit","covers":12,"again":"lazy_query","resumed":true},"#,
+        r#""failure":{"why":"not_stored","attempts":2,"retry_at":60},"starts":4,"started_at":70,"#,
+        r#""follows":{"session":"before","at":71},"active_at":72,"disconnected_at":73,"#,
+        r#""close_owed":"hook_other","handoff":{"episode":"00000000-0000-0000-0000-000000000006","#,
+        r#""from":"before","at":74,"claimed":true},"enrichment":{"owed_at":80,"asked":true,"#,
+        r#""content":"0404040404040404040404040404040404040404040404040404040404040404","call":{"id":3,"#,
+        r#""model":"m","content":"0404040404040404040404040404040404040404040404040404040404040404","#,
+        r#""request":"0505050505050505050505050505050505050505050505050505050505050505","ask":"part","part":2,"#,
+        r#""parts":4,"again":true,"tokens_in":100,"tokens_out":50,"nanos":1000,"at":81},"#,
+        r#""answers":[["0606060606060606060606060606060606060606060606060606060606060606","#,
+        r#""0707070707070707070707070707070707070707070707070707070707070707"]],"complaint":"invalid","#,
+        r#""failures":2,"failed":"rate_limited","retry_at":82,"#,
+        r#""given_up":["0808080808080808080808080808080808080808080808080808080808080808","cut_off"],"#,
+        r#""current":{"answer":"0909090909090909090909090909090909090909090909090909090909090909","model":"m","#,
+        r#""unseen":5,"not_held":3,"at":83},"calls":3,"costs":[{"day":20000,"model":"m","calls":2,"unknown":1,"#,
+        r#""tokens_in":0,"tokens_out":0,"tokens_cached":0,"nanos":7,"unknown_nanos":8}]}}"#,
+    );
+    check(full(), full_row);
 }
 
 #[test]

@@ -216,7 +216,9 @@ pub(super) fn of_enrichment() -> impl Strategy<Value = Event> {
         model_call().prop_map(|call| Event::ModelCalled { call }).boxed(),
         answer.boxed(),
         (any::<(u128, u32, u32)>(), enriched_by()).prop_map(|((episode, facts, dropped), by)| {
-            Event::Enriched { episode: Uuid::from_u128(episode), by, facts, dropped }
+            let EnrichedBy { answer, model, unseen, not_held, at } = by;
+            let episode = Uuid::from_u128(episode);
+            Event::Enriched { episode, answer, model, facts, dropped, unseen, not_held, at }
         }),
         (hash(), one_of(GaveUp::ALL)).prop_map(|(content, why)| Event::EnrichmentGivenUp { content, why }),
     ]

@@ -3,8 +3,8 @@
 use crate::session::command::{CallEnd, CallModel, TakeAnswer};
 use crate::session::state::enrichment::is_settled;
 use crate::session::{
-    CallOutcome, CloseReason, EnrichedBy, Enrichment, Event, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, Policy,
-    Rejection, State, Tier, timeout_deadline,
+    CallOutcome, CloseReason, Enrichment, Event, GaveUp, MAX_MODEL_CHARS, ModelAnswer, ModelCall, Policy, Rejection,
+    State, Tier, timeout_deadline,
 };
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -111,8 +111,9 @@ pub(super) fn decide_answer(
         match &taken.end {
             CallEnd::Good { answer, facts, dropped, unseen, not_held } if call.ask.is_last(call.part) => {
                 let (answer, model) = (*answer, call.model.clone());
-                let by = EnrichedBy { answer, model, unseen: *unseen, not_held: *not_held, at: now };
-                events.push(Event::Enriched { episode: episode.uuid, by, facts: *facts, dropped: *dropped });
+                let (facts, dropped, unseen, not_held) = (*facts, *dropped, *unseen, *not_held);
+                let episode = episode.uuid;
+                events.push(Event::Enriched { episode, answer, model, facts, dropped, unseen, not_held, at: now });
             }
             CallEnd::Good { .. } => {}
             CallEnd::Failed { outcome, .. } => {

@@ -9,13 +9,14 @@
 //! - Subagents' sessions are not owed an enrichment: their results are in the parent's conversation. `baton enrich` of
 //!   one works.
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{Phase, State};
 use crate::session::Policy;
-use crate::session::event::Tier;
 use crate::session::model_call::{CallOutcome, EnrichedBy, GaveUp, ModelAnswer, ModelCall};
 use crate::session::reason::{CloseReason, UnindexedReason};
+use crate::session::value::Tier;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::Timestamp;
 
@@ -27,46 +28,58 @@ pub const MAX_ANSWERS: usize = 128;
 const MAX_COSTS: usize = 400;
 
 /// See [`Enrichment::owed`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owed {
     /// When it became owed.
+    #[serde(rename = "owed_at")]
     pub at: Timestamp,
     /// True if a person asked for it: then neither quiet time nor a delay after a failure applies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
 }
 
 /// Enrichment state of a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enrichment {
     /// When it became owed, and whether a person asked.
+    #[serde(flatten)]
     pub owed: Option<Owed>,
     /// The content that the fields below are about; a call about other content resets them.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub content: Option<ContentHash>,
     /// The running call.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<ModelCall>,
     /// Usable answers to parts and merge steps: hash of the request, hash of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<(ContentHash, ContentHash)>,
     /// Why the last answer could not be used, if the request is to be repeated once.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub complaint: Option<CallOutcome>,
     /// Failures in a row.
     pub failures: u32,
     /// Outcome of the last failed call.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<CallOutcome>,
     /// Earliest time of the next call, after a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
     /// Content for which it was given up, and why. For an enriched episode: why the repeated attempt failed; the
     /// episode stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub given_up: Option<(ContentHash, GaveUp)>,
     /// Origin of the current episode, if it is enriched.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<EnrichedBy>,
     /// Calls made over the session's life.
     pub calls: u32,
     /// Costs of the calls, by day and model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<Cost>,
 }
 
 /// Cost of one day's calls of one model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Day on which the calls began, in days since 1970-01-01 (UTC).
     pub day: i64,
@@ -175,17 +188,7 @@ impl Enrichment {
 impl Cost {
     /// A row without calls.
     pub fn new(day: i64, model: &str) -> Self {
-        Self {
-            day,
-            model: model.to_owned(),
-            calls: 0,
-            unknown: 0,
-            tokens_in: 0,
-            tokens_out: 0,
-            tokens_cached: 0,
-            nanos: 0,
-            unknown_nanos: 0,
-        }
+        Self { day, model: model.to_owned(), ..Self::default() }
     }
 }
 

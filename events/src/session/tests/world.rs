@@ -293,28 +293,18 @@ pub(super) fn session() -> SessionId {
 
 fn name(event: &Event) -> String {
     match event {
-        Event::Discovered { .. } => "discovered".to_owned(),
-        Event::Moved { .. } => "moved".to_owned(),
-        Event::Located { .. } => "located".to_owned(),
         Event::ParentFound { .. } => "parent".to_owned(),
         Event::RecordsAppended { late_index_at: None, .. } => "appended".to_owned(),
         Event::RecordsAppended { .. } => "appended(late)".to_owned(),
-        Event::Rewritten { .. } => "rewritten".to_owned(),
-        Event::Resumed => "resumed".to_owned(),
         Event::WentIdle => "idle".to_owned(),
         Event::CloseRequested { .. } => "requested".to_owned(),
-        Event::Ended { .. } => "ended".to_owned(),
         Event::IndexingStarted { .. } => "started".to_owned(),
-        Event::Indexed { .. } => "indexed".to_owned(),
         Event::IndexSkipped { .. } => "skipped".to_owned(),
         Event::IndexingFailed { attempts, .. } => format!("failed({attempts})"),
-        Event::Abandoned { .. } => "abandoned".to_owned(),
         Event::TrackingStopped => "stopped".to_owned(),
         Event::TrackingResumed => "tracked".to_owned(),
         Event::TrackingForced => "forced".to_owned(),
         Event::GroupAssigned { .. } => "assigned".to_owned(),
-        Event::Forgotten => "forgotten".to_owned(),
-        Event::Restored { .. } => "restored".to_owned(),
         Event::Signalled { signal } => format!("signalled({})", signal.kind),
         Event::HandoffOffered { .. } => "offered".to_owned(),
         Event::HandoffClaimed { .. } => "claimed".to_owned(),
@@ -326,14 +316,13 @@ fn name(event: &Event) -> String {
         Event::Corrected { correction: Correction::Entry { line, verdict, withdrawn, .. }, .. } => {
             format!("{}({line} {verdict})", if *withdrawn { "withdrawn" } else { "corrected" })
         }
-        Event::Redacted { .. } => "redacted".to_owned(),
         Event::EnrichmentOwed { asked: false, .. } => "owed".to_owned(),
         Event::EnrichmentOwed { asked: true, .. } => "owed(asked)".to_owned(),
         Event::ModelCalled { call } if call.again => format!("called({} again)", call.ask),
         Event::ModelCalled { call } => format!("called({})", call.ask),
         Event::ModelAnswered { answer } => format!("answered({})", answer.outcome),
-        Event::Enriched { .. } => "enriched".to_owned(),
         Event::EnrichmentGivenUp { why, .. } => format!("given_up({why})"),
+        other => crate::schema::session::encode(other).kind.to_owned(),
     }
 }
 
