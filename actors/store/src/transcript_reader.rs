@@ -35,6 +35,13 @@ pub struct Start {
     pub tail: TailDigest,
 }
 
+impl Start {
+    /// The beginning of a file.
+    pub fn beginning(source: Source, path: impl Into<String>) -> Self {
+        Self { source, path: path.into(), cursor: Cursor::default(), tail: TailDigest::default() }
+    }
+}
+
 /// The outcome of a read.
 #[derive(Debug)]
 pub enum Pass {
