@@ -394,7 +394,7 @@ impl Actor for IndexerActor {
             Msg::Forget(sessions) => state.let_go(&sessions),
             Msg::Collected(removed) => {
                 state.collecting = false;
-                state.sweep.removed(removed);
+                state.sweep.swept.removed += removed;
             }
             Msg::Sweep(folders, reply) => {
                 let table = state.options.table.now();
@@ -439,12 +439,12 @@ impl State {
             let is_forgotten = row.is_some_and(|row| row.state.phase == Phase::Forgotten);
             // Events of a newer version may name chunks, so nothing can be collected.
             if table.skipped() > 0 {
-                self.sweep.unreadable(table.skipped());
+                self.sweep.swept.unreadable = table.skipped();
                 continue;
             }
             // The session's next index adds it again.
             if waits || !self.under_way.begin_collecting(&session, &named, running) {
-                self.sweep.passed_over();
+                self.sweep.swept.busy += 1;
                 continue;
             }
             let (under_way, slot, throttle) =

@@ -209,7 +209,7 @@ impl Work<'_> {
             parts: request.parts,
             tokens_in: request.tokens_in,
             tokens_out: request.tokens_out,
-            nanos: taken.nanos(),
+            nanos: taken.nanos,
         };
         let estimate = call.nanos;
         let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
@@ -220,7 +220,7 @@ impl Work<'_> {
             }
         };
         // Until the real cost is known.
-        taken.spent(estimate);
+        taken.spent = estimate;
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
         let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
@@ -235,7 +235,7 @@ impl Work<'_> {
         if let (CallEnd::Good { dropped, .. }, true) = (&end, request.is_last()) {
             self.done.dropped = u64::from(*dropped);
         }
-        taken.spent(spent);
+        taken.spent = spent;
         self.record_end(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
         drop(taken);
         Ok(match next {

@@ -109,7 +109,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         done => done?,
     };
     (start.cursor, start.tail) = (done.cursor, done.tail);
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count());
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count);
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -120,8 +120,8 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
-    let unread = builder.unread().to_vec();
-    if !request.anew && unread.is_empty() && !builder.withdraws() && prior.filter(unchanged).is_some() {
+    let unread = builder.unread.clone();
+    if !request.anew && unread.is_empty() && !builder.withdraws && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {

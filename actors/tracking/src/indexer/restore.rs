@@ -109,7 +109,7 @@ fn restore_conversation(
         item_version: ITEM_VERSION,
         cursor: CursorV3::from(&done.cursor),
         tail: hex::encode(&done.tail.0),
-        unread: builder.unread().to_vec(),
+        unread: builder.unread.clone(),
     };
     let written = builder.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {
