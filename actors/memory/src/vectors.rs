@@ -18,6 +18,7 @@
 mod file;
 mod meaning;
 mod missing;
+mod places;
 mod rows;
 mod table;
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub use large::is_large;
 use left_out::LeftOut;
 pub use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
-use purge::named_manifests;
+use redacting::named_manifests;
 use sweep::Sweep;
 pub use sweep::Swept;
 use sync_batch::SyncQueue;

@@ -1,15 +1,13 @@
 //! The vector of a query, and its cosine with the vector of every document.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tantivy::index::SegmentId;
 use tantivy::{DocAddress, DocId};
 
-use super::Key;
-use super::rows::{Rows, quantise_query};
+use super::places::{NONE, Places};
+use super::rows::quantise_query;
 use super::table::Table;
-use crate::snapshot::{Segment, Snapshot};
+use crate::snapshot::Snapshot;
 
 /// The vector of a query, with the table that it is compared with.
 #[derive(Clone)]
@@ -60,47 +58,4 @@ impl Cosines {
     pub(crate) fn average(&self) -> f32 {
         (self.by_place.iter().map(|cosine| f64::from(*cosine)).sum::<f64>() / self.by_place.len().max(1) as f64) as f32
     }
-}
-
-/// Marks a document without a vector.
-const NONE: u32 = u32::MAX;
-
-/// For each document of a segment the index of its vector in the rows, or [`NONE`].
-#[derive(Clone)]
-pub(super) struct Places {
-    epoch: u64,
-    /// Number of rows examined so far.
-    examined: usize,
-    rows: Vec<u32>,
-}
-
-/// Places found so far, by segment.
-pub(super) type KnownPlaces = BTreeMap<SegmentId, Arc<Places>>;
-
-/// The places of the snapshot's segments, in order. For known segments only new vectors are looked up.
-pub(super) fn places_in(known: &mut KnownPlaces, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
-    let mut found = BTreeMap::new();
-    let mut in_order = Vec::with_capacity(snapshot.segments.len());
-    for (segment, reader) in snapshot.segments.iter().zip(snapshot.searcher.segment_readers()) {
-        let before = known.remove(&segment.id).filter(|places| places.epoch == rows.epoch);
-        let mut places = before.unwrap_or_else(|| {
-            Arc::new(Places { epoch: rows.epoch, examined: 0, rows: vec![NONE; reader.max_doc() as usize] })
-        });
-        if places.examined < rows.len() {
-            let changed = Arc::make_mut(&mut places);
-            changed.examined = rows.len();
-            for (doc, place) in (0..).zip(&mut changed.rows).filter(|(_, place)| **place == NONE) {
-                *place = content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE);
-            }
-        }
-        in_order.push(places.clone());
-        found.insert(segment.id, places);
-    }
-    *known = found;
-    in_order
-}
-
-/// The key of a document's text; `None` unless it is a turn that says something.
-pub(super) fn content(segment: &Segment, doc: u32) -> Option<Key> {
-    segment.content.as_ref()?.first(doc)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tantivy::{DocAddress, TantivyDocument};
 
-use super::meaning::content;
+use super::places::content;
 use super::{Key, Table, key, passage};
 use crate::schema::text;
 use crate::snapshot::Snapshot;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
-use super::meaning::{KnownPlaces, Places, places_in};
+use super::places::{KnownPlaces, Places, places_in};
 use super::rows::{Rows, quantise};
 use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, Model, file};
 use crate::snapshot::Snapshot;

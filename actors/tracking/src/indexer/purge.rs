@@ -5,9 +5,7 @@
 
 use std::time::Duration;
 
-use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Position, SessionId};
-use baton_events::projection::table::SessionTable;
 use tokio::sync::oneshot;
 
 use super::covering::MEMORIES;
@@ -147,10 +145,4 @@ impl super::State {
             }
         }
     }
-}
-
-/// Returns the manifests that the session's current state names.
-pub(super) fn named_manifests(table: &SessionTable, session: &SessionId) -> Vec<ContentHash> {
-    let state = table.get(session).map(|row| &row.state);
-    state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest).into_iter().collect()
 }

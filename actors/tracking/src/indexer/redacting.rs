@@ -5,11 +5,11 @@
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, Redact, RedactedConversation, State};
 use baton_redaction::json::redact_json;
 
 use super::job::stored;
-use super::purge::named_manifests;
 use super::under_way::Held;
 use super::{Handle, Msg};
 use baton_store::chunks;
@@ -183,4 +183,10 @@ fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<(Vec<(ContentHash, Conte
 /// The lines of a chunk, lossily decoded.
 fn lines(chunk: &[u8]) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
     chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(String::from_utf8_lossy)
+}
+
+/// Returns the manifests that the session's current state names.
+pub(super) fn named_manifests(table: &SessionTable, session: &SessionId) -> Vec<ContentHash> {
+    let state = table.get(session).map(|row| &row.state);
+    state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest).into_iter().collect()
 }
