@@ -177,7 +177,7 @@ impl System {
         let roots = Arc::new(roots);
 
         let (supervisor, watcher) = (supervisor::Handle::default(), watcher::Handle::default());
-        let (indexer, gateway) = (indexer::Handle::new(chunks.clone()), gateway::Handle::default());
+        let (indexer, gateway) = (indexer::Handle::new(chunks.clone(), table.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let (throttle, outage) = (Throttle::new(processors), Outage::default());
@@ -220,9 +220,8 @@ impl System {
             throttle: throttle.clone(),
             stop: stop.subscribe(),
         }));
-        let index = indexer::Index::new(indexer.clone(), table.clone());
         let catalog = Catalog { table: table.clone(), settings: settings.clone() };
-        let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), index));
+        let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), indexer.clone()));
         let note_writer = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
             settings: settings.clone(),

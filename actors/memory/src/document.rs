@@ -10,6 +10,7 @@ use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
 use baton_conversation::turns;
 use baton_conversation::turns::{NEIGHBOURS, Unit};
+use baton_graph::Label;
 use baton_redaction::redact;
 use sha2::{Digest, Sha256};
 use tantivy::{TantivyDocument, Term};
@@ -21,7 +22,7 @@ use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::pretokenized::{CUT, END};
 use super::schema::{self, Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, activity_fields, vectors};
+use super::{Entry, MAX_LINKS, vectors};
 
 /// Characters of a neighbour that are part of a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -189,8 +190,7 @@ impl Drafter {
     /// The session's document, after all of its units.
     pub(super) fn session(&mut self, fields: &Fields, entry: &Entry<'_>, place: &str) -> TantivyDocument {
         let episode = self.tokens(&[entry.title, entry.episode_text]);
-        let (commits, changed) =
-            (self.tokens(&activity_fields::commits(entry)), self.tokens(&activity_fields::changed(entry)));
+        let (commits, changed) = (self.tokens(&commits(entry)), self.tokens(&changed(entry)));
         let draft = &mut self.draft;
         let (count, pairs) = (draft.first + draft.pieces.len(), draft.pairs.estimate());
         let mut plain = String::new();
@@ -369,6 +369,23 @@ impl Header {
         self.date.truncate(date);
         unit.at.is_some()
     }
+}
+
+/// First lines of its commit messages, and titles of its pull requests.
+fn commits<'a>(entry: &Entry<'a>) -> Vec<&'a str> {
+    let made = |label| matches!(label, Label::Commit | Label::PullRequest);
+    entry.graph.mentions.iter().filter(|mention| made(mention.label)).map(|mention| mention.name.as_str()).collect()
+}
+
+/// Files that it changed: each path, and its file name if the path has folders.
+fn changed<'a>(entry: &Entry<'a>) -> Vec<&'a str> {
+    let mut names = Vec::new();
+    for file in entry.outcomes.files.iter().filter(|file| file.changed) {
+        names.push(file.path.as_str());
+        // Queries often name a file without its folders.
+        names.extend(file.path.rsplit_once(['/', '\\']).map(|(_, name)| name));
+    }
+    names
 }
 
 #[cfg(test)]

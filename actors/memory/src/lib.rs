@@ -20,7 +20,7 @@
 //! 5. ranking: `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
 //!    `reasons`
 //! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `dump`
-//! 7. writing: `document`, `activity_fields`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
+//! 7. writing: `document`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
 //!    their own documents with `document`
 //!
 //! # Hazards
@@ -29,7 +29,6 @@
 //!   rewrites all entities and facts of its session, because they name the episode; in a session of thousands of lines
 //!   that is most of the cost of an append.
 
-mod activity_fields;
 mod analyzer;
 mod copies;
 mod dates;

@@ -19,7 +19,6 @@ mod file;
 mod meaning;
 mod missing;
 mod places;
-mod quantised;
 mod rows;
 mod table;
 #[cfg(test)]

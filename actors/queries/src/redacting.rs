@@ -35,7 +35,6 @@ use tokio::time::sleep;
 
 use self::scan::{owed, waiting};
 use self::traces::has_secrets;
-use crate::session_states_file::SessionStatesFile;
 use baton_base::actor_address::CallError;
 use baton_base::durable;
 use baton_base::limits;
@@ -43,11 +42,11 @@ use baton_base::throttle::Throttle;
 use baton_base::transcript_file;
 use baton_journal::session_table::TableReader;
 use baton_memos::Memos;
+use baton_store::forgetting::TextKeepers;
 use baton_tracking::indexer;
 use baton_tracking::indexer::redacting::{Again, Error};
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::supervisor;
-use baton_vault::NoteWriter;
 use tokio::sync::watch;
 
 /// File of the progress, in the folder of the log.
@@ -112,10 +111,8 @@ pub struct StoredText {
     pub memos: Memos,
     /// Records what was redacted.
     pub supervisor: supervisor::Handle,
-    /// Writes notes again.
-    pub note_writer: Arc<NoteWriter>,
-    /// Writes `session_states.json` again.
-    pub states_file: Arc<SessionStatesFile>,
+    /// Removes what was derived from the old text.
+    pub keepers: TextKeepers,
     /// Delays the work while queries run.
     pub throttle: Throttle,
 }
@@ -299,8 +296,8 @@ impl Redacting {
             let again = match asked.take() {
                 Some(again) => again,
                 None => {
-                    let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
-                    let redacting = baton_base::task::spawn_blocking(move || indexer.redact_again(&table, &of));
+                    let (indexer, of) = (stored.indexer.clone(), id.clone());
+                    let redacting = baton_base::task::spawn_blocking(move || indexer.redact_again(&of));
                     let Some(again) = redacting.await.map_err(refused)?? else { return Ok(()) };
                     again
                 }
@@ -311,11 +308,8 @@ impl Redacting {
             self.replace(stored, id, again, asked).await?;
             passes += 1;
         }
-        let (indexer, table, of) = (stored.indexer.clone(), stored.table.clone(), id.clone());
-        match baton_base::task::spawn_blocking(move || indexer.holds_more_to_redact(&table, &of))
-            .await
-            .map_err(refused)??
-        {
+        let (indexer, of) = (stored.indexer.clone(), id.clone());
+        match baton_base::task::spawn_blocking(move || indexer.holds_more_to_redact(&of)).await.map_err(refused)?? {
             true => Err(Error::Lasting("its text is another one each time that it is redacted".to_owned())),
             false => Ok(()),
         }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use baton_base::durable;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
+use baton_store::forgetting::{Erasure, TextKeeper as _};
 use baton_tracking::indexer;
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::supervisor;
@@ -71,11 +72,11 @@ pub async fn forget_again(log: PathBuf, table: TableReader, supervisor: supervis
         }
     }
     let position = table.now().position();
-    let purged = indexer.purge(&forgotten, position, || {}).await;
-    if let Err(problem) = &purged {
+    let purged = indexer.erase(Erasure { sessions: &forgotten, position, step: &|| {} }).await;
+    if let Some(problem) = purged.problems.first() {
         tracing::error!(%problem, "text of forgotten sessions that a repair brought back is not deleted yet; the next start retries");
     }
-    if purged.is_ok() && forgotten.len() == sessions.len() {
+    if purged.problems.is_empty() && forgotten.len() == sessions.len() {
         let removed = baton_base::task::spawn_blocking(move || fs::remove_file(log.join(FILE))).await;
         tracing::info!(sessions = sessions.len(), removed = removed.is_ok(), "sessions forgotten again after a repair");
     }

@@ -3,9 +3,9 @@
 use baton_conversation::item::{Body, Item, Meta};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::tokens;
-use baton_conversation::transcript::{Cursor, NullSink, Sink, Source};
+use baton_conversation::transcript::{NullSink, Sink, Source};
 use baton_episode::digest::Abridged;
-use baton_events::session::{Kind, Place, State, TailDigest};
+use baton_events::session::{Kind, Place, State};
 
 use baton_base::limits;
 use baton_base::project;
@@ -89,12 +89,8 @@ pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
 
 /// The start of a file.
 pub(super) fn beginning(file: &FileSeen) -> Start {
-    Start {
-        source: Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) },
-        path: file.path.to_string(),
-        cursor: Cursor::default(),
-        tail: TailDigest::default(),
-    }
+    let source = Source { agent: file.agent, subagent: matches!(file.kind, Kind::Subagent { .. }) };
+    Start::beginning(source, &*file.path)
 }
 
 fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut dyn Sink) -> Option<TranscriptSummary> {
@@ -188,7 +184,7 @@ mod tests {
         assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.conversation), Some(0));
         std::fs::write(&path, record("one") + &record("two") + &record("three")).unwrap();
         assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(1));
-        state.tail = TailDigest([9; 16]);
+        state.tail = baton_events::session::TailDigest([9; 16]);
         assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(3), "rewritten");
         state.transcript.as_mut().unwrap().identity = FileIdentity { device: 1, inode: 1 };
         assert_eq!(summarise_unread(Some(&state), &seen).map(|summary| summary.messages), Some(3), "another file");

@@ -14,6 +14,7 @@ use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_journal::MemoryJournal;
 use baton_journal::session_table::TableFold;
+use baton_store::forgetting::{Erasure, TextKeeper as _};
 use baton_tracking::session::{CloseCall, Switch, Switched};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -68,16 +69,16 @@ async fn the_memory_restores_nothing_of_a_session_whose_files_somebody_else_dele
     assert_eq!(forgotten, Ok(Switched::Done { already: false }));
     let position = parts.catalog.table.now().position();
     let (sessions, indexer) = ([id.clone()], parts.indexer.clone());
-    let mut purging = std::pin::pin!(indexer.purge(&sessions, position, || {}));
+    let mut purging = std::pin::pin!(indexer.erase(Erasure { sessions: &sessions, position, step: &|| {} }));
     let waits =
         std::future::poll_fn(|context| std::task::Poll::Ready(purging.as_mut().poll(context).is_pending())).await;
     assert!(waits, "somebody holds it");
     drop(held);
     let purged = tokio::time::timeout(DEADLINE, purging).await;
-    assert!(matches!(purged, Ok(Ok(_))), "{purged:?}");
+    assert!(purged.as_ref().is_ok_and(|report| report.problems.is_empty()), "{purged:?}");
     assert!(!folder.exists());
     assert_eq!(parts.indexer.unreadable(), []);
-    let restored = parts.indexer.restore(&parts.catalog.table, &id, &episode);
+    let restored = parts.indexer.restore(&id, &episode);
     assert_eq!(restored.err().as_deref(), Some("it is no longer the session's episode"));
     assert!(!folder.exists());
     drop(system.stop().await);

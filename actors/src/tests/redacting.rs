@@ -34,7 +34,7 @@ async fn superseded_chunks_go_although_a_newer_version_has_written_of_another_se
         parts.journal.append(stream, version, vec![unknown]).await.unwrap();
         std::fs::write(&superseded, "of what was said before").unwrap();
         let collected = loop {
-            match parts.indexer.collect_now(&parts.catalog.table, &id) {
+            match parts.indexer.collect_now(&id) {
                 Err(Error::Busy) => tokio::task::yield_now().await,
                 collected => break collected,
             }
@@ -95,13 +95,13 @@ async fn notes_take_as_many_events_as_they_need_and_it_is_known_how_many() {
         let text = format!("password: kW8xyzq7Lm2p{number}");
         std::fs::write(chunks.note_path(&id, &chunks::note_name(&text)), text).unwrap();
     }
-    let again = parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().unwrap();
+    let again = parts.indexer.redact_again(&id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (NOTES, 1));
-    assert!(parts.indexer.holds_more_to_redact(&parts.catalog.table, &id).unwrap());
+    assert!(parts.indexer.holds_more_to_redact(&id).unwrap());
     parts.indexer.replaced(&id, again, true).unwrap();
-    let again = parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().unwrap();
+    let again = parts.indexer.redact_again(&id).unwrap().unwrap();
     assert_eq!((again.redact.notes.len(), again.beyond), (1, 0));
     parts.indexer.replaced(&id, again, true).unwrap();
-    assert!(parts.indexer.redact_again(&parts.catalog.table, &id).unwrap().is_none(), "once is enough");
+    assert!(parts.indexer.redact_again(&id).unwrap().is_none(), "once is enough");
     drop(system.stop().await);
 }

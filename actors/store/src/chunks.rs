@@ -205,41 +205,32 @@ impl ChunkStore {
 
     /// Removes the folder of an unknown session, unless it contains a note.
     pub fn discard(&self, name: &str) -> Result<Removed, Error> {
-        if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
-            return Ok(Removed::default());
-        }
-        let folder = self.folder.join(name);
-        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(note::is_note);
-        if fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().any(|entry| is_note(&entry)) {
-            return Ok(Removed::default());
-        }
-        let removed = self.remove(&folder, |_| true)?;
-        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
-        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
-        Ok(removed)
+        self.discard_if(name, |paths| !paths.iter().any(|path| note::is_note_at(path)))
     }
 
     /// Removes the folder of an unknown memo, if it contains only words of memos.
     pub fn discard_words(&self, name: &str) -> Result<Removed, Error> {
+        let is_words = |path: &PathBuf| {
+            let is_small = || fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= note::NOTE_MAX_BYTES);
+            let text = || fs::read_to_string(path).unwrap_or_default();
+            note::is_note_at(path) && is_small() && baton_events::schema::memo::decode_words(&text()).is_ok()
+        };
+        self.discard_if(name, |paths| !paths.is_empty() && paths.iter().all(is_words))
+    }
+
+    /// Removes a folder that contains only notes, durably; any other folder is kept.
+    pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
+        self.discard_if(name, |paths| paths.iter().all(|path| note::is_note_at(path)))
+    }
+
+    fn discard_if(&self, name: &str, may_go: impl FnOnce(&[PathBuf]) -> bool) -> Result<Removed, Error> {
         if name.contains(['/', '\\']) || matches!(name, "" | "." | "..") {
             return Ok(Removed::default());
         }
         let folder = self.folder.join(name);
-        let is_words = |path: &Path| {
-            let is_note = path.file_name().and_then(|name| name.to_str()).is_some_and(note::is_note);
-            let is_small = || fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= note::NOTE_MAX_BYTES);
-            let text = || fs::read_to_string(path).unwrap_or_default();
-            is_note && is_small() && baton_events::schema::memo::decode_words(&text()).is_ok()
-        };
         let entries = fs::read_dir(&folder).map_err(io_error("list", &folder))?;
-        let mut paths = entries.flatten().map(|entry| entry.path()).peekable();
-        if paths.peek().is_none() || !paths.all(|path| is_words(&path)) {
-            return Ok(Removed::default());
-        }
-        let removed = self.remove(&folder, |_| true)?;
-        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
-        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
-        Ok(removed)
+        let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        if may_go(&paths) { self.remove_folder(&folder) } else { Ok(Removed::default()) }
     }
 
     /// Removes all files of a session except notes and those that `keep` names, including leftovers of interrupted
@@ -264,42 +255,42 @@ impl ChunkStore {
     ///
     /// If its folder cannot be read.
     pub fn stored(&self, session: &SessionId) -> Result<Removed, Error> {
-        let folder = self.folder_of(session);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
-            entries => entries.map_err(io_error("list", &folder))?,
-        };
         let mut stored = Removed::default();
-        for entry in entries {
-            let size = entry.map_err(io_error("list", &folder))?.metadata().map_or(0, |metadata| metadata.len());
-            stored += Removed { files: 1, bytes: size };
+        for entry in self.entries(&self.folder_of(session))? {
+            stored += Removed { files: 1, bytes: entry.metadata().map_or(0, |metadata| metadata.len()) };
         }
         Ok(stored)
     }
 
     /// Removes everything of a session, durably. A session without files is no error.
     pub fn forget(&self, session: &SessionId) -> Result<Removed, Error> {
-        let folder = self.folder_of(session);
-        let removed = self.remove(&folder, |_| true)?;
-        match fs::remove_dir(&folder) {
-            Ok(()) => durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(io_error("remove", &folder)(error)),
-        }
+        let removed = self.remove_folder(&self.folder_of(session))?;
         self.check()?;
         Ok(removed)
     }
 
+    fn remove_folder(&self, folder: &Path) -> Result<Removed, Error> {
+        let removed = self.remove(folder, |_| true)?;
+        match fs::remove_dir(folder) {
+            Ok(()) => durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(io_error("remove", folder)(error)),
+        }
+        Ok(removed)
+    }
+
+    /// The entries of a folder; none if it does not exist.
+    fn entries(&self, folder: &Path) -> Result<Vec<fs::DirEntry>, Error> {
+        match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            entries => entries.and_then(Iterator::collect).map_err(io_error("list", folder)),
+        }
+    }
+
     fn remove(&self, folder: &Path, unwanted: impl Fn(&str) -> bool) -> Result<Removed, Error> {
         self.check()?;
-        let entries = match fs::read_dir(folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Removed::default()),
-            Err(error) => return Err(io_error("list", folder)(error)),
-        };
         let mut removed = Removed::default();
-        for entry in entries {
-            let entry = entry.map_err(io_error("list", folder))?;
+        for entry in self.entries(folder)? {
             // A name that is not UTF-8 is not ours, and nothing refers to it.
             if entry.file_name().to_str().is_none_or(&unwanted) {
                 let size = entry.metadata().map_or(0, |metadata| metadata.len());
@@ -308,7 +299,7 @@ impl ChunkStore {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                     other => other.map_err(io_error("remove", &entry.path()))?,
                 }
-                removed = Removed { files: removed.files + 1, bytes: removed.bytes + size };
+                removed += Removed { files: 1, bytes: size };
             }
         }
         if removed.files > 0 {

@@ -1,8 +1,9 @@
-//! Conversations on disk: reading transcripts, storing chunks, and fingerprints of forgotten sessions.
+//! Conversations on disk: reading transcripts, storing chunks, forgetting.
 
 pub mod chunks;
 pub mod conversation;
 pub mod disk_usage;
+pub mod forgetting;
 pub mod forgotten;
 pub mod model_answer;
 pub mod transcript_reader;

@@ -19,8 +19,7 @@ use baton_events::session::{FileIdentity, TailDigest};
 
 use self::beside::Beside;
 use self::content::Content;
-use baton_base::limits;
-use baton_base::transcript_file;
+use baton_base::{limits, transcript_file};
 
 /// Where a read begins.
 #[derive(Clone, Debug)]
@@ -33,6 +32,13 @@ pub struct Start {
     pub cursor: Cursor,
     /// Digest of the bytes before the cursor.
     pub tail: TailDigest,
+}
+
+impl Start {
+    /// The beginning of a file.
+    pub fn beginning(source: Source, path: impl Into<String>) -> Self {
+        Self { source, path: path.into(), cursor: Cursor::default(), tail: TailDigest::default() }
+    }
 }
 
 /// The outcome of a read.
@@ -323,8 +329,7 @@ mod tests {
         fn new(content: &[u8]) -> Self {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(content).unwrap();
-            let path = file.path().to_str().unwrap().to_owned();
-            let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+            let start = Start::beginning(SOURCE, file.path().to_str().unwrap());
             Self { file, start }
         }
 
@@ -391,8 +396,7 @@ mod tests {
     #[test]
     fn a_directory_is_no_transcript() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().to_str().unwrap().to_owned();
-        let start = Start { source: SOURCE, path, cursor: Cursor::default(), tail: TailDigest::default() };
+        let start = Start::beginning(SOURCE, directory.path().to_str().unwrap());
         assert!(matches!(observe(&start), Pass::Unreadable { .. }));
     }
 
@@ -424,8 +428,7 @@ mod tests {
         let seen = (transcript.observe().messages, transcript.observe().messages);
         assert_eq!(seen, (1, 1), "in two passes");
         let to = transcript.start.cursor.offset;
-        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
-        let mut read: Vec<Item> = Vec::new();
+        let (start, mut read) = (Start::beginning(SOURCE, &*transcript.start.path), Vec::<Item>::new());
         assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
         assert_eq!(read.last().map(|item| item.line), Some(lines + 2));
     }
@@ -436,8 +439,7 @@ mod tests {
         transcript.observe();
         let to = transcript.start.cursor.offset;
         transcript.append(format!("{}\n", prompt("later")).as_bytes());
-        let start = Start { cursor: Cursor::default(), tail: TailDigest::default(), ..transcript.start.clone() };
-        let mut read: Vec<Item> = Vec::new();
+        let (start, mut read) = (Start::beginning(SOURCE, &*transcript.start.path), Vec::<Item>::new());
         assert!(matches!(items(&start, OpenCalls::default(), to, &mut read), Pass::Read(_)));
         assert!(read.iter().all(|item| item.line == 1));
         assert!(matches!(items(&start, OpenCalls::default(), to - 5, &mut read), Pass::Rewritten { .. }));

@@ -9,10 +9,8 @@ mod budget_reservation;
 mod call_permits;
 mod conversation;
 mod ended;
-mod hits;
 mod outcome;
 mod owed;
-mod under_way;
 mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,11 +40,9 @@ use baton_model::{Client, Failure};
 use baton_store::chunks::ChunkStore;
 pub use budget_reservation::Allowance;
 use budget_reservation::{Bound, Budgets};
-use call_permits::CallPermits;
-use hits::Hits;
+use call_permits::{CallPermits, UnderWay};
 pub use outcome::{By, Done, Outcome};
-use owed::DueEnrichments;
-use under_way::UnderWay;
+use owed::{DueEnrichments, Hits};
 
 /// How long changes of the table are gathered before it is looked at again.
 const GATHER: Duration = Duration::from_millis(200);

@@ -263,36 +263,19 @@ impl Hooks {
 
     /// Returns the session that a starting session follows, or notes that a session was left for another.
     fn lineage(&self, checked: &CheckedHook) -> Option<SessionId> {
-        let table = || self.options.table.now();
-        match (checked.kind, checked.detail) {
-            (SignalKind::SessionEnd, Some(SignalDetail::Clear)) => {
-                self.lineage.left(
-                    &table(),
-                    &checked.session,
-                    CloseReason::HookClear,
-                    checked.place.as_ref(),
-                    checked.at,
-                );
+        let after = match (checked.kind, checked.detail?) {
+            (_, SignalDetail::Clear) => CloseReason::HookClear,
+            (_, SignalDetail::Resume) | (SignalKind::SessionStart, SignalDetail::Fork) => CloseReason::HookResume,
+            _ => return None,
+        };
+        let (session, place, at) = (&checked.session, checked.place.as_ref(), checked.at);
+        match checked.kind {
+            SignalKind::SessionEnd => {
+                self.lineage.left(&self.options.table.now(), session, after, place, at);
                 None
             }
-            (SignalKind::SessionEnd, Some(SignalDetail::Resume)) => {
-                self.lineage.left(
-                    &table(),
-                    &checked.session,
-                    CloseReason::HookResume,
-                    checked.place.as_ref(),
-                    checked.at,
-                );
-                None
-            }
-            (SignalKind::SessionStart, Some(detail)) => {
-                let after = match detail {
-                    SignalDetail::Clear => CloseReason::HookClear,
-                    SignalDetail::Resume | SignalDetail::Fork => CloseReason::HookResume,
-                    _ => return None,
-                };
-                let start = Start { session: &checked.session, after, place: checked.place.as_ref()?, at: checked.at };
-                self.lineage.follows(&table(), &start)
+            SignalKind::SessionStart => {
+                self.lineage.follows(&self.options.table.now(), &Start { session, after, place: place?, at })
             }
             _ => None,
         }

@@ -7,12 +7,10 @@
 mod conversation_builder;
 mod covering;
 mod dispatch;
-mod episode;
 mod fresh;
 mod job;
 mod large;
 mod left_out;
-mod may_read;
 mod projector;
 mod purge;
 pub mod rebuild;
@@ -51,7 +49,7 @@ pub use large::is_large;
 use left_out::LeftOut;
 pub use projector::{Covered, Want, as_episode, memo_items};
 use projector::{Port, Projector};
-pub use restore::Index;
+use redacting::named_manifests;
 use sweep::Sweep;
 pub use sweep::Swept;
 use sync_batch::SyncQueue;
@@ -147,6 +145,7 @@ pub struct Handle {
     /// The memory's thread in the current incarnation.
     port: Arc<watch::Sender<Option<Port>>>,
     chunks: Arc<ChunkStore>,
+    table: TableReader,
     large: Arc<LargeConversations>,
     left_out: Arc<LeftOut>,
     under_way: UnderWay,
@@ -155,11 +154,12 @@ pub struct Handle {
 
 impl Handle {
     /// Creates a handle to an indexer that is started later.
-    pub fn new(chunks: Arc<ChunkStore>) -> Self {
+    pub fn new(chunks: Arc<ChunkStore>, table: TableReader) -> Self {
         Self {
             slot: ActorAddress::default(),
             port: Arc::new(watch::Sender::new(None)),
             chunks,
+            table,
             large: Arc::default(),
             left_out: Arc::default(),
             under_way: UnderWay::default(),
@@ -394,7 +394,7 @@ impl Actor for IndexerActor {
             Msg::Forget(sessions) => state.let_go(&sessions),
             Msg::Collected(removed) => {
                 state.collecting = false;
-                state.sweep.removed(removed);
+                state.sweep.swept.removed += removed;
             }
             Msg::Sweep(folders, reply) => {
                 let table = state.options.table.now();
@@ -433,18 +433,18 @@ impl State {
         {
             let waits = self.urgent.iter().chain(&self.background).any(|waiting| waiting.session == session);
             let table = self.options.table.now();
-            let named = episode::named(&table, &session);
+            let named = named_manifests(&table, &session);
             let row = table.get(&session);
             let running = row.and_then(|row| row.state.job.map(|job| job.effect));
             let is_forgotten = row.is_some_and(|row| row.state.phase == Phase::Forgotten);
             // Events of a newer version may name chunks, so nothing can be collected.
             if table.skipped() > 0 {
-                self.sweep.unreadable(table.skipped());
+                self.sweep.swept.unreadable = table.skipped();
                 continue;
             }
             // The session's next index adds it again.
             if waits || !self.under_way.begin_collecting(&session, &named, running) {
-                self.sweep.passed_over();
+                self.sweep.swept.busy += 1;
                 continue;
             }
             let (under_way, slot, throttle) =

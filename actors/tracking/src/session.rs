@@ -6,7 +6,6 @@
 
 mod answer;
 mod closing;
-mod correcting;
 mod effects;
 mod enriching;
 mod forgetting;
@@ -155,61 +154,31 @@ impl Handle {
 
     /// Resolves once all earlier messages are handled.
     pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
-        actor_address::call(&self.0, Msg::TakenIn, within).await
+        self.call(Msg::TakenIn, within).await
     }
 
-    /// Closes the session and waits up to `within` until its episode is durable.
-    pub async fn close(&self, call: CloseCall, within: Duration) -> Result<Closed, CallError> {
-        actor_address::call(&self.0, |reply| Msg::Close(call, reply), within).await
-    }
-
-    /// Changes the session's tracking: track, untrack, forget, restore, delete or redact.
-    pub async fn switch(&self, switch: Switch, within: Duration) -> Result<Switched, CallError> {
-        actor_address::call(&self.0, |reply| Msg::Switch(switch, reply), within).await
-    }
-
-    /// Records a signal from a hook or a connection, with its consequences. Answers once they are durable, before
-    /// anything is read; `seen`, the session's transcript, is read afterwards.
-    pub async fn signal(
+    /// Asks for an answer.
+    pub(crate) async fn call<T: Send + 'static>(
         &self,
-        seen: Option<FileSeen>,
-        call: SignalCall,
+        message: impl FnOnce(RpcReplyPort<T>) -> Msg + Send,
         within: Duration,
-    ) -> Result<Signalled, CallError> {
-        actor_address::call(&self.0, |reply| Msg::Signal(call, seen, reply), within).await
-    }
-
-    /// Records that the session was offered a handoff, or has claimed it.
-    pub async fn hand_over(&self, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
-        actor_address::call(&self.0, |reply| Msg::HandOver(what, reply), within).await
-    }
-
-    /// Records a model call about the session, or the result of one.
-    pub async fn asking(&self, what: Asking, within: Duration) -> Result<Asked, CallError> {
-        actor_address::call(&self.0, |reply| Msg::Asking(what, reply), within).await
-    }
-
-    /// Reads to the current end of the file, then closes the session.
-    pub async fn refresh(
-        &self,
-        seen: Option<FileSeen>,
-        call: CloseCall,
-        within: Duration,
-    ) -> Result<Closed, CallError> {
-        if let Some(file) = seen {
-            self.seen(file);
-        }
-        self.close(call, within).await
+    ) -> Result<T, CallError> {
+        actor_address::call(&self.0, message, within).await
     }
 }
 
-enum Msg {
+pub(crate) enum Msg {
     Seen(FileSeen),
     Index(Option<FileSeen>),
+    /// Answered once the episode is durable.
     Close(CloseCall, RpcReplyPort<Closed>),
+    /// Changes the session's tracking: track, untrack, forget, restore, delete or redact.
     Switch(Switch, RpcReplyPort<Switched>),
+    /// A signal with its consequences. Answered once they are durable, before the transcript is read.
     Signal(SignalCall, Option<FileSeen>, RpcReplyPort<Signalled>),
+    /// The session was offered a handoff, or has claimed it.
     HandOver(HandOver, RpcReplyPort<Signalled>),
+    /// A model call about the session, or the result of one.
     Asking(Asking, RpcReplyPort<Asked>),
     TakenIn(RpcReplyPort<()>),
     Wake,

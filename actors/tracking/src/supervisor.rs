@@ -120,14 +120,19 @@ impl Handle {
 
     /// Asks the session's actor. If it ends before answering, because it was drained or failed, asks its successor
     /// once.
-    async fn ask<T, F>(&self, id: &SessionId, asker: Asker, ask: impl Fn(session::Handle) -> F) -> Result<T, CallError>
-    where
-        F: Future<Output = Result<T, CallError>>,
-    {
+    async fn ask<T: Send + 'static>(
+        &self,
+        id: &SessionId,
+        asker: Asker,
+        within: Duration,
+        message: impl Fn(&session::Handle, RpcReplyPort<T>) -> session::Msg + Sync,
+    ) -> Result<T, CallError> {
         let session = self.find(id.clone(), asker, None).await?;
-        let incarnation = session.incarnation();
-        match ask(session).await {
-            Err(CallError::Gone) => ask(self.find(id.clone(), asker, Some(incarnation)).await?).await,
+        match session.call(|reply| message(&session, reply), within).await {
+            Err(CallError::Gone) => {
+                let successor = self.find(id.clone(), asker, Some(session.incarnation())).await?;
+                successor.call(|reply| message(&successor, reply), within).await
+            }
             answer => answer,
         }
     }
@@ -142,20 +147,16 @@ impl Handle {
         within: Duration,
     ) -> Result<Closed, CallError> {
         let asker = if call.reason == CloseReason::Explicit { Asker::Person } else { Asker::Anything };
-        self.ask(id, asker, |session| {
-            let (seen, call) = (seen.clone(), call.clone());
-            async move { session.refresh(seen, call, within).await }
+        self.ask(id, asker, within, |session, reply| {
+            seen.iter().cloned().for_each(|file| session.seen(file));
+            session::Msg::Close(call.clone(), reply)
         })
         .await
     }
 
     /// Changes a session's tracking. A change already in effect is not recorded again.
     pub async fn switch(&self, id: &SessionId, switch: Switch, within: Duration) -> Result<Switched, CallError> {
-        self.ask(id, Asker::Person, |session| {
-            let switch = switch.clone();
-            async move { session.switch(switch, within).await }
-        })
-        .await
+        self.ask(id, Asker::Person, within, |_, reply| session::Msg::Switch(switch.clone(), reply)).await
     }
 
     /// Records a signal from a hook or a connection. A signal is recorded once.
@@ -166,30 +167,19 @@ impl Handle {
         call: SignalCall,
         within: Duration,
     ) -> Result<Signalled, CallError> {
-        self.ask(id, Asker::Anything, |session| {
-            let (seen, call) = (seen.clone(), call.clone());
-            async move { session.signal(seen, call, within).await }
-        })
-        .await
+        let message = |_: &_, reply| session::Msg::Signal(call.clone(), seen.clone(), reply);
+        self.ask(id, Asker::Anything, within, message).await
     }
 
     /// Records a handoff step; as [`Self::signal`].
     pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
-        self.ask(id, Asker::Anything, |session| {
-            let what = what.clone();
-            async move { session.hand_over(what, within).await }
-        })
-        .await
+        self.ask(id, Asker::Anything, within, |_, reply| session::Msg::HandOver(what.clone(), reply)).await
     }
 
     /// Records a step of the session's enrichment; as [`Self::signal`]. A model call that was recorded before is
     /// refused the second time, because it is in flight.
     pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
-        self.ask(id, Asker::Anything, |session| {
-            let what = what.clone();
-            async move { session.asking(what, within).await }
-        })
-        .await
+        self.ask(id, Asker::Anything, within, |_, reply| session::Msg::Asking(what.clone(), reply)).await
     }
 
     /// Resolves once all earlier messages are handled.

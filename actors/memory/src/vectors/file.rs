@@ -15,8 +15,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::quantised::width;
-use super::rows::Rows;
+use super::rows::{Rows, width};
 use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, MODEL_BYTES, io_error};
 use baton_base::durable;
 
@@ -27,6 +26,7 @@ const CHECK: usize = 8;
 
 /// The contents of a file.
 pub(super) struct Found {
+    pub(super) model: String,
     pub(super) rows: Rows,
     /// End of the last intact frame.
     pub(super) end: u64,
@@ -34,21 +34,17 @@ pub(super) struct Found {
     pub(super) lost: u64,
 }
 
-/// Reads a file. `None` if it does not exist, has no valid head, or belongs to another model than `model`. Damaged
-/// frames are skipped.
-pub(super) fn read(path: &Path, model: Option<&str>) -> Result<Option<Found>, Error> {
+/// Reads a file. `None` if it does not exist or has no valid head. Damaged frames are skipped.
+pub(super) fn read(path: &Path) -> Result<Option<Found>, Error> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(io_error(path))?,
     };
     let length = file.metadata().map_err(io_error(path))?.len();
     let mut input = BufReader::with_capacity(1 << 18, file);
-    let Some((name, dimensions)) = read_head(&mut input).map_err(io_error(path))? else { return Ok(None) };
-    if model.is_some_and(|model| model != name) {
-        return Ok(None);
-    }
+    let Some((model, dimensions)) = read_head(&mut input).map_err(io_error(path))? else { return Ok(None) };
     let mut rows = Rows::new(dimensions);
-    let mut at = head(&name, dimensions).len() as u64;
+    let mut at = head(&model, dimensions).len() as u64;
     let (mut end, mut whole) = (at, at);
     let mut frame = Vec::new();
     while let Some(bytes) = read_frame(&mut input, dimensions, &mut frame, length - at).map_err(io_error(path))? {
@@ -67,7 +63,7 @@ pub(super) fn read(path: &Path, model: Option<&str>) -> Result<Option<Found>, Er
             }
         }
     }
-    Ok(Some(Found { rows, end, lost: length - whole }))
+    Ok(Some(Found { model, rows, end, lost: length - whole }))
 }
 
 /// Reads the next frame into `frame`; `None` at the end, or if its length is not valid.
@@ -179,14 +175,13 @@ pub(super) fn append(path: &Path, end: u64, frame: &[u8]) -> Result<u64, Error> 
 /// Removes vectors of texts that are not live from a file that is not in use; returns their number. A file without a
 /// valid head is deleted, since its contents are unknown.
 pub(super) fn retain(path: &Path, live: &HashSet<Key>) -> Result<u64, Error> {
-    let name = File::open(path).and_then(|file| read_head(&mut BufReader::new(file))).map_err(io_error(path))?;
-    let (Some((name, _)), Some(found)) = (name, read(path, None)?) else {
+    let Some(found) = read(path)? else {
         std::fs::remove_file(path).map_err(io_error(path))?;
         return Ok(0);
     };
     let dead = found.rows.count_dead(live);
     if dead > 0 || found.lost > 0 {
-        write(path, &name, &found.rows.retained(live))?;
+        write(path, &found.model, &found.rows.retained(live))?;
     }
     Ok(dead as u64)
 }

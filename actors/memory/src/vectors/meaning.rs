@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tantivy::{DocAddress, DocId};
 
 use super::places::{NONE, Places};
-use super::quantised;
+use super::rows::quantise_query;
 use super::table::Table;
 use crate::snapshot::Snapshot;
 
@@ -24,7 +24,7 @@ impl Meaning {
         if table.dimensions() != Some(vector.len()) {
             return None;
         }
-        let (components, worth) = quantised::quantise_query(vector)?;
+        let (components, worth) = quantise_query(vector)?;
         Some(Self { table, components, worth })
     }
 }

@@ -1,6 +1,6 @@
 //! Maps the documents of a segment to their vectors.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tantivy::index::SegmentId;
@@ -22,39 +22,24 @@ pub(super) struct Places {
 }
 
 /// Places found so far, by segment.
-pub(super) type Known = BTreeMap<SegmentId, Arc<Places>>;
+pub(super) type KnownPlaces = BTreeMap<SegmentId, Arc<Places>>;
 
 /// The places of the snapshot's segments, in order. For known segments only new vectors are looked up.
-pub(super) fn of_segments(known: &mut Known, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
-    let readers = snapshot.searcher.segment_readers();
+pub(super) fn places_in(known: &mut KnownPlaces, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
     let mut found = BTreeMap::new();
     let mut in_order = Vec::with_capacity(snapshot.segments.len());
-    let mut news: HashMap<usize, HashMap<Key, u32>> = HashMap::new();
-    for (segment, reader) in snapshot.segments.iter().zip(readers) {
+    for (segment, reader) in snapshot.segments.iter().zip(snapshot.searcher.segment_readers()) {
         let before = known.remove(&segment.id).filter(|places| places.epoch == rows.epoch);
-        let places = match before {
-            Some(places) if places.examined == rows.len() => places,
-            Some(mut places) => {
-                let from = places.examined;
-                let new = news.entry(from).or_insert_with(|| {
-                    rows.keys_from(from).iter().copied().zip((from..).map(|place| place as u32)).collect()
-                });
-                let changed = Arc::make_mut(&mut places);
-                changed.examined = rows.len();
-                for (doc, place) in (0..).zip(&mut changed.rows).filter(|(_, place)| **place == NONE) {
-                    if let Some(new) = content(segment, doc).and_then(|key| new.get(&key)) {
-                        *place = *new;
-                    }
-                }
-                places
+        let mut places = before.unwrap_or_else(|| {
+            Arc::new(Places { epoch: rows.epoch, examined: 0, rows: vec![NONE; reader.max_doc() as usize] })
+        });
+        if places.examined < rows.len() {
+            let changed = Arc::make_mut(&mut places);
+            changed.examined = rows.len();
+            for (doc, place) in (0..).zip(&mut changed.rows).filter(|(_, place)| **place == NONE) {
+                *place = content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE);
             }
-            None => {
-                let found = (0..reader.max_doc())
-                    .map(|doc| content(segment, doc).and_then(|key| rows.place(key)).unwrap_or(NONE))
-                    .collect();
-                Arc::new(Places { epoch: rows.epoch, examined: rows.len(), rows: found })
-            }
-        };
+        }
         in_order.push(places.clone());
         found.insert(segment.id, places);
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
-use super::places::{self, Places};
+use super::places::{KnownPlaces, Places, places_in};
 use super::rows::{Rows, quantise};
 use super::{Error, Key, MAX_BYTES, MAX_DIMENSIONS, Model, file};
 use crate::snapshot::Snapshot;
@@ -16,7 +16,7 @@ pub struct Table {
     rows: RwLock<Rows>,
     writing: Mutex<Writing>,
     /// Cached places of the documents of each segment.
-    places: Mutex<places::Known>,
+    places: Mutex<KnownPlaces>,
 }
 
 /// Held while the file changes.
@@ -29,9 +29,10 @@ struct Writing {
 
 impl Table {
     pub(super) fn open(path: &Path, model: &Model) -> Result<Self, Error> {
-        let asked = model.dimensions;
-        let found = file::read(path, Some(&model.name))?
-            .filter(|found| asked.is_none_or(|asked| found.rows.dimensions() == asked));
+        let is_of_it = |found: &file::Found| {
+            found.model == model.name && model.dimensions.is_none_or(|asked| found.rows.dimensions() == asked)
+        };
+        let found = file::read(path)?.filter(is_of_it);
         if let Some(found) = found.as_ref().filter(|found| found.lost > 0) {
             tracing::warn!(
                 bytes = found.lost,
@@ -153,7 +154,7 @@ impl Table {
     /// Places of the vectors of the snapshot's documents, by segment in the snapshot's order.
     pub(super) fn places(&self, snapshot: &Snapshot, rows: &Rows) -> Vec<Arc<Places>> {
         let mut known = self.places.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        places::of_segments(&mut known, snapshot, rows)
+        places_in(&mut known, snapshot, rows)
     }
 
     pub(super) fn rows(&self) -> RwLockReadGuard<'_, Rows> {

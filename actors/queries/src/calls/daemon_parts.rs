@@ -6,7 +6,7 @@ use tokio::sync::{Semaphore, watch};
 
 use super::edges::Edges;
 use super::explain::Explain;
-use super::forget::{Forget, Selector, Wiper};
+use super::forget::{ExportedTable, Forget, Selector, SetAside, VaultNotes, Wiper};
 use super::graph_search::GraphSearch;
 use super::search::QuestionReader;
 use super::status::StatusReport;
@@ -34,6 +34,7 @@ use baton_journal::Journal;
 use baton_journal::vitals::Vitals;
 use baton_memos::Memos;
 use baton_store::chunks::ChunkStore;
+use baton_store::forgetting::TextKeepers;
 use baton_store::forgotten::ForgottenSessions;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher::Enricher;
@@ -149,7 +150,14 @@ impl DaemonParts {
     }
 
     pub(super) fn wiper(&self) -> Wiper {
-        Wiper { home: self.info.home.clone(), indexer: self.indexer.clone(), verifying: self.verifying.clone() }
+        Wiper {
+            indexer: self.indexer.clone(),
+            keepers: vec![Arc::new(self.indexer.clone()), Arc::new(self.set_aside())],
+        }
+    }
+
+    fn set_aside(&self) -> SetAside {
+        SetAside { home: self.info.home.clone(), verifying: self.verifying.clone() }
     }
 
     pub(super) fn rows(&self) -> SessionRows {
@@ -194,16 +202,28 @@ impl DaemonParts {
         }
     }
 
+    /// Whoever keeps text of sessions, in the order of erasing. Preparing a handoff that had begun may store what it read,
+    /// so these come last once more.
+    fn text_keepers(&self) -> TextKeepers {
+        vec![
+            self.handoffs.clone(),
+            Arc::new(self.indexer.clone()),
+            Arc::new(VaultNotes(self.note_writer.clone())),
+            Arc::new(self.set_aside()),
+            self.handoffs.clone(),
+            Arc::new(ExportedTable(self.states_file.clone())),
+        ]
+    }
+
     pub(super) fn forget(&self) -> Forget {
         Forget {
-            conversations: self.conversations.clone(),
+            catalog: self.catalog.clone(),
             supervisor: self.supervisor.clone(),
             memos: self.memos.clone(),
-            handoffs: self.handoffs.clone(),
-            note_writer: self.note_writer.clone(),
+            indexer: self.indexer.clone(),
             forgotten_sessions: self.forgotten_sessions.clone(),
             states_file: self.states_file.clone(),
-            wiper: self.wiper(),
+            keepers: self.text_keepers(),
         }
     }
 
@@ -239,8 +259,11 @@ impl DaemonParts {
             indexer: self.indexer.clone(),
             memos: self.memos.clone(),
             supervisor: self.supervisor.clone(),
-            note_writer: self.note_writer.clone(),
-            states_file: self.states_file.clone(),
+            keepers: vec![
+                Arc::new(self.indexer.clone()),
+                Arc::new(ExportedTable(self.states_file.clone())),
+                Arc::new(VaultNotes(self.note_writer.clone())),
+            ],
             throttle: self.throttle.clone(),
         }
     }

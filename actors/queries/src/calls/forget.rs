@@ -9,50 +9,48 @@
 //! - It waits for a running `log verify`, 10 minutes at most.
 
 mod earlier_attempt;
-mod fingerprints;
 mod forks;
 mod hidden;
+mod keepers;
 mod messages;
 mod notes;
 mod selection;
-mod set_aside;
 mod targets;
-mod wiper;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use baton_conversation::record::SessionId;
-use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State};
-use baton_protocol::{ForgetParams, Progress, answer};
+use baton_protocol::{ForgetParams, answer};
 use baton_redaction::redact;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-use super::transcript_scan::with_kinds_of_progress;
+use super::transcript_scan::with_progress;
 use super::{QueryError, internal};
-use crate::handoff::Handoffs;
 use crate::session_states_file::SessionStatesFile;
+use crate::transcript_peek;
+use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::Journal;
 use baton_memos::Memos;
 use baton_store::chunks::Removed;
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::forgetting::{self, Erasure, TextKeepers};
+use baton_store::forgotten::{self, ForgottenSessions, Marks};
+use baton_store::transcript_reader;
 use baton_tracking::session::{Switch, Switched};
-use baton_tracking::supervisor;
-use baton_vault::NoteWriter;
+use baton_tracking::{indexer, supervisor};
 use baton_views::catalog::Catalog;
-use baton_views::conversation::Conversations;
 use earlier_attempt::EarlierAttempt;
 use hidden::Hidden;
+pub(crate) use keepers::{ExportedTable, SetAside, VaultNotes, Wiper};
 use messages::{dry_run_message, forgotten_message, restored_message, undo_dry_run_message};
 pub(crate) use selection::Selector;
 use targets::{Selection, Target};
-pub(crate) use wiper::Wiper;
 
 /// Most transcripts that an answer names.
 const TRANSCRIPTS: usize = 100;
@@ -62,124 +60,127 @@ const ELSEWHERE: &str = "the agent's own transcripts, exports (`baton log export
 
 /// Forgets and restores sessions.
 pub(crate) struct Forget {
+    pub(crate) catalog: Catalog,
     pub(crate) supervisor: supervisor::Handle,
     pub(crate) memos: Memos,
-    pub(crate) conversations: Arc<Conversations>,
-    pub(crate) handoffs: Arc<Handoffs>,
-    pub(crate) note_writer: Arc<NoteWriter>,
+    pub(crate) indexer: indexer::Handle,
     pub(crate) forgotten_sessions: Arc<ForgottenSessions>,
     pub(crate) states_file: Arc<SessionStatesFile>,
-    pub(crate) wiper: Wiper,
+    pub(crate) keepers: TextKeepers,
 }
 
 impl Forget {
     pub(crate) async fn answer(
         self,
-        asked: ForgetParams,
+        mut asked: ForgetParams,
         selector: Selector<'_>,
         journal: &Arc<dyn Journal>,
     ) -> Result<answer::Forget, QueryError> {
-        let mut asked = asked;
-        let earlier = Arc::new(EarlierAttempt::find(&asked, journal).await?);
+        let earlier = EarlierAttempt::find(&asked, journal).await?;
         let (mut hidden, mut notes) = (Hidden::default(), Vec::new());
-        let mut note_ids = Vec::new();
         let is_named = !asked.sessions.is_empty();
-        let mut selection = match asked.undo {
-            true => {
-                (hidden, asked.sessions) = hidden::select(&asked, self.conversations.catalog(), &earlier)?;
-                match is_named && asked.sessions.is_empty() {
-                    true => Selection::default(),
-                    false => selector.select_to_restore(&asked, &earlier).await?,
-                }
-            }
-            false => {
-                (notes, asked.sessions) = notes::named(&self.conversations.catalog().table.now(), &asked, &earlier);
-                note_ids = notes.iter().map(|uuid| memo::key(*uuid).to_string()).collect();
-                match is_named && asked.sessions.is_empty() {
-                    true => Selection::default(),
-                    false => selector.select_to_forget(&asked).await?,
-                }
-            }
+        if asked.undo {
+            (hidden, asked.sessions) = hidden::select(&asked, &self.catalog, &earlier)?;
+        } else {
+            (notes, asked.sessions) = notes::named(&self.catalog.table.now(), &asked, &earlier);
+        }
+        let note_ids = notes.iter().map(|uuid| baton_events::memo::key(*uuid).to_string()).collect();
+        // Nothing but notes, or what is hidden, was named.
+        let mut selection = if is_named && asked.sessions.is_empty() {
+            Selection::default()
+        } else if asked.undo {
+            selector.select_to_restore(&asked, &earlier).await?
+        } else {
+            selector.select_to_forget(&asked).await?
         };
-        notes.extend(notes::of_project(self.conversations.catalog(), &asked));
         if !asked.undo {
+            notes.extend(notes::of_project(&self.catalog, &asked));
             // What was deleted but not yet wiped is wiped before the call answers again.
             notes.extend(earlier.notes.difference(&notes.iter().copied().collect()));
-            let more = earlier.sessions.iter().filter(|id| !selection.contains(id)).cloned();
-            let more: Vec<Target> =
-                more.map(|id| Target { why: "forgotten with it".to_owned(), ..Target::new(id) }).collect();
-            selection.also.extend(more);
+            for id in earlier.sessions.iter().filter(|id| !selection.contains(id)).cloned().collect::<Vec<_>>() {
+                selection.also.push(Target { why: "forgotten with it".to_owned(), ..Target::new(id) });
+            }
         }
         let back = selection.sessions.len();
-        let shown = Selection {
-            sessions: selection
-                .sessions
-                .iter()
-                .cloned()
-                .chain(hidden.sessions.iter().cloned().map(Target::new))
-                .collect(),
-            ..selection.clone()
-        };
-        let mut outcome = answer_for(&self.conversations.catalog().table.now(), &shown).await;
+        let mut shown = selection.clone();
+        shown.sessions.extend(hidden.sessions.iter().cloned().map(Target::new));
+        let mut outcome = answer_for(&self.catalog.table.now(), &shown).await;
         outcome.notes = notes.len() as u64;
         outcome.note_ids = note_ids;
         outcome.found_again = hidden.count() as u64;
         outcome.dry_run = asked.dry_run;
-        outcome.later = later_sessions_note(self.conversations.catalog(), &asked, &outcome);
+        outcome.later = later_sessions_note(&self.catalog, &asked, &outcome);
+        let targets: Vec<Target> = selection.sessions.into_iter().chain(selection.also).collect();
         if asked.dry_run {
-            if !asked.undo {
-                let stored = measure_stored(&self.conversations, &selection).await?;
+            if asked.undo {
+                outcome.message = undo_dry_run_message(&outcome, back);
+            } else {
+                let stored = measure(self.keepers, targets).await.map_err(|error| not_measured(&error))?;
                 (outcome.files, outcome.bytes, outcome.estimated) = (stored.files, stored.bytes, true);
+                outcome.message = dry_run_message(&outcome);
             }
-            outcome.message = if asked.undo { undo_dry_run_message(&outcome, back) } else { dry_run_message(&outcome) };
             return Ok(outcome);
         }
-        let work = Arc::new(Work::default());
-        let (working, before) = (work.clone(), earlier.clone());
-        let targets: Vec<Target> = selection.sessions.into_iter().chain(selection.also).collect();
+        let total = if asked.undo { targets.len() + hidden.count() } else { 2 * targets.len() } as u64;
+        let steps = Arc::new(AtomicU64::new(0));
+        let mut run = Run { forget: self, earlier, steps: steps.clone(), done: Done::default() };
         // A task of its own, so that it does not stop half-way when the client disconnects.
         let carried_out = baton_base::task::spawn(async move {
-            match asked.undo {
-                true => {
-                    let mut done = self.restore(targets, hidden.count(), &before, &working).await;
-                    hidden::restore(&self, hidden, &before, &working, &mut done).await;
-                    done
-                }
-                false => {
-                    let unkept = if asked.only { None } else { self.keep_fingerprints(&targets).await.err() };
-                    let mut done = self.carry_out(targets, notes, &before, &working).await;
-                    done.problems.extend(
-                        unkept.map(|why| format!("copies that are made later will not be known as such: {why}")),
-                    );
-                    done
-                }
+            if asked.undo {
+                run.restore(targets).await;
+                run.restore_hidden(hidden).await;
+            } else {
+                run.forget(targets, notes, asked.only).await;
             }
+            run
         });
-        let done = with_kinds_of_progress(selector.client, || work.progress(), carried_out).await?;
-        let done = done.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
+        let progress = || (steps.load(Ordering::Relaxed).min(total), total);
+        let run = with_progress(selector.client, "forgetting sessions", progress, carried_out).await?;
+        let Run { done, earlier, .. } =
+            run.map_err(|error| internal("forgetting broke; call again and it goes on", error))?;
         outcome.files = done.removed.files;
         outcome.bytes = done.removed.bytes;
         outcome.status = if done.problems.is_empty() { "success" } else { "error" }.to_owned();
-        outcome.message = match asked.undo {
-            true => restored_message(&outcome, back, &done, &earlier),
-            false => forgotten_message(&outcome, &done),
+        outcome.message = if asked.undo {
+            restored_message(&outcome, back, &done, &earlier)
+        } else {
+            forgotten_message(&outcome, &done)
         };
         Ok(outcome)
     }
+}
 
-    /// Records all tombstones, then purges the sessions together.
-    async fn carry_out(&self, targets: Vec<Target>, notes: Vec<Uuid>, earlier: &EarlierAttempt, work: &Work) -> Done {
-        let mut done = Done::default();
-        work.begin(2 * targets.len());
-        let ids: Vec<SessionId> = targets.iter().map(|target| target.id.clone()).collect();
-        let mut forgotten = Vec::with_capacity(ids.len());
+/// Carries out one call.
+struct Run {
+    forget: Forget,
+    earlier: EarlierAttempt,
+    /// Steps done so far.
+    steps: Arc<AtomicU64>,
+    done: Done,
+}
+
+impl Run {
+    fn table(&self) -> SessionTable {
+        self.forget.catalog.table.now()
+    }
+
+    fn step(&self) {
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records all tombstones, then has everybody who keeps text erase it.
+    async fn forget(&mut self, targets: Vec<Target>, notes: Vec<Uuid>, only: bool) {
+        if !only && let Err(why) = self.keep_fingerprints(&targets).await {
+            self.done.problems.push(format!("copies that are made later will not be known as such: {why}"));
+        }
+        let mut gone = Vec::with_capacity(targets.len());
         let mut waiting = targets.into_iter();
         let mut at_work = JoinSet::new();
         loop {
             while at_work.len() < limits::LAZY_AT_ONCE
                 && let Some(target) = waiting.next()
             {
-                let (supervisor, cause) = (self.supervisor.clone(), earlier.cause.clone());
+                let (supervisor, cause) = (self.forget.supervisor.clone(), self.earlier.cause.clone());
                 at_work.spawn(async move {
                     let switch = Switch::Forget { seen: target.file, cause };
                     let switched = supervisor.switch(&target.id, switch, limits::SESSION_CALL).await;
@@ -187,106 +188,103 @@ impl Forget {
                 });
             }
             let Some(next) = at_work.join_next().await else { break };
-            work.step();
+            self.step();
             match next {
                 Ok((id, Ok(Switched::Done { already }))) => {
-                    done.already += u64::from(already);
+                    self.done.already += u64::from(already);
                     // This call had forgotten it before; another one may have restored it since.
-                    forgotten.extend(is_forgotten(&self.conversations.catalog().table.now(), &id).then_some(id));
+                    if is_forgotten(&self.table(), &id) {
+                        gone.push(id);
+                    }
                 }
-                Ok((id, switched)) => done.problems.push(not_done(&id, switched)),
-                Err(error) => done.problems.push(format!("a session was not forgotten: {error}")),
+                Ok((id, switched)) => self.done.problems.push(not_done(&id, switched)),
+                Err(error) => self.done.problems.push(format!("a session was not forgotten: {error}")),
             }
         }
-        forgotten.extend(
-            notes::delete(&self.memos, &self.conversations.catalog().table, notes, earlier, &mut done.problems).await,
-        );
+        gone.extend(self.delete_notes(notes).await);
         // The table is published before an event is announced.
-        let position = self.conversations.catalog().table.now().position();
-        self.handoffs.clear();
-        match self.wiper.indexer.purge(&forgotten, position, || work.step()).await {
-            Ok(removed) => done.removed = removed,
-            Err(problem) => done.problems.push(format!("{problem}; it is done by the next start, or call again")),
-        }
-        match self.note_writer.forget(&forgotten).await {
-            Ok(theirs) => done.theirs = theirs,
-            Err(problem) => done.problems.push(problem),
-        }
-        match self.wiper.wipe_aside(&forgotten).await {
-            Ok(removed) => done.removed += removed,
-            Err(problem) => done.problems.push(format!("what was put aside was not deleted: {problem}; call again")),
-        }
-        // Preparing a handoff that had begun may have stored what it read.
-        self.handoffs.clear();
-        if let Err(problem) = self.states_file.write_now().await {
-            done.problems.push(format!("session_states.json was not written again: {problem}"));
-        }
-        tracing::info!(
-            sessions = forgotten.len(),
-            files = done.removed.files,
-            bytes = done.removed.bytes,
-            "sessions forgotten"
-        );
-        done
+        let (position, steps) = (self.table().position(), self.steps.clone());
+        let step = move || {
+            steps.fetch_add(1, Ordering::Relaxed);
+        };
+        let erasure = Erasure { sessions: &gone, position, step: &step };
+        let report = forgetting::erase(&self.forget.keepers, erasure).await;
+        (self.done.removed, self.done.edited) = (report.removed, report.edited);
+        self.done.problems.extend(report.problems);
+        let Removed { files, bytes } = self.done.removed;
+        tracing::info!(sessions = gone.len(), files, bytes, "sessions forgotten");
     }
 
-    async fn restore(&self, targets: Vec<Target>, more: usize, earlier: &EarlierAttempt, work: &Work) -> Done {
-        let mut done = Done::default();
-        work.begin(targets.len() + more);
+    /// Deletes memos. Returns the ids under which their words may still be in files. One that this call deleted before and
+    /// that was added again since stays.
+    async fn delete_notes(&mut self, notes: Vec<Uuid>) -> Vec<SessionId> {
+        let mut deleted = Vec::with_capacity(notes.len());
+        for uuid in notes {
+            let is_there = self.table().memo_row(uuid).is_some_and(|row| row.state.memo.is_some());
+            if is_there && self.earlier.notes.contains(&uuid) {
+                continue;
+            }
+            match self.forget.memos.delete(uuid, self.earlier.cause.clone()).await {
+                Ok(_) => deleted.push(baton_events::memo::key(uuid)),
+                Err(error) => self.done.problems.push(format!("note {uuid}: {error}")),
+            }
+        }
+        deleted
+    }
+
+    async fn restore(&mut self, targets: Vec<Target>) {
         if targets.is_empty() {
-            return done;
+            return;
         }
         let mut restored = Vec::with_capacity(targets.len());
         // Parents before subagents, which would otherwise be forgotten with them again.
         for target in targets {
-            done.gone += u64::from(target.file.is_none());
-            let switch = Switch::Restore { seen: target.file, cause: earlier.cause.clone() };
-            match self.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
+            self.done.gone += u64::from(target.file.is_none());
+            let switch = Switch::Restore { seen: target.file, cause: self.earlier.cause.clone() };
+            match self.forget.supervisor.switch(&target.id, switch, limits::SESSION_CALL).await {
                 Ok(Switched::Done { .. }) => restored.push(target.id),
-                switched => done.problems.push(not_done(&target.id, switched)),
+                switched => self.done.problems.push(not_done(&target.id, switched)),
             }
-            work.step();
+            self.step();
         }
-        if let Err(problem) = fingerprints::lift(&self.forgotten_sessions, restored).await {
-            done.problems.push(format!(
+        let forgotten_sessions = self.forget.forgotten_sessions.clone();
+        let lifting = baton_base::task::spawn_blocking(move || forgotten_sessions.lift(&restored));
+        if let Err(problem) = lifting.await.map_err(std::io::Error::other).flatten() {
+            self.done.problems.push(format!(
                 "copies of it are forgotten when they are found, until the daemon is started again: {problem}"
             ));
         }
-        if let Err(problem) = self.states_file.write_now().await {
+        if let Err(problem) = self.forget.states_file.write_now().await {
             tracing::warn!(%problem, "session table not exported");
         }
-        done
     }
 
-    /// Stores fingerprints that recognise later copies of these sessions.
+    /// Stores fingerprints that recognise later copies of these sessions, durably: of their records in the memory, or else
+    /// in the transcript.
     async fn keep_fingerprints(&self, targets: &[Target]) -> Result<(), String> {
-        fingerprints::keep(&self.forgotten_sessions, &self.wiper.indexer, &self.conversations.catalog().table, targets)
-            .await
+        let (forgotten_sessions, indexer) = (self.forget.forgotten_sessions.clone(), self.forget.indexer.clone());
+        let (table, targets) = (self.table(), targets.to_vec());
+        let keeping = baton_base::task::spawn_blocking(move || {
+            let searcher = indexer.searcher().ok();
+            let kept = targets.iter().map(|target| {
+                let known = searcher.as_ref().and_then(|searcher| searcher.record_marks(&target.id).ok());
+                let marks = known.filter(|marks| !marks.is_empty()).unwrap_or_else(|| marks_of_file(&table, target));
+                (target.id.clone(), forgotten::select_marks(&marks))
+            });
+            forgotten_sessions.keep(kept.collect())
+        });
+        keeping.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
     }
 }
 
-/// Progress of the call.
-#[derive(Default)]
-struct Work {
-    done: AtomicU64,
-    total: AtomicU64,
-}
-
-impl Work {
-    fn begin(&self, total: usize) {
-        self.done.store(0, Ordering::Relaxed);
-        self.total.store(total as u64, Ordering::Relaxed);
+/// The fingerprints of a transcript's first records. Blocks for disk reads.
+fn marks_of_file(table: &SessionTable, target: &Target) -> Vec<u64> {
+    let known = || transcript_peek::file_of(&target.id, &table.get(&target.id)?.state);
+    let mut records = Marks::default();
+    if let Some(file) = target.file.clone().or_else(known) {
+        transcript_reader::look(&transcript_peek::beginning(&file), limits::COPY_HEAD_BYTES, &mut records);
     }
-
-    fn step(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn progress(&self) -> Progress {
-        let total = self.total.load(Ordering::Relaxed);
-        let done = self.done.load(Ordering::Relaxed).min(total);
-        Progress { what: "forgetting sessions".to_owned(), done, total }
-    }
+    records.0
 }
 
 /// The result of the work.
@@ -300,14 +298,14 @@ struct Done {
     /// What failed, and why.
     problems: Vec<String>,
     /// Notes that keep text that people wrote.
-    theirs: Vec<String>,
+    edited: Vec<String>,
 }
 
 fn is_forgotten(table: &SessionTable, id: &SessionId) -> bool {
     table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten)
 }
 
-fn not_done(id: &SessionId, switched: Result<Switched, baton_base::actor_address::CallError>) -> String {
+fn not_done(id: &SessionId, switched: Result<Switched, CallError>) -> String {
     let why = match switched {
         Ok(Switched::Refused(rejection)) => rejection.to_string(),
         Ok(Switched::Failed { reason }) => reason,
@@ -386,17 +384,19 @@ fn later_sessions_note(catalog: &Catalog, asked: &ForgetParams, outcome: &answer
     )
 }
 
-/// What is stored in conversations and notes.
-async fn measure_stored(conversations: &Arc<Conversations>, selection: &Selection) -> Result<Removed, QueryError> {
-    let ids: Vec<SessionId> =
-        selection.sessions.iter().chain(&selection.also).map(|target| target.id.clone()).collect();
-    let conversations = conversations.clone();
-    let weighing = baton_base::task::spawn_blocking(move || {
-        ids.iter().try_fold(Removed::default(), |mut all, id| {
-            all += conversations.chunks().stored(id)?;
-            Ok::<_, baton_store::chunks::Error>(all)
-        })
+/// What forgetting these would remove.
+async fn measure(keepers: TextKeepers, targets: Vec<Target>) -> Result<Removed, String> {
+    let measuring = baton_base::task::spawn_blocking(move || {
+        let ids: Vec<SessionId> = targets.into_iter().map(|target| target.id).collect();
+        let mut all = Removed::default();
+        for keeper in keepers {
+            all += keeper.find(&ids)?;
+        }
+        Ok(all)
     });
-    let stored = weighing.await.map_err(|error| internal("conversations cannot be measured", error))?;
-    Ok(stored.map_err(|error| internal("conversations cannot be measured", error))?)
+    measuring.await.map_err(|error| error.to_string()).flatten()
+}
+
+fn not_measured(error: &str) -> QueryError {
+    internal("conversations cannot be measured", error).into()
 }

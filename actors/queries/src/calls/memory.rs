@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use baton_ask::query::{self, AskedAt};
 use baton_conversation::record::{Position, Timestamp};
-use baton_events::memo::{Source, Words};
+use baton_events::memo::{self, Source, Words};
 use baton_protocol::{AddMemoryParams, Caller, Failure, answer, code};
 use baton_redaction::redact;
 use baton_views::clones;
@@ -22,6 +22,7 @@ use baton_base::journal_health::Outage;
 use baton_events::projection::table::SessionTable;
 use baton_journal::Journal;
 use baton_memos::{Done, Memos, Wanted};
+use baton_store::forgetting::{self, Erasure};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
 
@@ -155,9 +156,10 @@ pub(super) async fn wait_findable(indexer: &indexer::Handle, position: Position)
 
 /// Waits until no file contains the words of a deleted note. Returns a note for the answer if that takes too long.
 pub(super) async fn wipe_and_wait(wiper: &Wiper, note: Uuid, position: Position) -> Option<String> {
-    let wiped = tokio::time::timeout(FINDABLE, wiper.wipe_note(note, position)).await;
-    let why = match wiped {
-        Ok(wiped) => wiped.err()?,
+    let sessions = [memo::key(note)];
+    let wiping = forgetting::erase(&wiper.keepers, Erasure { sessions: &sessions, position, step: &|| {} });
+    let why = match tokio::time::timeout(FINDABLE, wiping).await {
+        Ok(report) => report.problems.into_iter().next()?,
         Err(_) => wiper.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
     };
     let remedy = Obstacle::in_message(&why).remedy();

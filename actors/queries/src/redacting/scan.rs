@@ -1,7 +1,8 @@
 //! The pass over all sessions and memos, in short turns, so that other background work can run in between.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::SessionId;
@@ -25,24 +26,21 @@ impl Redacting {
     /// id.
     pub(super) async fn check_all(&self, stored: &StoredText) -> (Vec<Retry>, Option<String>) {
         let mark = self.state().mark.clone();
-        let mut waiting = waiting(&mark, &stored.table.now());
-        let (mut later, mut noted, mut last) = (Vec::new(), Instant::now(), mark.after);
-        while !waiting.is_empty() {
-            let turn = self.check_some(stored, waiting).await;
-            waiting = turn.rest;
-            for id in turn.clean {
-                self.state().mark.left.remove(id.as_str());
-            }
-            for id in turn.changing {
-                later.extend(self.attempt(stored, Retry { id, why: String::new(), asked: None }).await);
-            }
-            for (id, error) in turn.failed {
-                later.extend(self.record_outcome(Retry { id, why: String::new(), asked: None }, Err(error)));
+        let waiting: Arc<[SessionId]> = waiting(&mark, &stored.table.now()).into();
+        let (mut later, mut noted, mut last, mut checked) = (Vec::new(), Instant::now(), mark.after, 0);
+        while checked < waiting.len() {
+            for (id, holds_more) in self.check_some(stored, &waiting, checked).await {
+                checked += 1;
+                last = last.max(Some(id.to_string()));
+                let waiting = Retry { id, why: String::new(), asked: None };
+                later.extend(match holds_more {
+                    Ok(true) => self.attempt(stored, waiting).await,
+                    clean => self.record_outcome(waiting, clean.map(drop)),
+                });
             }
             let mut state = self.state();
-            state.done = state.total.saturating_sub((waiting.len() + later.len()) as u64);
+            state.done = state.total.saturating_sub((waiting.len() - checked + later.len()) as u64);
             drop(state);
-            last = turn.last.map(|id| id.to_string()).max(last);
             // The position is not stored while some wait for a retry, because a kill would skip them.
             if later.is_empty() && noted.elapsed() >= NOTED {
                 noted = Instant::now();
@@ -52,55 +50,40 @@ impl Redacting {
         (later, last)
     }
 
-    /// Checks as many as fit into one turn.
-    async fn check_some(&self, stored: &StoredText, waiting: VecDeque<SessionId>) -> TurnResult {
+    /// Tells of as many as fit into one turn, at least one, whether the current rules redact more of them.
+    async fn check_some(
+        &self,
+        stored: &StoredText,
+        waiting: &Arc<[SessionId]>,
+        from: usize,
+    ) -> Vec<(SessionId, Result<bool, Error>)> {
         let mut asked = stored.throttle.questions();
         let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
         let room = stored.throttle.wait_for_background().await;
-        let (indexer, memos, table) = (stored.indexer.clone(), stored.memos.clone(), stored.table.clone());
-        let first = waiting.front().cloned();
+        let (indexer, memos, all) = (stored.indexer.clone(), stored.memos.clone(), waiting.clone());
         let looking = baton_base::task::spawn_blocking(move || {
             let _room = room;
             let begun = Instant::now();
-            let mut turn = TurnResult { rest: waiting, ..TurnResult::default() };
-            while begun.elapsed() < TURN
-                && let Some(id) = turn.rest.pop_front()
-            {
+            let mut checked = Vec::new();
+            for id in all.iter().skip(from).take_while(|_| begun.elapsed() < TURN) {
                 let look = || match memo::uuid_of_key(id.as_str()) {
                     Some(uuid) => memos.holds_more_to_redact(uuid).map_err(of_disk),
-                    None => indexer.holds_more_to_redact(&table, &id),
+                    None => indexer.holds_more_to_redact(id),
                 };
                 let broke = |_| Err(Error::Refused("looking at it broke".to_owned()));
-                match catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke) {
-                    Ok(true) => turn.changing.push(id.clone()),
-                    Ok(false) => turn.clean.push(id.clone()),
-                    Err(error) => turn.failed.push((id.clone(), error)),
-                }
-                turn.last = Some(id);
+                checked.push((id.clone(), catch_unwind(AssertUnwindSafe(look)).unwrap_or_else(broke)));
             }
-            turn
+            checked
         });
-        // If checking one panics, the pass continues after it.
-        looking.await.unwrap_or_else(|error| {
-            let rest = owed(&stored.table.now(), first.as_ref().map(SessionId::as_str)).into();
-            let failed = first.clone().map(|id| (id, refused(error))).into_iter().collect();
-            TurnResult { rest, failed, last: first, ..TurnResult::default() }
+        let looked = looking.await.map_err(refused);
+        looked.unwrap_or_else(|error| {
+            waiting.iter().skip(from).take(1).map(|id| (id.clone(), Err(error.clone()))).collect()
         })
     }
 }
 
-/// The result of one turn.
-#[derive(Default)]
-struct TurnResult {
-    rest: VecDeque<SessionId>,
-    clean: Vec<SessionId>,
-    changing: Vec<SessionId>,
-    failed: Vec<(SessionId, Error)>,
-    last: Option<SessionId>,
-}
-
 /// The sessions and memos to check: those that failed before, and those after the last checked id.
-pub(super) fn waiting(mark: &MarkV1, table: &SessionTable) -> VecDeque<SessionId> {
+pub(super) fn waiting(mark: &MarkV1, table: &SessionTable) -> Vec<SessionId> {
     let left = mark.left.keys().filter_map(|id| SessionId::new(id));
     left.chain(owed(table, mark.after.as_deref())).collect::<BTreeSet<_>>().into_iter().collect()
 }

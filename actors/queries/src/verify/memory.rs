@@ -51,7 +51,7 @@ pub(super) fn verify(
     let indexer = match live {
         Live::Running(indexer) => (*indexer).clone(),
         // A handle whose actor is never started.
-        Live::Copied(_) => indexer::Handle::new(source.chunks.clone()),
+        Live::Copied(_) => indexer::Handle::new(source.chunks.clone(), source.table.clone()),
     };
     let rebuilt = Rebuilt::begin(source, &indexer, folder)?;
     for _ in 0..TRIES {

@@ -1,9 +1,7 @@
 //! Notes: texts stored beside a conversation, or without one, each in a file named by its hash.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use baton_conversation::hash::ContentHash;
@@ -23,6 +21,11 @@ const ENDING: &str = ".note";
 pub(super) fn is_note(name: &str) -> bool {
     let name = name.strip_suffix(durable::BEING_WRITTEN).unwrap_or(name);
     name.ends_with(ENDING)
+}
+
+/// The same for a path.
+pub(super) fn is_note_at(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(is_note)
 }
 
 pub(super) fn file_name(hash: &ContentHash) -> String {
@@ -64,28 +67,11 @@ impl ChunkStore {
         self.remove(&self.folder_of(owner), |name| !names.contains(name))
     }
 
-    /// Removes a folder that contains only notes, durably; any other folder is kept.
-    pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
-        let folder = self.folder.join(name);
-        let is_note = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(is_note);
-        if !fs::read_dir(&folder).map_err(io_error("list", &folder))?.flatten().all(|entry| is_note(&entry)) {
-            return Ok(Removed::default());
-        }
-        let removed = self.remove(&folder, |_| true)?;
-        fs::remove_dir(&folder).map_err(io_error("remove", &folder))?;
-        durable::sync_folder(&self.folder).map_err(io_error("sync", &self.folder))?;
-        Ok(removed)
-    }
-
     /// The notes in a session's folder, whether they are referred to or not; none without a folder.
     pub fn notes(&self, session: &SessionId) -> Result<Vec<ContentHash>, Error> {
-        let folder = self.folder_of(session);
-        let entries = match fs::read_dir(&folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries.map_err(io_error("list", &folder))?,
-        };
         let hash = |name: &str| ContentHash::parse(name.strip_suffix(ENDING)?);
-        Ok(entries.flatten().filter_map(|entry| hash(entry.file_name().to_str()?)).collect())
+        let entries = self.entries(&self.folder_of(session))?;
+        Ok(entries.iter().filter_map(|entry| hash(entry.file_name().to_str()?)).collect())
     }
 
     /// Removes notes of a session, durably. Missing ones are no error.

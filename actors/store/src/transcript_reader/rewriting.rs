@@ -78,7 +78,7 @@ struct Follower {
 impl Follower {
     fn new(path: &str) -> Self {
         let source = Source { agent: Agent::ClaudeCode, subagent: false };
-        let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
+        let start = Start::beginning(source, path);
         Self { start, items: Vec::new(), seen: Observation::default() }
     }
 

@@ -25,9 +25,11 @@ pub(super) struct Budgets {
 pub(super) struct Reservation {
     budgets: Arc<Mutex<BTreeMap<SessionId, u64>>>,
     session: SessionId,
-    nanos: u64,
+    /// The reserved amount in nanodollars.
+    pub(super) nanos: u64,
     allowance: Option<Arc<Allowance>>,
-    spent: u64,
+    /// What was spent, or is assumed to be.
+    pub(super) spent: u64,
 }
 
 /// A person's allowance for one run, which replaces the daily budget.
@@ -64,18 +66,6 @@ impl Bound {
             Self::Session => "raise llm.session_budget_usd",
             Self::Day => "raise llm.daily_budget_usd, give --max-usd, or wait for another day (UTC)",
         }
-    }
-}
-
-impl Reservation {
-    /// The reserved amount in nanodollars.
-    pub(super) fn nanos(&self) -> u64 {
-        self.nanos
-    }
-
-    /// Sets what was spent, or is assumed to be.
-    pub(super) fn spent(&mut self, nanos: u64) {
-        self.spent = nanos;
     }
 }
 
@@ -249,14 +239,14 @@ mod tests {
         // A call that was not made returns everything, one that was made returns what it did not cost, and one costs
         // more than estimated.
         drop(take("e", 0.1, Some(&allowance)).unwrap());
-        d.spent(prices::nanos(0.3));
+        d.spent = prices::nanos(0.3);
         drop((a, c, d));
         let mut e = take("e", 0.15, Some(&allowance)).unwrap();
-        e.spent(prices::nanos(0.19));
+        e.spent = prices::nanos(0.19);
         drop(e);
         assert!(take("f", 0.02, Some(&allowance)).unwrap_err().why.contains("--max-usd"));
         let mut f = take("f", 0.01, Some(&allowance)).unwrap();
-        f.spent(prices::nanos(7.0));
+        f.spent = prices::nanos(7.0);
         drop(f);
         assert!(take("g", 0.000_001, Some(&allowance)).is_err(), "nothing is left");
         assert_eq!(budgets.today(&table, Timestamp(0)), 0);

@@ -2,7 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use baton_conversation::record::SessionId;
 use tokio::sync::Notify;
+
+use super::Enricher;
 
 /// The permits in use.
 #[derive(Clone, Debug, Default)]
@@ -47,6 +50,19 @@ impl Drop for CallPermit {
     fn drop(&mut self) {
         *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.left.notify_waiters();
+    }
+}
+
+/// Marks a session as being worked on until dropped.
+pub(super) struct UnderWay<'a> {
+    pub(super) enricher: &'a Enricher,
+    pub(super) session: SessionId,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.enricher.known().under_way.remove(&self.session);
+        self.enricher.over.notify_waiters();
     }
 }
 

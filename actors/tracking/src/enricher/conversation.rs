@@ -6,7 +6,6 @@ use baton_episode::digest::{Abridged, Show};
 use baton_events::session::EpisodeRef;
 
 use crate::indexer;
-use baton_journal::session_table::TableReader;
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 use baton_store::conversation::{Error as EpisodeError, for_each_item};
@@ -22,7 +21,6 @@ pub(super) struct Read {
 pub(super) fn read(
     indexer: &indexer::Handle,
     chunks: &ChunkStore,
-    table: &TableReader,
     id: &SessionId,
     episode: &EpisodeRef,
     limits: &Limits,
@@ -33,7 +31,7 @@ pub(super) fn read(
         for_each_item(chunks, id, episode, |item| abridged.push(item)).map(|()| abridged)
     };
     let abridged = match read() {
-        Err(error) if is_lost(&error) && indexer.restore(table, id, episode).is_ok() => read()?,
+        Err(error) if is_lost(&error) && indexer.restore(id, episode).is_ok() => read()?,
         read => read?,
     };
     let (plan, lines) = plan_of(abridged, limits, show);

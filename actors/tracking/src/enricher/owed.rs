@@ -1,6 +1,7 @@
 //! The enrichments that sessions owe, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -65,4 +66,29 @@ pub(super) fn due_enrichments(
     let mut candidates: Vec<Candidate> = due.into_iter().map(candidate).collect();
     order(&mut candidates);
     DueEnrichments { due: candidates.into_iter().map(|it| (it.session, it.job.content)).collect(), next }
+}
+
+/// Limit of remembered sessions; with more the order would say little.
+const REMEMBERED: usize = 4096;
+
+/// The sessions found since the daemon started.
+#[derive(Debug, Default)]
+pub(super) struct Hits(Mutex<BTreeSet<SessionId>>);
+
+impl Hits {
+    /// Adds sessions that a question has found.
+    pub(super) fn note(&self, sessions: impl Iterator<Item = SessionId>) {
+        let mut hits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for session in sessions {
+            if hits.len() >= REMEMBERED {
+                return;
+            }
+            hits.insert(session);
+        }
+    }
+
+    /// True if a question has found the session.
+    pub(super) fn holds(&self, session: &SessionId) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(session)
+    }
 }

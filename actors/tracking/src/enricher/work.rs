@@ -36,10 +36,8 @@ struct Work<'a> {
     read: Read,
     /// Stored answers by hash; `None` for unreadable ones.
     stored: BTreeMap<ContentHash, Option<Answer>>,
-    calls: u64,
-    unknown: u64,
-    nanos: u64,
-    dropped: u64,
+    /// What it came to so far.
+    done: Done,
 }
 
 /// What follows a call.
@@ -112,7 +110,7 @@ impl Enricher {
         let (options, of, current) = (self.options.clone(), id.clone(), episode.clone());
         let read = baton_base::task::spawn_blocking(move || {
             let _room = room;
-            conversation::read(&options.indexer, &options.chunks, &options.table, &of, &current, &limits, &show)
+            conversation::read(&options.indexer, &options.chunks, &of, &current, &limits, &show)
         });
         match read.await {
             // A repeated enrichment would not send more than before, so it is no longer owed.
@@ -124,23 +122,8 @@ impl Enricher {
                 Err(Outcome::Unchanged)
             }
             Ok(Ok(read)) if !read.plan.requests.is_empty() => {
-                let stored = BTreeMap::new();
-                let (calls, unknown, nanos) = (0, 0, 0);
-                Ok(Work {
-                    enricher: self,
-                    id,
-                    by,
-                    llm,
-                    client,
-                    episode,
-                    show,
-                    read,
-                    stored,
-                    calls,
-                    unknown,
-                    nanos,
-                    dropped: 0,
-                })
+                let (stored, done) = (BTreeMap::new(), Done::none(Outcome::Unchanged));
+                Ok(Work { enricher: self, id, by, llm, client, episode, show, read, stored, done })
             }
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
@@ -189,13 +172,12 @@ impl Enricher {
 impl Work<'_> {
     async fn run(mut self) -> Done {
         let mut complaint = self.former_complaint();
-        let outcome = loop {
+        loop {
             match self.call(complaint).await {
                 Ok(Next::GoOn(next)) => complaint = next,
-                Ok(Next::End(outcome)) | Err(outcome) => break outcome,
+                Ok(Next::End(outcome)) | Err(outcome) => return Done { outcome, ..self.done },
             }
-        };
-        Done { outcome, calls: self.calls, unknown: self.unknown, nanos: self.nanos, dropped: self.dropped }
+        }
     }
 
     /// Returns the complaint about the last answer if an earlier daemon ended before it asked again.
@@ -227,7 +209,7 @@ impl Work<'_> {
             parts: request.parts,
             tokens_in: request.tokens_in,
             tokens_out: request.tokens_out,
-            nanos: taken.nanos(),
+            nanos: taken.nanos,
         };
         let estimate = call.nanos;
         let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
@@ -238,7 +220,7 @@ impl Work<'_> {
             }
         };
         // Until the real cost is known.
-        taken.spent(estimate);
+        taken.spent = estimate;
         let begun = Instant::now();
         let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
         let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
@@ -247,12 +229,13 @@ impl Work<'_> {
         let EndedCall { came, tokens, nanos } = EndedCall::of(replied, &self.read.lines, price.as_ref());
         let (end, next) = self.evaluate(came, &request).await;
         let spent = nanos.unwrap_or(estimate);
-        (self.calls, self.nanos) = (self.calls + 1, self.nanos.saturating_add(spent));
-        self.unknown += u64::from(nanos.is_none());
+        self.done.calls += 1;
+        self.done.nanos = self.done.nanos.saturating_add(spent);
+        self.done.unknown += u64::from(nanos.is_none());
         if let (CallEnd::Good { dropped, .. }, true) = (&end, request.is_last()) {
-            self.dropped = u64::from(*dropped);
+            self.done.dropped = u64::from(*dropped);
         }
-        taken.spent(spent);
+        taken.spent = spent;
         self.record_end(TakeAnswer { id: number, end, tokens, nanos, duration_ms }).await?;
         drop(taken);
         Ok(match next {

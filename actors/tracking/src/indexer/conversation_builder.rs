@@ -29,9 +29,13 @@ pub(super) struct ConversationBuilder<'a> {
     hasher: ContentHasher,
     withdrawn: Withdrawn,
     open: OpenCalls,
-    count: u64,
-    unread: Vec<u64>,
-    withdraws: bool,
+    /// Number of items.
+    pub(super) count: u64,
+    /// The first lines that could not be read.
+    pub(super) unread: Vec<u64>,
+    /// True if a new item withdraws a prompt. The hash does not show that, and the withdrawn prompt would still be
+    /// found.
+    pub(super) withdraws: bool,
     state: State,
     /// Why it cannot be stored. Later items are only counted.
     failed: Option<chunks::Error>,
@@ -95,25 +99,9 @@ impl<'a> ConversationBuilder<'a> {
         }
     }
 
-    /// The first lines that could not be read.
-    pub(super) fn unread(&self) -> &[u64] {
-        &self.unread
-    }
-
-    /// True if a new item withdraws a prompt. The hash does not show that, and the withdrawn prompt would still be
-    /// found.
-    pub(super) fn withdraws(&self) -> bool {
-        self.withdraws
-    }
-
     /// The calls of the prior conversation without a result.
     pub(super) fn open_calls(&self) -> OpenCalls {
         self.open.clone()
-    }
-
-    /// Number of items.
-    pub(super) fn count(&self) -> u64 {
-        self.count
     }
 
     /// Returns the hash of all items except withdrawn prompts. If there are any, computes it from the written chunks,
@@ -274,7 +262,7 @@ mod tests {
             let stored = Stored::open(&chunks, &session, &prior).unwrap();
             stored.items().for_each(|item| second.stored(item.unwrap()));
             more.iter().for_each(|item| second.item(item.clone()));
-            assert_eq!((second.hash().unwrap(), second.count()), (ContentHash::digest(&all), all.len() as u64));
+            assert_eq!((second.hash().unwrap(), second.count), (ContentHash::digest(&all), all.len() as u64));
             let written = second.written(Header::default()).unwrap();
             assert_eq!(written.manifest, manifest, "{kept} and {new} of {chars}");
             assert_eq!(written.held.map(|held| held.items.to_vec()), is_held.then_some(all.clone()));

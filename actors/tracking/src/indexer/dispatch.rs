@@ -9,8 +9,7 @@ use ractor::ActorRef;
 use tokio::sync::Notify;
 
 use super::fresh::FreshConversations;
-use super::job;
-use super::may_read::JobGate;
+use super::job::{self, JobGate};
 use super::sync_batch::PendingJob;
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Msg, State, report};

@@ -10,9 +10,12 @@
 //!   whatever no event names is collected at once. When a transcript moves under a job, that job is void and a new one
 //!   reads the new path.
 
+use std::sync::Arc;
+
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::transcript::{Cursor, Source};
+use baton_events::projection::table::Row;
 use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, Stored, TailDigest, episode_uuid};
 
@@ -20,8 +23,9 @@ pub(super) mod stored;
 
 use super::conversation_builder::{ConversationBuilder, Written};
 use super::fresh::{FreshConversations, Held};
-use super::may_read::JobGate;
 use super::{JobOutcome, JobRequest};
+use baton_config::settings::SettingsReader;
+use baton_journal::session_table::TableReader;
 use baton_store::chunks;
 use baton_store::chunks::{Batch, ChunkStore, Header};
 use baton_store::conversation;
@@ -104,7 +108,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         done => done?,
     };
     (start.cursor, start.tail) = (done.cursor, done.tail);
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count());
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count);
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -115,8 +119,8 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
-    let unread = builder.unread().to_vec();
-    if !request.anew && unread.is_empty() && !builder.withdraws() && prior.filter(unchanged).is_some() {
+    let unread = builder.unread.clone();
+    if !request.anew && unread.is_empty() && !builder.withdraws && prior.filter(unchanged).is_some() {
         return Ok(Prepared { complete: complete(None), written: None });
     }
     let header = Header {
@@ -144,17 +148,8 @@ fn same_content(prior: &EpisodeRef, hash: &ContentHash, filter_version: u32) -> 
     prior.hash == *hash && prior.filter_version == filter_version
 }
 
-fn source(request: &JobRequest) -> Source {
-    Source { agent: request.agent, subagent: request.subagent }
-}
-
 fn beginning(request: &JobRequest) -> Start {
-    Start {
-        source: source(request),
-        path: request.job.path.clone(),
-        cursor: Cursor::default(),
-        tail: TailDigest::default(),
-    }
+    Start::beginning(Source { agent: request.agent, subagent: request.subagent }, request.job.path.clone())
 }
 
 /// Returns the stored conversation and where its transcript was left, if this job continues it. If the stored
@@ -194,5 +189,22 @@ fn read(request: &JobRequest, builder: &mut ConversationBuilder<'_>, start: &Sta
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureReason::Gone, format!("{} is gone", start.path))),
         Pass::Unreadable { reason, .. } => Err(Stop::Failed(FailureReason::Unreadable, reason)),
+    }
+}
+
+/// Tells whether a job may still run when its turn comes: the session or its project may have been stopped while it was
+/// queued.
+pub(super) struct JobGate {
+    pub(super) table: TableReader,
+    pub(super) settings: SettingsReader,
+}
+
+impl JobGate {
+    /// Returns the session's current row if it still owes this job and nothing stops it. Sees every stop that was
+    /// acknowledged, because the table is published before any caller is answered.
+    pub(super) fn owed_row(&self, request: &JobRequest) -> Option<Arc<Row>> {
+        let row = self.table.now().get(&request.session).cloned()?;
+        let owed = row.state.job.is_some_and(|job| job.effect == request.job.effect);
+        (owed && self.settings.now().policy_for(&row.state).tracked).then_some(row)
     }
 }

@@ -10,7 +10,6 @@
 //! the start.
 
 mod apply;
-mod backoff;
 mod change;
 mod coverage;
 mod failure;
@@ -36,14 +35,13 @@ use super::fresh::FreshConversations;
 use super::large::LargeConversations;
 use super::left_out::LeftOut;
 use super::restore::Restorer;
-use backoff::{pause, wait_to_open};
 use baton_base::condition::Condition;
 use baton_base::io_remedy;
 use baton_base::limits;
 use baton_memory::{Checkpoint, Error as MemoryError, Store};
 use coverage::Coverage;
 pub use coverage::{Covered, Want};
-use failure::Failures;
+use failure::{Failures, pause, wait_to_open};
 use interrupt::Interrupt;
 pub use memos::{as_episode, items as memo_items};
 use port::{Command, Wait};

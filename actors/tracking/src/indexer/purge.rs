@@ -9,35 +9,65 @@ use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
 use super::covering::MEMORIES;
-use super::{Handle, JobOutcome, Msg};
+use super::{Handle, JobOutcome, Msg, redacting};
 use baton_base::limits;
 use baton_store::chunks::Removed;
+use baton_store::forgetting::{Erasing, Erasure, Report, TextKeeper, is_gone};
 
 /// Interval at which a void job is checked for its end.
 const LOOK: Duration = Duration::from_millis(10);
 
-impl Handle {
-    /// Deletes what is stored of forgotten sessions, whose tombstones lie up to `at_least`. When it returns, no file of
-    /// conversations, notes or memory holds their text. On an error some text may remain; a repeated call continues.
-    /// `step` is called for each session whose conversation is gone.
-    pub async fn purge(
-        &self,
-        sessions: &[SessionId],
-        at_least: Position,
-        step: impl Fn() + Send + Sync,
-    ) -> Result<Removed, String> {
-        self.slot.cast(Msg::Forget(sessions.to_vec()));
-        let mut removed = self.unlink(sessions, &step).await?;
-        self.purge_memory(sessions, at_least).await?;
-        // The memory may have restored a conversation just before it saw the tombstone.
-        removed += self.unlink(sessions, &|| {}).await?;
-        Ok(removed)
+impl TextKeeper for Handle {
+    fn find(&self, sessions: &[SessionId]) -> Result<Removed, String> {
+        let mut found = Removed::default();
+        for session in sessions {
+            found += self.chunks.stored(session).map_err(|error| error.to_string())?;
+        }
+        Ok(found)
     }
 
-    /// Purges the memory's files of the former text of sessions and memos that changed up to a position in the log, and
-    /// the vectors of texts that no longer occur.
-    pub async fn purge_changed(&self, changed: &[SessionId], at_least: Position) -> Result<(), String> {
-        self.purge_memory(changed, at_least).await
+    /// When it returns without a problem, no file of conversations, notes, memory or vectors holds the text.
+    fn erase<'a>(&'a self, erasure: Erasure<'a>) -> Erasing<'a> {
+        Box::pin(async move {
+            let mut report = Report::default();
+            let problem = self.purge(erasure, &mut report).await.err();
+            report.problems.extend(problem);
+            report
+        })
+    }
+
+    fn verify(&self, sessions: &[SessionId]) -> Result<(), String> {
+        let table = self.table.now();
+        let gone: Vec<SessionId> = sessions.iter().filter(|id| is_gone(&table, id)).cloned().collect();
+        match self.find(&gone)?.files {
+            0 => Ok(()),
+            files => Err(format!("{files} files of forgotten conversations are still there")),
+        }
+    }
+}
+
+impl Handle {
+    async fn purge(&self, erasure: Erasure<'_>, report: &mut Report) -> Result<(), String> {
+        let table = self.table.now();
+        let (gone, changed): (Vec<_>, Vec<_>) = erasure.sessions.iter().cloned().partition(|id| is_gone(&table, id));
+        self.slot.cast(Msg::Forget(gone.clone()));
+        report.removed += self.unlink(&gone, erasure.step).await?;
+        self.purge_memory(erasure.sessions, erasure.position).await?;
+        // The memory may have restored a conversation just before it saw the tombstone.
+        report.removed += self.unlink(&gone, &|| {}).await?;
+        let indexer = self.clone();
+        let collecting = baton_base::task::spawn_blocking(move || {
+            let collected = changed.into_iter().map(|id| (indexer.collect_now(&id), id));
+            collected.filter_map(|(collected, id)| Some((id, collected.err()?))).collect::<Vec<_>>()
+        });
+        for (id, error) in collecting.await.map_err(|error| error.to_string())? {
+            let why = format!("superseded chunks are still there: {error}");
+            match error {
+                redacting::Error::Lasting(_) => report.stays.push((id, why)),
+                _ => report.problems.push(format!("session {id}: {why}")),
+            }
+        }
+        Ok(())
     }
 
     async fn unlink(&self, sessions: &[SessionId], step: &(dyn Fn() + Send + Sync)) -> Result<Removed, String> {

@@ -5,13 +5,13 @@
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, Redact, RedactedConversation, State};
 use baton_redaction::json::redact_json;
 
 use super::job::stored;
 use super::under_way::Held;
-use super::{Handle, Msg, episode};
-use baton_journal::session_table::TableReader;
+use super::{Handle, Msg};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
@@ -47,8 +47,8 @@ pub enum Error {
 
 impl Handle {
     /// Returns true if the current rules redact more of what is stored of a session. Blocks for disk reads.
-    pub fn holds_more_to_redact(&self, table: &TableReader, id: &SessionId) -> Result<bool, Error> {
-        let Some(row) = table.now().get(id).cloned().filter(|row| row.state.phase != Phase::Forgotten) else {
+    pub fn holds_more_to_redact(&self, id: &SessionId) -> Result<bool, Error> {
+        let Some(row) = self.table.now().get(id).cloned().filter(|row| row.state.phase != Phase::Forgotten) else {
             return Ok(false);
         };
         // Check notes first, because they may exist without a conversation.
@@ -56,7 +56,7 @@ impl Handle {
             return Ok(true);
         }
         self.conversation_holds_more(id, &row.state).map_err(|error| {
-            let is_same = table.now().get(id).is_some_and(|now| now.version == row.version);
+            let is_same = self.table.now().get(id).is_some_and(|now| now.version == row.version);
             if is_same { of_disk(error) } else { Error::Busy }
         })
     }
@@ -82,9 +82,9 @@ impl Handle {
     }
 
     /// Redacts what is stored of a session again. Returns `None` if nothing changes. Blocks for the disk.
-    pub fn redact_again(&self, table: &TableReader, id: &SessionId) -> Result<Option<Again>, Error> {
+    pub fn redact_again(&self, id: &SessionId) -> Result<Option<Again>, Error> {
         let held = self.under_way.hold(id).ok_or(Error::Busy)?;
-        let now = table.now();
+        let now = self.table.now();
         let Some(row) = now.get(id).filter(|row| row.state.phase != Phase::Forgotten) else { return Ok(None) };
         if now.unreadable_events(id) > 0 {
             // No event can be recorded on top of an unreadable history.
@@ -126,9 +126,9 @@ impl Handle {
     }
 
     /// Removes chunks of a session's conversation that no event names. Blocks for the disk.
-    pub fn collect_now(&self, table: &TableReader, id: &SessionId) -> Result<(), Error> {
-        let now = table.now();
-        let named = episode::named(&now, id);
+    pub fn collect_now(&self, id: &SessionId) -> Result<(), Error> {
+        let now = self.table.now();
+        let named = named_manifests(&now, id);
         let running = now.get(id).and_then(|row| row.state.job.map(|job| job.effect));
         if now.get(id).is_none_or(|row| row.state.phase == Phase::Forgotten) {
             return Ok(());
@@ -183,4 +183,10 @@ fn notes(chunks: &ChunkStore, id: &SessionId) -> Result<(Vec<(ContentHash, Conte
 /// The lines of a chunk, lossily decoded.
 fn lines(chunk: &[u8]) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
     chunk.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(String::from_utf8_lossy)
+}
+
+/// Returns the manifests that the session's current state names.
+pub(super) fn named_manifests(table: &SessionTable, session: &SessionId) -> Vec<ContentHash> {
+    let state = table.get(session).map(|row| &row.state);
+    state.and_then(|state| state.episode.as_ref()).map(|episode| episode.manifest).into_iter().collect()
 }

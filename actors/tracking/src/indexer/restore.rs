@@ -16,7 +16,7 @@ use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
 use baton_conversation::transcript::{Cursor, OpenCalls, Source};
 use baton_events::schema::item::ITEM_VERSION;
-use baton_events::session::{EpisodeRef, State, TailDigest};
+use baton_events::session::{EpisodeRef, State};
 
 use super::conversation_builder::ConversationBuilder;
 use super::under_way::UnderWay;
@@ -32,42 +32,31 @@ use baton_store::transcript_reader::{Done, Pass, Start};
 #[derive(Clone)]
 pub(super) struct Restorer {
     chunks: Arc<ChunkStore>,
+    table: TableReader,
     under_way: UnderWay,
     slot: ActorAddress<Msg>,
 }
 
-/// The indexer as seen by the views.
-pub struct Index {
-    indexer: Handle,
-    table: TableReader,
-}
-
-impl Index {
-    /// Combines an indexer with the session table.
-    pub fn new(indexer: Handle, table: TableReader) -> Self {
-        Self { indexer, table }
-    }
-}
-
-impl baton_views::conversation::Index for Index {
+impl baton_views::conversation::Index for Handle {
     fn searcher(&self) -> Option<Searcher> {
-        self.indexer.searcher().ok()
+        Self::searcher(self).ok()
     }
 
     fn restore(&self, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
-        self.indexer.restore(&self.table, id, episode)
+        Self::restore(self, id, episode)
     }
 }
 
 impl Handle {
     pub(super) fn restorer(&self) -> Restorer {
-        Restorer { chunks: self.chunks.clone(), under_way: self.under_way.clone(), slot: self.slot.clone() }
+        let (chunks, table) = (self.chunks.clone(), self.table.clone());
+        Restorer { chunks, table, under_way: self.under_way.clone(), slot: self.slot.clone() }
     }
 
     /// Restores the unreadable conversation of a session's current episode from its transcript, if that still yields
     /// exactly the same. Returns why not otherwise. Blocks for disk reads.
-    pub fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
-        self.restorer().restore(table, id, episode)?;
+    pub fn restore(&self, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
+        self.restorer().restore(id, episode)?;
         tracing::warn!(session = %id, "stored conversation restored from its transcript");
         self.left_out.readable(id);
         Ok(())
@@ -76,10 +65,10 @@ impl Handle {
 
 impl Restorer {
     /// Like [`Handle::restore`].
-    pub(super) fn restore(&self, table: &TableReader, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
+    pub(super) fn restore(&self, id: &SessionId, episode: &EpisodeRef) -> Result<(), String> {
         let held = self.under_way.hold(id).ok_or("it is being indexed")?;
         // Read the table while the session is held: what was forgotten meanwhile must not be written again.
-        let row = table.now().get(id).cloned();
+        let row = self.table.now().get(id).cloned();
         let restored = match row.filter(|row| is_current(&row.state, episode)) {
             Some(row) => restore_conversation(&self.chunks, id, &row.state, episode),
             None => Err("it is no longer the session's episode".to_owned()),
@@ -119,7 +108,7 @@ fn restore_conversation(
         item_version: ITEM_VERSION,
         cursor: done.cursor,
         tail: hex::encode(&done.tail.0),
-        unread: builder.unread().to_vec(),
+        unread: builder.unread.clone(),
     };
     let written = builder.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {
@@ -136,7 +125,7 @@ fn read(
     builder: &mut ConversationBuilder<'_>,
 ) -> Result<Done, String> {
     let source = Source { agent, subagent: state.is_subagent() };
-    let start = Start { source, path: path.to_owned(), cursor: Cursor::default(), tail: TailDigest::default() };
+    let start = Start::beginning(source, path);
     match transcript_reader::items(&start, OpenCalls::default(), to, builder) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { .. } => Err(format!("{path} was rewritten since")),

@@ -28,7 +28,7 @@ pub struct Swept {
 /// The sweep in progress and its callers.
 #[derive(Debug, Default)]
 pub(super) struct Sweep {
-    swept: Swept,
+    pub(super) swept: Swept,
     waiting: Vec<oneshot::Sender<Swept>>,
     /// Number of removals of folders in progress.
     discarding: usize,
@@ -56,36 +56,16 @@ impl Sweep {
         self.swept.sessions += sessions.len() as u64;
         // The folders may belong to sessions that only a newer version knows.
         if table.skipped() > 0 {
-            self.unreadable(table.skipped());
+            self.swept.unreadable = table.skipped();
             folders.clear();
         }
         (sessions, folders)
     }
 
-    /// Notes that folders are being removed; the sweep ends after that.
-    pub(super) fn discarding(&mut self) {
-        self.discarding += 1;
-    }
-
-    /// Notes that they are gone.
+    /// Notes that folders without a session are gone.
     pub(super) fn discarded(&mut self, removed: Removed) {
         self.discarding = self.discarding.saturating_sub(1);
         self.swept.removed += removed;
-    }
-
-    /// Notes the number of events that this version cannot read.
-    pub(super) fn unreadable(&mut self, events: u64) {
-        self.swept.unreadable = events;
-    }
-
-    /// Counts a collected session.
-    pub(super) fn removed(&mut self, removed: Removed) {
-        self.swept.removed += removed;
-    }
-
-    /// Counts a skipped session.
-    pub(super) fn passed_over(&mut self) {
-        self.swept.busy += 1;
     }
 
     /// Ends the sweep, unless folders are still being removed.
@@ -108,7 +88,7 @@ impl super::State {
             return;
         }
         let (chunks, slot, myself) = (self.options.chunks.clone(), self.slot.clone(), myself.clone());
-        self.sweep.discarding();
+        self.sweep.discarding += 1;
         let held = self.under_way.hold_all();
         baton_base::task::spawn(async move {
             let gone = baton_base::task::spawn_blocking(move || discard(&chunks, folders)).await;

@@ -106,11 +106,8 @@ impl State {
     /// Refuses all waiters if a switch has stopped the session's job before it began: the job stays owed until the
     /// switch is lifted, which may take arbitrarily long.
     pub(super) fn refuse_waiters(&mut self) {
-        if self.policy().tracked {
-            return;
-        }
-        for waiter in std::mem::take(&mut self.waiting) {
-            let _ = waiter.reply.send(self.closed(Outcome::Refused(Rejection::SwitchedOff)));
+        if !self.policy().tracked {
+            self.dismiss_waiters(&Outcome::Refused(Rejection::SwitchedOff));
         }
     }
 

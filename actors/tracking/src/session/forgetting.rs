@@ -2,8 +2,8 @@
 //! [`crate::indexer`] and the query `forget`; if that is interrupted, the next start does.
 
 use baton_conversation::record::CommandId;
-use baton_conversation::transcript::{Cursor, Source};
-use baton_events::session::{Command, Phase, TailDigest};
+use baton_conversation::transcript::Source;
+use baton_events::session::{Command, Phase};
 
 use super::{State, Switched};
 use baton_base::limits;
@@ -78,8 +78,7 @@ impl State {
             return Ok(());
         };
         let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
-        let start =
-            Start { source, path: transcript.path.clone(), cursor: Cursor::default(), tail: TailDigest::default() };
+        let start = Start::beginning(source, transcript.path.clone());
         let (id, room) = (self.id.clone(), self.options.throttle.wait_to_read(self.urgency).await);
         let looking = baton_base::task::spawn_blocking(move || {
             let _room = room;

@@ -262,3 +262,21 @@ impl State {
         Ok(Switched::Done { already: self.aggregate().version() == before })
     }
 }
+
+impl State {
+    /// Records corrections, and the title if there is one. Nothing is stored of a session without an episode, such as a
+    /// forgotten one: the rules refuse it.
+    pub(super) async fn correct(
+        &mut self,
+        title: Option<String>,
+        mut corrections: Vec<Correction>,
+    ) -> Result<Switched, AppendError> {
+        if let Some(text) = title.filter(|_| self.aggregate().state().episode.is_some()) {
+            match self.store_note(text).await {
+                Ok(hash) => corrections.push(Correction::Title(Some(hash))),
+                Err(reason) => return Ok(Switched::Failed { reason }),
+            }
+        }
+        self.submit_switch(Command::Correct(corrections), None).await
+    }
+}

@@ -10,9 +10,8 @@ use baton_events::session::Phase;
 use baton_protocol::{Failure, ForgetParams, code};
 use uuid::Uuid;
 
-use super::Forget;
 use super::earlier_attempt::EarlierAttempt;
-use super::{Done, Work, not_done};
+use super::{Run, not_done};
 use crate::client::failure;
 use crate::{memo as notes, resolve};
 use baton_base::limits;
@@ -96,55 +95,58 @@ pub(super) fn select(
     Ok((hidden, others))
 }
 
-/// Restores it, except what this call restored before. The group first, which restores most of the rest.
-pub(super) async fn restore(forget: &Forget, hidden: Hidden, earlier: &EarlierAttempt, work: &Work, done: &mut Done) {
-    let problem = |what: String, error: &dyn std::fmt::Display| format!("{what}: {error}");
-    if let Some(group) = hidden.group.as_ref().filter(|_| !earlier.group)
-        && let Err(error) = forget.memos.restore_group(group.as_deref(), earlier.cause.clone()).await
-    {
-        done.problems.push(problem("what was cleared".to_owned(), &error));
-    }
-    for id in hidden.sessions {
-        let table = forget.conversations.catalog().table.now();
-        let row = table.get(&id).filter(|row| table.is_deleted(row));
-        if let Some(row) = row
-            && let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid)
+impl Run {
+    /// Restores it, except what this call restored before. The group first, which restores most of the rest.
+    pub(super) async fn restore_hidden(&mut self, hidden: Hidden) {
+        let (memos, cause) = (self.forget.memos.clone(), self.earlier.cause.clone());
+        if let Some(group) = hidden.group.as_ref().filter(|_| !self.earlier.group)
+            && let Err(error) = memos.restore_group(group.as_deref(), cause.clone()).await
         {
-            let is_cleared = row.state.deleted != Some(episode);
-            let switch = Switch::RestoreEpisode { episode, is_cleared, cause: earlier.cause.clone() };
-            match forget.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
-                Ok(Switched::Done { .. }) => {}
-                switched => done.problems.push(not_done(&id, switched)),
+            self.done.problems.push(format!("what was cleared: {error}"));
+        }
+        for id in hidden.sessions {
+            self.restore_episode(&id).await;
+            self.step();
+        }
+        for uuid in hidden.memos {
+            if !self.earlier.notes.contains(&uuid)
+                && let Err(error) = memos.restore(uuid, cause.clone()).await
+            {
+                self.done.problems.push(format!("{}: {error}", memo::key(uuid)));
             }
-            // It was deleted by itself and cleared with its group later: both must be undone.
-            let table = forget.conversations.catalog().table.now();
-            if !is_cleared && table.get(&id).is_some_and(|row| table.is_deleted(row)) {
-                let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };
-                if let Err(error) = forget.supervisor.switch(&id, switch, limits::SESSION_CALL).await {
-                    done.problems.push(problem(format!("session {id}"), &error));
-                }
+            self.step();
+        }
+        for fact in hidden.facts {
+            if !self.earlier.facts.contains(&fact)
+                && let Err(error) = memos.restore_fact(fact, cause.clone()).await
+            {
+                self.done.problems.push(format!("fact {fact}: {error}"));
+            }
+            self.step();
+        }
+        if self.forget.indexer.caught_up(self.table().position(), limits::PURGE).await.is_err() {
+            let problem = "the searchable memory has not taken it in yet; `baton status` tells why";
+            self.done.problems.push(problem.to_owned());
+        }
+    }
+
+    async fn restore_episode(&mut self, id: &SessionId) {
+        let table = self.table();
+        let Some(row) = table.get(id).filter(|row| table.is_deleted(row)) else { return };
+        let Some(episode) = row.state.episode.as_ref().map(|episode| episode.uuid) else { return };
+        let is_cleared = row.state.deleted != Some(episode);
+        let switch = Switch::RestoreEpisode { episode, is_cleared, cause: self.earlier.cause.clone() };
+        match self.forget.supervisor.switch(id, switch, limits::SESSION_CALL).await {
+            Ok(Switched::Done { .. }) => {}
+            switched => self.done.problems.push(not_done(id, switched)),
+        }
+        // It was deleted by itself and cleared with its group later: both must be undone.
+        let table = self.table();
+        if !is_cleared && table.get(id).is_some_and(|row| table.is_deleted(row)) {
+            let switch = Switch::RestoreEpisode { episode, is_cleared: true, cause: None };
+            if let Err(error) = self.forget.supervisor.switch(id, switch, limits::SESSION_CALL).await {
+                self.done.problems.push(format!("session {id}: {error}"));
             }
         }
-        work.step();
-    }
-    for uuid in hidden.memos {
-        if !earlier.notes.contains(&uuid)
-            && let Err(error) = forget.memos.restore(uuid, earlier.cause.clone()).await
-        {
-            done.problems.push(problem(memo::key(uuid).to_string(), &error));
-        }
-        work.step();
-    }
-    for fact in hidden.facts {
-        if !earlier.facts.contains(&fact)
-            && let Err(error) = forget.memos.restore_fact(fact, earlier.cause.clone()).await
-        {
-            done.problems.push(problem(format!("fact {fact}"), &error));
-        }
-        work.step();
-    }
-    let position = forget.conversations.catalog().table.now().position();
-    if forget.wiper.indexer.caught_up(position, limits::PURGE).await.is_err() {
-        done.problems.push("the searchable memory has not taken it in yet; `baton status` tells why".to_owned());
     }
 }

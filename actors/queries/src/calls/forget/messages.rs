@@ -45,7 +45,9 @@ fn restored_parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) 
 
 pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String {
     if !done.problems.is_empty() {
-        return redact(&format!("not everything is done: {}", join_first(&done.problems))).into_owned();
+        let problems = join_first(&done.problems);
+        let message = format!("not everything is done: {problems}; call again, or the next start does what is left");
+        return redact(&message).into_owned();
     }
     if outcome.sessions.is_empty() && outcome.notes == 0 {
         return dry_run_message(outcome);
@@ -56,10 +58,10 @@ pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String
             notes::counted(outcome.notes)
         );
     }
-    let (file, theirs) = match done.theirs.is_empty() {
+    let (file, edited) = match done.edited.is_empty() {
         true => ("file", String::new()),
         false => {
-            let notes = redact(&join_first(&done.theirs)).into_owned();
+            let notes = redact(&join_first(&done.edited)).into_owned();
             let stays = "What people wrote in these notes stays there, with the lines of blocks that they changed";
             ("other file", format!(". {stays}, and may tell of it: {notes}"))
         }
@@ -73,7 +75,7 @@ pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String
     };
     format!(
         "{}{} forgotten{already}: no {file} of Baton's home has that text any more, and no transcript of it is read again; `baton \
-         forget --undo` lifts that{lasting}{theirs}",
+         forget --undo` lifts that{lasting}{edited}",
         sessions(count),
         notes::suffix(outcome.notes)
     )

@@ -100,7 +100,7 @@ pub(in crate::indexer) fn redact_stored(
         let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
         redacted(&lines, &mut subjects, |item| builder.item(item)).map_err(Failed::Lasting)?;
     }
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count());
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count);
     let written = builder.written(manifest.header).map_err(not_stored)?;
     let stored = Stored { episode: episode_uuid(session, &hash), manifest: written.manifest, items };
     Ok(Redacted { hash, stored, written })

@@ -164,7 +164,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Err(MemoryError::Units(error)) => error,
             Err(error) => return Err(error.into()),
         };
-        let mended = self.restorer.restore(&self.options.table, session, current);
+        let mended = self.restorer.restore(session, current);
         match mended.and_then(|()| open(Interrupt::never()).map_err(|error| error.to_string())) {
             Ok(opened) => {
                 tracing::warn!(%session, %error, "stored conversation restored from its transcript");

@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::{Error, Projector};
 use baton_memory::{Entry, Titles};
 use baton_store::chunks;
+use baton_store::forgetting::is_gone;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Applies an event of a memo.
@@ -110,18 +111,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     fn remove_memo(&mut self, uuid: Uuid, table: &SessionTable) -> Result<(), Error> {
         let key = memo::key(uuid);
         self.left_out.readable(&key);
-        if is_deleted(table, &key) {
+        if is_gone(table, &key) {
             // A deleted memo must leave every file.
             self.forgotten.insert(key.clone());
         }
         if self.store.holds(&key)? { self.remove(&key) } else { Ok(()) }
     }
-}
-
-/// True if this is the key of a deleted memo, as opposed to one in a cleared group.
-pub(super) fn is_deleted(table: &SessionTable, key: &SessionId) -> bool {
-    let row = memo::uuid_of_key(key.as_str()).and_then(|uuid| table.memo_row(uuid));
-    row.is_some_and(|row| row.state.memo.is_none())
 }
 
 /// Reads the words of a memo. Blocks for a disk read.

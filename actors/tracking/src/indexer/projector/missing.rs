@@ -8,8 +8,9 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{EpisodeRef, Phase};
 use uuid::Uuid;
 
-use super::{Error, Interrupt, LOOK_AGAIN, LOOKED_AT, Projector, purging};
+use super::{Error, Interrupt, LOOK_AGAIN, LOOKED_AT, Projector};
 use crate::indexer::large::is_large;
+use baton_store::forgetting::all_gone;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Puts in sessions that are missing because their conversations could not be read: checks all of them when the log
@@ -32,7 +33,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         if self.missing_added_at.is_none() {
             // A killed daemon may have left purges undone.
-            self.forgotten.extend(purging::forgotten(&table));
+            self.forgotten.extend(all_gone(&table));
         }
         self.missing_added_at = Some(Instant::now());
         Ok(())

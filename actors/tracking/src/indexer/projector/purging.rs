@@ -1,29 +1,16 @@
 //! Purges forgotten text from the memory's files.
 
 use baton_conversation::record::{Position, SessionId};
-use baton_events::memo;
-use baton_events::projection::table::SessionTable;
-use baton_events::session::Phase;
 use tokio::sync::oneshot;
 
-use super::{Error, Projector, memos};
+use super::{Error, Projector};
+use baton_store::forgetting::is_gone;
 
 /// A requested purge: everything of forgotten sessions, and the former text of others.
 pub(super) struct Purge {
     pub(super) sessions: Vec<SessionId>,
     pub(super) at_least: Position,
     pub(super) reply: oneshot::Sender<Result<(), String>>,
-}
-
-/// All forgotten sessions and deleted memos.
-pub(super) fn forgotten(table: &SessionTable) -> impl Iterator<Item = SessionId> {
-    let sessions = table.iter().filter(|(_, row)| row.state.phase == Phase::Forgotten).map(|(id, _)| id.clone());
-    let memos = table.memos().filter(|(_, row)| row.state.memo.is_none()).map(|(uuid, _)| memo::key(uuid));
-    sessions.chain(memos)
-}
-
-fn is_gone(table: &SessionTable, id: &SessionId) -> bool {
-    table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten) || memos::is_deleted(table, id)
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {

@@ -76,7 +76,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         journal.append(StreamId::home(), SequenceNumber(number), vec![record]).await.unwrap();
     }
     let chunks = Arc::new(ChunkStore::open(temp.path().join("blobs")).unwrap());
-    let handle = Handle::new(chunks.clone());
+    let handle = Handle::new(chunks.clone(), table.clone());
     let options = Options {
         journal,
         table,

@@ -46,7 +46,8 @@ impl Home {
     }
 
     fn memory(&self) -> Port {
-        let (put, restorer) = (self.put.clone(), Handle::new(self.options.chunks.clone()).restorer());
+        let handle = Handle::new(self.options.chunks.clone(), self.options.table.clone());
+        let (put, restorer) = (self.put.clone(), handle.restorer());
         let collect = move |session| put.lock().unwrap().push(session);
         let (fresh, left_out) = (Arc::default(), Arc::default());
         Projector::start(self.options.clone(), fresh, self.large.clone(), left_out, restorer, collect, || {}).unwrap()
