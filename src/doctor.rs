@@ -4,7 +4,6 @@
 mod agent;
 mod daemon;
 mod home;
-mod model;
 mod programs;
 
 use std::time::Duration;

@@ -23,7 +23,6 @@ use crate::environment::Environment;
 use crate::program;
 use document::Document;
 use hook_command::HookCommand;
-use hooks::AllHooks;
 use locations::{AgentFiles, Programs};
 use plan::Kind;
 use remark::switched_off;
@@ -197,16 +196,8 @@ impl Installer {
             let others = self.other_places.iter().map(|(path, _)| path.clone());
             plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
-        let target = Target::read(&self.files.settings)?;
-        if target.text.is_some() {
-            let mut document = self.document(&target)?;
-            let had = document.text();
-            hooks::take_out(&mut document).map_err(|source| self.content(&target, source))?;
-            let again = |document: &mut Document| hooks::put_in(document, &self.hook_command);
-            if document.text() != had {
-                plan.changes.push(self.undone(target, document, &again, &hooks::take_out)?);
-            }
-        }
+        let put_in = |document: &mut Document| hooks::put_in(document, &self.hook_command);
+        plan.changes.extend(self.undone(&self.files.settings, &put_in, &hooks::take_out)?);
         self.plan_server_removal(&mut plan)?;
         let target = Target::read(&self.files.guidance)?;
         if guidance::is_in(target.text()) {
@@ -228,11 +219,10 @@ impl Installer {
 
     /// The parts to add by hand: the hooks for `settings.json`, and the way to register the server.
     pub fn printed(&self) -> Printed {
-        let hooks = json!({ "hooks": serde_json::to_value(AllHooks(&self.hook_command)).unwrap_or_default() });
         let servers = json!({ "mcpServers": { server::NAME: self.server } });
         Printed {
             settings: self.files.settings.clone(),
-            hooks: in_order(&hooks, &self.hook_command),
+            hooks: printed_hooks(&self.hook_command),
             servers: serde_json::to_string_pretty(&servers).ok().filter(|_| self.host == Host::Claude),
             command: self.server.add_line(),
         }
@@ -295,17 +285,9 @@ impl Installer {
 
     fn plan_server_removal(&self, plan: &mut Plan) -> Result<(), Error> {
         if let Some(path) = &self.files.servers {
-            let target = Target::read(path)?;
-            if target.text.is_none() {
-                return Ok(());
-            }
-            let mut document = self.document(&target)?;
-            let had = document.text();
-            self.server.take_out(&mut document).map_err(|source| self.content(&target, source))?;
-            if document.text() != had {
-                let again = |document: &mut Document| self.server.put_in(document);
-                plan.changes.push(self.undone(target, document, &again, &|document| self.server.take_out(document))?);
-            }
+            let put_in = |document: &mut Document| self.server.put_in(document);
+            let take_out = |document: &mut Document| self.server.take_out(document);
+            plan.changes.extend(self.undone(path, &put_in, &take_out)?);
             return Ok(());
         }
         if let Some(path) = self.registered_here_only() {
@@ -333,8 +315,7 @@ impl Installer {
     /// The file that registers the server for this project only and not for the user. The output of `claude` would not
     /// tell these apart.
     fn registered_here_only(&self) -> Option<&Path> {
-        let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
-        let (path, file) = self.registries.iter().find_map(|path| Some((path, read(path)?)))?;
+        let (path, file) = self.registries.iter().find_map(|path| Some((path, target::json(path)?)))?;
         let is_for_user = self.server.in_file(&file) != Registered::Nothing;
         let is_here = self.server.in_project(&file, &self.directory) != Registered::Nothing;
         (is_here && !is_for_user).then_some(path)
@@ -343,9 +324,10 @@ impl Installer {
     /// How the server is registered, according to the agent's file or else its command. The file is never written here,
     /// because running sessions rewrite it.
     fn registered(&self) -> Result<Registered, Error> {
-        let read = |path: &PathBuf| serde_json::from_str::<Value>(&Target::read(path).ok()?.text?).ok();
         let in_file = match self.host {
-            Host::Claude => self.registries.iter().find_map(read).map(|file| self.server.in_file(&file)),
+            Host::Claude => {
+                self.registries.iter().find_map(|path| target::json(path)).map(|file| self.server.in_file(&file))
+            }
             Host::Codex => Some(self.server.in_codex(&server::codex_config(&self.files)?)),
         };
         Ok(match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
@@ -356,8 +338,18 @@ impl Installer {
     }
 
     /// Plans a file without our entries: restored from the backup it was made from, removed if there was none before
-    /// us, or otherwise only without the entries.
-    fn undone(&self, target: Target, document: Document, put_in: Edit, take_out: Edit) -> Result<Change, Error> {
+    /// us, or otherwise only without the entries. `None` if it has none.
+    fn undone(&self, path: &Path, put_in: Edit, take_out: Edit) -> Result<Option<Change>, Error> {
+        let target = Target::read(path)?;
+        if target.text.is_none() {
+            return Ok(None);
+        }
+        let mut document = self.document(&target)?;
+        let had = document.text();
+        take_out(&mut document).map_err(|source| self.content(&target, source))?;
+        if document.text() == had {
+            return Ok(None);
+        }
         self.must_be_ours_to_change(&target)?;
         let backups = target.backups();
         // The origin is the backup without our entries that becomes the current text when they are added.
@@ -369,7 +361,7 @@ impl Installer {
         let is_empty = document.value().is_ok_and(|value| value == json!({}));
         if let Some((_, copy)) = origin {
             let text = copy.clone();
-            return Ok(Change(Kind::Write { target, text, is_undone: true }));
+            return Ok(Some(Change(Kind::Write { target, text, is_undone: true })));
         }
         let text = document.text();
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
@@ -382,9 +374,9 @@ impl Installer {
         if is_empty && !is_known && are_ours && is_our_own_form(&target, put_in) {
             let folder = target.path.parent().filter(|_| self.files.scope == Scope::Project);
             let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
-            return Ok(Change(Kind::Remove { target, folder }));
+            return Ok(Some(Change(Kind::Remove { target, folder })));
         }
-        Ok(Change(Kind::Write { target, text, is_undone: is_known }))
+        Ok(Some(Change(Kind::Write { target, text, is_undone: is_known })))
     }
 
     /// Plans a change; `None` if the file is up to date.
@@ -409,11 +401,8 @@ impl Installer {
     fn all_settings(&self, value: &Value) -> Vec<(PathBuf, Value)> {
         let others = self.other_places.iter().map(|(path, _)| path.clone()).chain(self.files.overriding());
         let others = others.filter(|path| *path != self.files.settings);
-        let read = |path: PathBuf| {
-            let text = Target::read(&path).ok()?.text?;
-            Some((path, Document::read(&text).ok()?.value().ok()?))
-        };
-        std::iter::once((self.files.settings.clone(), value.clone())).chain(others.filter_map(read)).collect()
+        let others = others.filter_map(|path| document::value_of(&path).map(|value| (path, value)));
+        std::iter::once((self.files.settings.clone(), value.clone())).chain(others).collect()
     }
 
     fn remarks_on_programs(&self) -> Vec<String> {
@@ -468,13 +457,9 @@ pub struct Printed {
 }
 
 /// The hooks as JSON, in the order of events.
-fn in_order(value: &Value, hook_command: &HookCommand) -> String {
-    let mut document =
-        Document::read("").and_then(|mut document| hooks::put_in(&mut document, hook_command).map(|()| document));
-    match &mut document {
-        Ok(document) => document.text().trim_end().to_owned(),
-        Err(_) => value.to_string(),
-    }
+fn printed_hooks(command: &HookCommand) -> String {
+    let document = Document::read("").and_then(|mut document| hooks::put_in(&mut document, command).map(|()| document));
+    document.map(|document| document.text().trim_end().to_owned()).unwrap_or_default()
 }
 
 /// True if a file is exactly what we would create from nothing.

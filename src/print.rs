@@ -2,7 +2,6 @@
 
 mod pager;
 mod progress;
-mod spool;
 mod table;
 mod text;
 
@@ -13,9 +12,9 @@ use serde_json::value::RawValue;
 
 pub use pager::paged;
 pub use progress::{Progress, Waiting};
-pub(crate) use spool::{lost_signals, unreadable_signals};
 pub use table::{Cell, Column, Table};
 pub use text::{columns, counted, one_line, one_line_end, plain, size};
+pub(crate) use text::{lost_signals, unreadable_signals};
 
 /// Assumed width of a terminal that does not report its own.
 const USUAL_COLUMNS: usize = 80;

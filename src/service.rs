@@ -92,26 +92,26 @@ impl Service {
     pub fn new(environment: &Environment) -> Result<Self, Error> {
         let program = std::env::current_exe().map_err(Error::Own)?;
         let definition = Definition::of(std::env::consts::OS, environment, &program)?;
-        let manager = program::find(definition.manager());
+        let manager = program::find(definition.manager);
         Ok(Self { definition, manager })
     }
 
     /// Writes the definition and starts the service. Stops a daemon that runs without it first.
     pub fn install(&self, environment: &Environment) -> Result<Done, Error> {
         let mut done = Done::default();
-        let (file, text) = (self.definition.file(), self.definition.text());
+        let Definition { file, text, .. } = &self.definition;
         let target = Target::read(file)?;
         self.is_ours(&target)?;
-        let is_new = target.text.as_deref() != Some(&text);
+        let is_new = target.text.as_ref() != Some(text);
         if is_new {
-            target.replace(&text)?;
+            target.replace(text)?;
             done.done.push(format!("{} written", file.display()));
         }
         let Some(manager) = &self.manager else {
-            done.by_hand = self.by_hand(self.definition.start());
+            done.by_hand = self.by_hand(&self.definition.start);
             return Ok(done);
         };
-        if !is_new && self.asked(manager, self.definition.is_running()) == Some(true) {
+        if !is_new && self.asked(manager, &self.definition.is_running) == Some(true) {
             done.done.push("The service runs; nothing to do.".to_owned());
             return Ok(done);
         }
@@ -119,7 +119,7 @@ impl Service {
             client.stop(environment)?;
             done.done.push("the running daemon was stopped; the service takes over".to_owned());
         }
-        self.call(manager, self.definition.start())?;
+        self.call(manager, &self.definition.start)?;
         done.done.push("the service runs, now and from each login on".to_owned());
         Ok(done)
     }
@@ -127,7 +127,7 @@ impl Service {
     /// Stops the service and removes its definition.
     pub fn uninstall(&self) -> Result<Done, Error> {
         let mut done = Done::default();
-        let target = Target::read(self.definition.file())?;
+        let target = Target::read(&self.definition.file)?;
         if target.text.is_none() {
             done.done.push("There is no service; nothing to do.".to_owned());
             return Ok(done);
@@ -136,31 +136,31 @@ impl Service {
         match &self.manager {
             Some(manager) => {
                 // Stopping fails if it does not run, which does no harm.
-                if let Err(error) = self.call(manager, self.definition.stop()) {
+                if let Err(error) = self.call(manager, &self.definition.stop) {
                     done.done.push(error.to_string());
                 }
             }
-            None => done.by_hand = self.by_hand(self.definition.stop()),
+            None => done.by_hand = self.by_hand(&self.definition.stop),
         }
         target.remove()?;
-        done.done.push(format!("{} removed", self.definition.file().display()));
+        done.done.push(format!("{} removed", self.definition.file.display()));
         if let Some(manager) = &self.manager {
             // If this fails, the next login takes care of it.
-            let _ = self.call(manager, self.definition.forget());
+            let _ = self.call(manager, &self.definition.forget);
         }
         Ok(done)
     }
 
     /// The state of the service.
     pub fn status(&self) -> Result<Status, Error> {
-        let target = Target::read(self.definition.file())?;
-        let ask = |question| self.manager.as_ref().and_then(|manager| self.asked(manager, question));
+        let target = Target::read(&self.definition.file)?;
+        let ask = |question: &Vec<String>| self.manager.as_ref().and_then(|manager| self.asked(manager, question));
         Ok(Status {
-            file: self.definition.file().to_owned(),
+            file: self.definition.file.clone(),
             installed: target.text.is_some(),
-            current: target.text.as_deref() == Some(&self.definition.text()),
-            enabled: ask(self.definition.is_enabled()),
-            running: ask(self.definition.is_running()),
+            current: target.text.as_ref() == Some(&self.definition.text),
+            enabled: self.definition.is_enabled.as_ref().and_then(ask),
+            running: ask(&self.definition.is_running),
         })
     }
 
@@ -171,25 +171,25 @@ impl Service {
         }
     }
 
-    fn by_hand(&self, calls: Vec<Vec<String>>) -> Vec<String> {
-        calls.iter().map(|call| format!("{} {}", self.definition.manager(), call.join(" "))).collect()
+    fn by_hand(&self, calls: &[Vec<String>]) -> Vec<String> {
+        calls.iter().map(|call| format!("{} {}", self.definition.manager, call.join(" "))).collect()
     }
 
-    fn call(&self, manager: &Path, calls: Vec<Vec<String>>) -> Result<(), Error> {
+    fn call(&self, manager: &Path, calls: &[Vec<String>]) -> Result<(), Error> {
         for call in calls {
-            let ran = program::run(manager, &call, WAIT);
+            let ran = program::run(manager, call, WAIT);
             let reason = match ran {
                 Ok(ran) if ran.is_ok => continue,
                 Ok(ran) => ran.reason().to_owned(),
                 Err(error) => error.to_string(),
             };
-            let command = format!("{} {}", self.definition.manager(), call.join(" "));
-            return Err(Error::Manager { command, reason, file: self.definition.file().to_owned() });
+            let command = format!("{} {}", self.definition.manager, call.join(" "));
+            return Err(Error::Manager { command, reason, file: self.definition.file.clone() });
         }
         Ok(())
     }
 
-    fn asked(&self, manager: &Path, question: Option<Vec<String>>) -> Option<bool> {
-        Some(program::run(manager, &question?, WAIT).ok()?.is_ok)
+    fn asked(&self, manager: &Path, question: &[String]) -> Option<bool> {
+        Some(program::run(manager, question, WAIT).ok()?.is_ok)
     }
 }

@@ -6,7 +6,6 @@
 
 mod connection;
 mod connection_slots;
-mod rate;
 mod socket;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use baton_config::endpoint::BaseUrl;
-use baton_protocol::answer::{HookStats, Status, Unindexed, Vault, Vectors};
+use baton_protocol::answer::{Enrichment, HookStats, Status, Unindexed, Vault, Vectors};
 use baton_protocol::method;
 
 use super::Finding;
@@ -49,7 +49,7 @@ pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     findings.push(tracking(&status));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));
-    findings.push(super::model::check(&status.enrichment));
+    findings.push(chat_model(&status.enrichment));
     findings.push(vault(status.vault.as_ref()));
     // The finding about transcripts names a missing root already.
     let is_named = |what: &str| missing_roots(&status).any(|root| what == format!("there is no {root}"));
@@ -168,6 +168,33 @@ fn vectors(vectors: &Vectors) -> Finding {
     }
 }
 
+/// `1 session waits for it`.
+fn owed(count: u64) -> String {
+    match count {
+        0 => "no session waits for it".to_owned(),
+        1 => "1 session waits for it".to_owned(),
+        count => format!("{count} sessions wait for it"),
+    }
+}
+
+/// The model that enriches episodes, and where conversations are sent. Its failures are listed among the daemon's problems.
+fn chat_model(enrichment: &Enrichment) -> Finding {
+    let Enrichment { state, model: Some(model), base_url: Some(url), .. } = enrichment else {
+        return Finding::ok("model", "off: episodes are made by rules, and nothing is sent anywhere");
+    };
+    let whose = enrichment.api_key.as_ref().map_or("without a key".to_owned(), |key| format!("with the key in {key}"));
+    let spent = format!("${:.2} spent today", enrichment.spent_today_usd);
+    let what = format!("{state}: {model} at {url}, {whose}; {}, {spent}", owed(enrichment.owed));
+    match BaseUrl::new(url).ok().filter(|url| !url.is_local()) {
+        Some(url) if !url.is_encrypted() => Finding::warn(
+            "model",
+            format!("{what}; conversations are sent there unencrypted"),
+            "use https or an endpoint on this machine, or accept it in a network that you trust",
+        ),
+        _ => Finding::ok("model", what),
+    }
+}
+
 /// Failures to write notes are listed among the daemon's problems.
 fn vault(vault: Option<&Vault>) -> Finding {
     let Some(vault) = vault.filter(|vault| vault.enabled) else {
@@ -247,6 +274,28 @@ fn transcripts(folder: &Path, depth: usize, count: &AtomicU64) {
                 count.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Health;
+
+    #[test]
+    fn who_reads_along_is_warned_of() {
+        let told = |url: &str| {
+            let (model, base_url) = (Some("m".to_owned()), Some(url.to_owned()));
+            chat_model(&Enrichment { state: "ready".to_owned(), model, base_url, ..Enrichment::default() })
+        };
+        assert!(chat_model(&Enrichment::default()).what.starts_with("off"));
+        for (url, health) in [
+            ("http://127.0.0.1:1/v1", Health::Ok),
+            ("https://api.openai.com/v1", Health::Ok),
+            ("http://models.example.com/v1", Health::Warn),
+        ] {
+            assert_eq!(told(url).status, health, "{url}");
         }
     }
 }

@@ -7,12 +7,15 @@
 //! - If a file had an empty object or list spread over several lines, only the backup preserves how it was written.
 
 use std::ops::Range;
+use std::path::Path;
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::ast::Value as Node;
 use jsonc_parser::common::Ranged as _;
 use serde::Serialize;
 use serde_json::Value;
+
+use super::target::Target;
 
 /// Byte order mark, which some editors write.
 const MARK: &str = "\u{feff}";
@@ -287,6 +290,11 @@ impl Document {
         let missing = || Error::Mistyped { place: name(path), found: "not there", wanted: "a value" };
         node.map(take).ok_or_else(missing)
     }
+}
+
+/// The content of a file that may have comments; `None` if there is none, or it cannot be parsed.
+pub(crate) fn value_of(path: &Path) -> Option<Value> {
+    Document::read(&Target::read(path).ok()?.text?).ok()?.value().ok()
 }
 
 const OBJECT: &str = "an object";

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::document::Document;
+use super::document;
 use super::hook_command::HookCommand;
 use super::hooks::AllHooks;
 use super::server::{NAME, Server};
-use super::target::{Error, Target};
+use super::target::{self, Error, Target};
 
 /// The marketplace's name, as in `baton@baton-local`.
 pub(crate) const MARKETPLACE: &str = "baton-local";
@@ -31,7 +31,6 @@ pub(crate) fn enabled(settings: &Value) -> Vec<String> {
 /// Remarks on plugins that these settings enable: they have their own hooks and server, and only Claude Code can remove
 /// them.
 pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
-    let read = |path: &Path| Document::read(&Target::read(path).ok()?.text?).ok()?.value().ok();
     let remark = |plugin: &String, path: &Path| {
         format!(
             "the plugin {plugin} is enabled in {} and has its own hooks and MCP server; to remove it run: \
@@ -40,7 +39,7 @@ pub(crate) fn remarks(settings: impl Iterator<Item = PathBuf>) -> Vec<String> {
         )
     };
     let of = |path: PathBuf| {
-        let plugins = read(&path).map(|value| enabled(&value)).unwrap_or_default();
+        let plugins = document::value_of(&path).map(|value| enabled(&value)).unwrap_or_default();
         plugins.iter().map(|plugin| remark(plugin, &path)).collect::<Vec<_>>()
     };
     settings.flat_map(of).collect()
@@ -72,9 +71,7 @@ pub(crate) fn write(folder: &Path, command: &HookCommand, server: &Server) -> Re
 }
 
 fn is_ours(folder: &Path) -> bool {
-    let market = Target::read(&folder.join(MARKET_FILE)).ok().and_then(|target| target.text);
-    let market: Option<Value> = market.and_then(|text| serde_json::from_str(&text).ok());
-    market.is_some_and(|market| market["name"] == MARKETPLACE)
+    target::json(&folder.join(MARKET_FILE)).is_some_and(|market| market["name"] == MARKETPLACE)
 }
 
 fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {

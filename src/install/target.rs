@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use baton_base::transcript_file;
+use serde_json::Value;
 
 use crate::atomic_file;
 use crate::environment::within;
@@ -215,6 +216,11 @@ impl Target {
     fn failed(&self, source: io::Error) -> Error {
         Error::Io { what: "write", path: self.path.clone(), source }
     }
+}
+
+/// The content of a JSON file; `None` if there is none, or it is no JSON.
+pub(crate) fn json(path: &Path) -> Option<Value> {
+    serde_json::from_str(&Target::read(path).ok()?.text?).ok()
 }
 
 /// Reads a regular file of limited size. `None` if it does not exist.

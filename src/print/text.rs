@@ -41,6 +41,17 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// The message that `count` signals were lost. The possible reasons are counted together.
+pub(crate) fn lost_signals(count: u64) -> String {
+    let were = if count == 1 { "1 signal of a hook was".to_owned() } else { format!("{count} signals of hooks were") };
+    format!("{were} lost: the agent named no session in time, or the spool had no room")
+}
+
+/// The message that `count` files of the spool could not be read.
+pub(crate) fn unreadable_signals(count: u64) -> String {
+    format!("{} of the spool could not be read", counted(count, "file"))
+}
+
 /// Formats a number of bytes.
 pub fn size(bytes: u64) -> String {
     if bytes < 1_000_000 { format!("{} KB", bytes.div_ceil(1_000)) } else { format!("{:.1} MB", bytes as f64 / 1e6) }
@@ -124,5 +135,15 @@ mod tests {
         let marked = |styled| harmless(text, styled).replace('\u{fffd}', "?").replace('\u{1b}', "^");
         assert_eq!(marked(true), "^[31mred^[0m ?live?? ?[2J?]0;t? ?[999m?[");
         assert_eq!(marked(false), "?[31mred?[0m ?live?? ?[2J?]0;t? ?[999m?[");
+    }
+
+    #[test]
+    fn what_was_lost_is_told_with_its_reasons() {
+        let why = "lost: the agent named no session in time, or the spool had no room";
+        assert_eq!(
+            (lost_signals(1), lost_signals(2)),
+            (format!("1 signal of a hook was {why}"), format!("2 signals of hooks were {why}"))
+        );
+        assert_eq!(unreadable_signals(1), "1 file of the spool could not be read");
     }
 }

@@ -15,35 +15,30 @@ const LABEL: &str = "baton.daemon";
 /// Seconds until a restart after a failure: meanwhile a client may have started a daemon, which then serves.
 const PAUSE_S: u32 = 30;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Systemd,
-    Launchd,
-}
-
-/// A service definition.
+/// A service definition, with the service manager and its commands.
 #[derive(Debug)]
 pub(super) struct Definition {
-    kind: Kind,
-    file: PathBuf,
-    program: String,
-    variables: Vec<(&'static str, String)>,
+    pub(super) file: PathBuf,
+    pub(super) text: String,
+    /// The service manager's program.
+    pub(super) manager: &'static str,
+    /// Commands that start it now and at each login.
+    pub(super) start: Vec<Vec<String>>,
+    /// Commands that stop it, now and for good.
+    pub(super) stop: Vec<Vec<String>>,
+    /// Commands to run after its file was removed.
+    pub(super) forget: Vec<Vec<String>>,
+    /// A command that succeeds if it runs.
+    pub(super) is_running: Vec<String>,
+    /// A command that succeeds if it starts at login. `None` for launchd, which reports only loaded services.
+    pub(super) is_enabled: Option<Vec<String>>,
 }
 
 impl Definition {
     /// The definition for a system, by its name, and a program, by its path.
     pub(super) fn of(system: &str, environment: &Environment, program: &Path) -> Result<Self, Error> {
         let home = std::env::home_dir().filter(|home| home.is_absolute()).ok_or(Error::NoHome)?;
-        let (kind, file) = match system {
-            "linux" => {
-                let folder =
-                    std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-                let folder = folder.unwrap_or_else(|| home.join(".config"));
-                (Kind::Systemd, folder.join("systemd/user").join(UNIT))
-            }
-            "macos" => (Kind::Launchd, home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"))),
-            _ => return Err(Error::Unknown),
-        };
+        let program = program.display().to_string();
         let mut variables = Vec::new();
         if let Some(other) = locations::other_home(environment) {
             variables.push(("BATON_HOME", other.display().to_string()));
@@ -54,117 +49,90 @@ impl Definition {
         if environment.codex_home != home.join(".codex") {
             variables.push(("CODEX_HOME", environment.codex_home.display().to_string()));
         }
-        if kind == Kind::Systemd {
-            variables.extend(ALLOCATOR.map(|(name, value)| (name, value.to_owned())));
-        }
-        Ok(Self { kind, file, program: program.display().to_string(), variables })
-    }
-
-    pub(super) fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// The service manager's program.
-    pub(super) fn manager(&self) -> &'static str {
-        match self.kind {
-            Kind::Systemd => "systemctl",
-            Kind::Launchd => "launchctl",
+        match system {
+            "linux" => Ok(Self::systemd(&home, &program, variables)),
+            "macos" => Ok(Self::launchd(&home, &program, &variables)),
+            _ => Err(Error::Unknown),
         }
     }
 
-    pub(super) fn text(&self) -> String {
-        match self.kind {
-            Kind::Systemd => self.unit(),
-            Kind::Launchd => self.agent(),
+    fn systemd(home: &Path, program: &str, mut variables: Vec<(&str, String)>) -> Self {
+        let folder = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let folder = folder.unwrap_or_else(|| home.join(".config"));
+        variables.extend(ALLOCATOR.map(|(name, value)| (name, value.to_owned())));
+        let call = |words: &[&str]| [&["--user"], words].concat().into_iter().map(str::to_owned).collect();
+        Self {
+            file: folder.join("systemd/user").join(UNIT),
+            text: unit(program, &variables),
+            manager: "systemctl",
+            start: vec![call(&["daemon-reload"]), call(&["enable", "--now", UNIT])],
+            stop: vec![call(&["disable", "--now", UNIT])],
+            forget: vec![call(&["daemon-reload"])],
+            is_running: call(&["is-active", "--quiet", UNIT]),
+            is_enabled: Some(call(&["is-enabled", "--quiet", UNIT])),
         }
     }
 
-    /// Commands that start it now and at each login.
-    pub(super) fn start(&self) -> Vec<Vec<String>> {
-        match self.kind {
-            Kind::Systemd => vec![words(&["--user", "daemon-reload"]), words(&["--user", "enable", "--now", UNIT])],
-            Kind::Launchd => vec![words(&["load", "-w", &self.file.display().to_string()])],
+    fn launchd(home: &Path, program: &str, variables: &[(&str, String)]) -> Self {
+        let file = home.join("Library/LaunchAgents").join(format!("{LABEL}.plist"));
+        let call = |name: &str| vec![name.to_owned(), "-w".to_owned(), file.display().to_string()];
+        Self {
+            text: agent(program, variables),
+            manager: "launchctl",
+            start: vec![call("load")],
+            stop: vec![call("unload")],
+            forget: Vec::new(),
+            is_running: vec!["list".to_owned(), LABEL.to_owned()],
+            is_enabled: None,
+            file,
         }
-    }
-
-    pub(super) fn stop(&self) -> Vec<Vec<String>> {
-        match self.kind {
-            Kind::Systemd => vec![words(&["--user", "disable", "--now", UNIT])],
-            Kind::Launchd => vec![words(&["unload", "-w", &self.file.display().to_string()])],
-        }
-    }
-
-    /// Commands to run after its file was removed.
-    pub(super) fn forget(&self) -> Vec<Vec<String>> {
-        match self.kind {
-            Kind::Systemd => vec![words(&["--user", "daemon-reload"])],
-            Kind::Launchd => Vec::new(),
-        }
-    }
-
-    pub(super) fn is_running(&self) -> Option<Vec<String>> {
-        Some(match self.kind {
-            Kind::Systemd => words(&["--user", "is-active", "--quiet", UNIT]),
-            Kind::Launchd => words(&["list", LABEL]),
-        })
-    }
-
-    /// `None` for launchd, which reports only loaded services.
-    pub(super) fn is_enabled(&self) -> Option<Vec<String>> {
-        (self.kind == Kind::Systemd).then(|| words(&["--user", "is-enabled", "--quiet", UNIT]))
-    }
-
-    fn unit(&self) -> String {
-        let variables: String = self
-            .variables
-            .iter()
-            .map(|(name, value)| format!("Environment={}\n", in_unit(&format!("{name}={value}"), false)))
-            .collect();
-        format!(
-            "# Written by `{MARK}`, taken away by `baton service uninstall`.\n\
-             [Unit]\n\
-             Description=Baton: session memory for coding agents\n\
-             \n\
-             [Service]\n\
-             ExecStart={} daemon --foreground\n\
-             {variables}\
-             Restart=on-failure\n\
-             RestartSec={PAUSE_S}\n\
-             \n\
-             [Install]\n\
-             WantedBy=default.target\n",
-            in_unit(&self.program, true)
-        )
-    }
-
-    fn agent(&self) -> String {
-        let variables: String = self
-            .variables
-            .iter()
-            .map(|(name, value)| format!("    <key>{name}</key>\n    <string>{}</string>\n", in_xml(value)))
-            .collect();
-        let variables = match variables.is_empty() {
-            true => String::new(),
-            false => format!("  <key>EnvironmentVariables</key>\n  <dict>\n{variables}  </dict>\n"),
-        };
-        let program = in_xml(&self.program);
-        format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-             <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
-             <!-- Written by `{MARK}`, taken away by `baton service uninstall`. -->\n\
-             <plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>{LABEL}</string>\n  \
-             <key>ProgramArguments</key>\n  <array>\n    <string>{program}</string>\n    <string>daemon</string>\n    \
-             <string>--foreground</string>\n  </array>\n{variables}  <key>RunAtLoad</key>\n  <true/>\n  \
-             <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n  \
-             <key>ThrottleInterval</key>\n  <integer>{PAUSE_S}</integer>\n</dict>\n</plist>\n"
-        )
     }
 }
 
-fn words(words: &[&str]) -> Vec<String> {
-    words.iter().map(|word| (*word).to_owned()).collect()
+fn unit(program: &str, variables: &[(&str, String)]) -> String {
+    let variables: String = variables
+        .iter()
+        .map(|(name, value)| format!("Environment={}\n", in_unit(&format!("{name}={value}"), false)))
+        .collect();
+    format!(
+        "# Written by `{MARK}`, taken away by `baton service uninstall`.\n\
+         [Unit]\n\
+         Description=Baton: session memory for coding agents\n\
+         \n\
+         [Service]\n\
+         ExecStart={} daemon --foreground\n\
+         {variables}\
+         Restart=on-failure\n\
+         RestartSec={PAUSE_S}\n\
+         \n\
+         [Install]\n\
+         WantedBy=default.target\n",
+        in_unit(program, true)
+    )
 }
 
+fn agent(program: &str, variables: &[(&str, String)]) -> String {
+    let variables: String = variables
+        .iter()
+        .map(|(name, value)| format!("    <key>{name}</key>\n    <string>{}</string>\n", in_xml(value)))
+        .collect();
+    let variables = if variables.is_empty() {
+        String::new()
+    } else {
+        format!("  <key>EnvironmentVariables</key>\n  <dict>\n{variables}  </dict>\n")
+    };
+    let program = in_xml(program);
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <!DOCTYPE plist PUBLIC \"-//Apple//DTD PLIST 1.0//EN\" \"http://www.apple.com/DTDs/PropertyList-1.0.dtd\">\n\
+         <!-- Written by `{MARK}`, taken away by `baton service uninstall`. -->\n\
+         <plist version=\"1.0\">\n<dict>\n  <key>Label</key>\n  <string>{LABEL}</string>\n  \
+         <key>ProgramArguments</key>\n  <array>\n    <string>{program}</string>\n    <string>daemon</string>\n    \
+         <string>--foreground</string>\n  </array>\n{variables}  <key>RunAtLoad</key>\n  <true/>\n  \
+         <key>KeepAlive</key>\n  <dict>\n    <key>SuccessfulExit</key>\n    <false/>\n  </dict>\n  \
+         <key>ThrottleInterval</key>\n  <integer>{PAUSE_S}</integer>\n</dict>\n</plist>\n"
+    )
+}
 /// Quotes a word for a unit file, where `%` and, in commands, `$` have a meaning.
 fn in_unit(word: &str, is_command: bool) -> String {
     let mut text = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
@@ -189,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_unit_says_what_is_run_with_which_variables() {
-        let text = definition("linux").text();
+        let text = definition("linux").text;
         assert!(text.contains("\nExecStart=\"/opt/$$x/ba\\\"ton\" daemon --foreground\n"), "{text}");
         assert!(text.contains("\nEnvironment=\"BATON_HOME=/h 100%%/b\"\n"), "{text}");
         assert!(text.contains("\nEnvironment=\"CLAUDE_CONFIG_DIR=/c<&>\"\n") && text.contains(MARK), "{text}");
@@ -199,7 +167,7 @@ mod tests {
 
     #[test]
     fn an_agent_is_a_property_list() {
-        let text = definition("macos").text();
+        let text = definition("macos").text;
         for part in [
             "<string>/opt/$x/ba\"ton</string>",
             "<string>/c&lt;&amp;&gt;</string>",

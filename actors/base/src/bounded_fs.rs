@@ -2,7 +2,8 @@
 //! its deadline. A hanging look cannot be cancelled and keeps its thread, so few run at once, and a caller that finds
 //! no free slot goes on without a look.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -36,12 +37,27 @@ impl BoundedFs {
     }
 }
 
+/// Runs `look` on a thread of its own and returns its result within `time`, for callers without a runtime. `None` if it
+/// has not returned by then; its thread lives until it does.
+pub fn within<T: Send + 'static>(time: Duration, look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, result) = mpsc::channel();
+    thread::Builder::new().spawn(move || drop(sender.send(look()))).ok()?;
+    result.recv_timeout(time).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc;
 
     use super::*;
+
+    #[test]
+    fn a_look_that_hangs_is_given_up() {
+        let (release, hang) = mpsc::channel::<()>();
+        assert_eq!(within(Duration::from_millis(1), move || hang.recv().is_ok()), None);
+        assert_eq!(within(Duration::from_secs(600), || 7), Some(7));
+        drop(release);
+    }
 
     #[tokio::test]
     async fn what_hangs_keeps_few_threads_and_nobody_waits_for_it() {

@@ -3,7 +3,6 @@
 //!
 //! Reads the file system instead of running `git`, which may not be installed and costs more.
 
-mod mounts;
 mod sight;
 
 use std::borrow::Cow;

@@ -24,16 +24,20 @@ const GROUP_MAX_RECORDS: usize = 1024;
 
 /// A request to the committer.
 pub(super) enum Request {
-    Append(AppendRequest),
+    Append(Append, Pending),
     /// Work to run between two groups.
     BetweenGroups(Box<dyn FnOnce(&mut Committer) + Send>),
 }
 
-/// One queued append.
-pub(super) struct AppendRequest {
+/// One append.
+pub(super) struct Append {
     pub(super) stream: StreamId,
     pub(super) expected: SequenceNumber,
     pub(super) batch: Vec<NewRecord>,
+}
+
+/// Who waits for an append that is queued.
+pub(super) struct Pending {
     pub(super) reply: oneshot::Sender<Result<Appended, AppendError>>,
     /// Room in the queue, released when this is answered.
     pub(super) room: OwnedSemaphorePermit,
@@ -89,15 +93,15 @@ impl Committer {
 
     fn commit_until_closed(mut self) -> ControlFlow<String> {
         while let Some(first) = self.next_request() {
-            let (mut group, mut records, mut pending) = (Vec::new(), 0, Some(first));
+            let (mut group, mut records, mut next) = (Vec::new(), 0, Some(first));
             let mut between = None;
-            while let Some(request) = pending.take() {
+            while let Some(request) = next.take() {
                 match request {
-                    Request::Append(append) => {
+                    Request::Append(append, pending) => {
                         records += append.batch.len();
-                        group.push(append);
+                        group.push((append, pending));
                         if records < GROUP_MAX_RECORDS {
-                            pending = self.requests.try_recv().ok();
+                            next = self.requests.try_recv().ok();
                         }
                     }
                     Request::BetweenGroups(work) => between = Some(work),
@@ -148,16 +152,16 @@ impl Committer {
         }
     }
 
-    fn commit(&mut self, group: Vec<AppendRequest>) -> ControlFlow<String> {
+    fn commit(&mut self, group: Vec<(Append, Pending)>) -> ControlFlow<String> {
         self.check_folder()?;
         let mut stage = self.ledger.stage();
         let mut verdicts = Vec::with_capacity(group.len());
-        for AppendRequest { stream, expected, batch, reply, room } in group {
-            verdicts.push((stage.place(&stream, expected, batch), reply, room));
+        for (Append { stream, expected, batch }, pending) in group {
+            verdicts.push((stage.place(&stream, expected, batch), pending));
         }
         let staged = stage.finish();
         if let Err(error) = self.writer.append(&staged.placed) {
-            for (verdict, reply, _room) in verdicts {
+            for (verdict, Pending { reply, room: _room }) in verdicts {
                 // The conflict may have been with an append of this very group, which is not stored.
                 let refused = match verdict {
                     Ok(_) | Err(AppendError::Conflict { .. }) => {
@@ -184,7 +188,7 @@ impl Committer {
             self.shared.advance(staged.tail, &self.writer);
             self.fold.publish(staged.tail);
         }
-        for (verdict, reply, _room) in verdicts {
+        for (verdict, Pending { reply, room: _room }) in verdicts {
             // The caller may have stopped waiting.
             let _ = reply.send(verdict);
         }

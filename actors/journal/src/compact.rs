@@ -142,9 +142,8 @@ impl Committer {
 fn reopen(log: &Path, segments: &Path, tail: Tail) -> Result<Index, String> {
     const LATER: &str = "reads are slow until the next start of the daemon, which rebuilds it";
     let opened = index::open(log).map_err(|error| error.to_string())?;
-    if let Some(aside) = opened.aside {
-        let (reason, path) = (aside.reason, aside.path.display());
-        return Err(format!("the index of the log was put aside to {path} ({reason}); {LATER}"));
+    if let Some((reason, path)) = opened.aside {
+        return Err(format!("the index of the log was put aside to {} ({reason}); {LATER}", path.display()));
     }
     let applied = || opened.index.applied().map_err(|error| error.to_string());
     let lacks = tail.position.0.saturating_sub(applied()?.position.0);

@@ -9,18 +9,20 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId, Timestamp};
+use baton_events::envelope;
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::committer::{AppendRequest, Committer, Request, Unflushed};
+use super::committer::{Append, Committer, Pending, Request, Unflushed};
 use super::compact::{self, CompactError, IndexBuilder, Rewritten};
 use super::files::{DiskFiles, Files};
-use super::index;
+use super::index::{self, Entry};
 use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
+use super::segment::scan::Scanned;
 use super::shared_state::SharedState;
-use super::verify::{self, Auditor, Until, Verified};
+use super::verify::{self, Auditor, Verified};
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
 use baton_base::pinned_folder::PinnedFolder;
 
@@ -140,6 +142,26 @@ impl DiskJournal {
         sealer.wait();
     }
 
+    /// Reads records from the index or, if it fails, from the segments.
+    fn read_converted<T>(
+        &self,
+        from: Position,
+        limit: usize,
+        indexed: impl Fn(Position, Entry) -> Result<T, index::Error>,
+        scanned: impl Fn(&Scanned<'_>) -> Result<T, envelope::Error>,
+    ) -> Result<Vec<T>, ReadError> {
+        let tail = self.shared.tail_if_open()?;
+        let (from, limit) = (from.max(Position(1)), limit.min(READ_MAX_RECORDS));
+        if from > tail.position || limit == 0 {
+            return Ok(Vec::new());
+        }
+        let read = self.shared.read_index(|index| {
+            let entries = index.entries(from, tail.position, limit)?;
+            (from.0..).map(Position).zip(entries).map(|(position, entry)| indexed(position, entry)).collect()
+        });
+        read.map_or_else(|| self.shared.scan(from, tail.position, limit, scanned), Ok)
+    }
+
     /// What was found and repaired on open.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
@@ -170,34 +192,17 @@ impl Journal for DiskJournal {
     }
 
     fn read(&self, from: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
-        let tail = self.shared.tail_if_open()?;
-        let (from, limit) = (from.max(Position(1)), limit.min(READ_MAX_RECORDS));
-        if from > tail.position || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let indexed = self.shared.read_index(|index| {
-            let entries = index.entries(from, tail.position, limit)?;
-            (from.0..).map(Position).zip(&entries).map(|(position, entry)| index::decode(entry, position)).collect()
-        });
-        indexed.map_or_else(|| self.shared.scan(from, tail.position, limit), Ok)
+        let indexed = |position, entry: Entry| index::decode(&entry, position);
+        self.read_converted(from, limit, indexed, |found| envelope::decode(found.record))
     }
 
     fn read_exact(&self, from: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
-        let tail = self.shared.tail_if_open()?;
-        let (from, limit) = (from.max(Position(1)), limit.min(READ_MAX_RECORDS));
-        if from > tail.position || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let indexed = self.shared.read_index(|index| {
-            let entries = index.entries(from, tail.position, limit)?;
-            let exact = |(position, entry): (Position, index::Entry)| {
-                // Only the decoded record shows that it belongs to this position.
-                index::decode(&entry, position)?;
-                Ok(Exact { position, bytes: entry.bytes, chain: entry.chain })
-            };
-            (from.0..).map(Position).zip(entries).map(exact).collect()
-        });
-        indexed.map_or_else(|| self.shared.scan_exact(from, tail.position, limit), Ok)
+        let indexed = |position, entry: Entry| {
+            // Only the decoded record shows that it belongs to this position.
+            index::decode(&entry, position)?;
+            Ok(Exact { position, bytes: entry.bytes, chain: entry.chain })
+        };
+        self.read_converted(from, limit, indexed, |found| Ok(found.exact()))
     }
 
     fn read_stream(
@@ -227,8 +232,11 @@ impl Journal for DiskJournal {
         if position >= tail.position {
             return Ok((position == tail.position).then_some(tail.chain));
         }
-        let indexed = self.shared.read_index(|index| index.entry_at(position));
-        indexed.map_or_else(|| self.shared.scan_chain(position), |entry| Ok(Some(entry.chain)))
+        if let Some(entry) = self.shared.read_index(|index| index.entry_at(position)) {
+            return Ok(Some(entry.chain));
+        }
+        let chain = |found: &Scanned<'_>| Ok(found.frame.chain);
+        Ok(self.shared.scan(position, position, 1, chain)?.pop())
     }
 
     fn stats(&self) -> Stats {
@@ -266,7 +274,7 @@ impl Journal for DiskJournal {
     fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
         self.shared.tail_if_open()?;
         let (folder, index) = (self.shared.segments(), Some(self.shared.index()));
-        verify::verify(folder, index, &|| Until::Tail(self.shared.tail()), auditor)
+        verify::verify(folder, index, &|| Some(self.shared.tail()), auditor)
             .map_err(|error| ReadError::Failed { position: Position(1), reason: error.to_string() })
     }
 
@@ -287,12 +295,6 @@ impl Drop for DiskJournal {
     }
 }
 
-struct Append {
-    stream: StreamId,
-    expected: SequenceNumber,
-    batch: Vec<NewRecord>,
-}
-
 type Answer = oneshot::Receiver<Result<super::Appended, AppendError>>;
 
 /// The queue in front of the committer, bounded by `room`, in KiB.
@@ -307,10 +309,8 @@ impl Queue {
     }
 
     fn push(&self, append: Append, room: OwnedSemaphorePermit) -> Result<Answer, AppendError> {
-        let Append { stream, expected, batch } = append;
         let (reply, answer) = oneshot::channel();
-        let request = AppendRequest { stream, expected, batch, reply, room };
-        self.send(Request::Append(request))?;
+        self.send(Request::Append(append, Pending { reply, room }))?;
         Ok(answer)
     }
 

@@ -44,7 +44,7 @@ mod opening;
 pub use folders::folder_bytes;
 pub(super) use folders::{CURRENT, NEW, OLD, remove, remove_old, remove_when_released, swap_in_new};
 pub(super) use group::Group;
-pub(super) use opening::{PutAside, open, put_aside};
+pub(super) use opening::{open, put_aside};
 
 /// Advisory: sled needs about 130 MB while it scans a log of 1 GB, whatever is set here.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | bytes | `files` | the file operations under the writer and the sealer, replaceable by tests |
 //! | | `ledger` | expected versions, positions and the hash chain, decided in memory before anything is written |
-//! | | `segment` | the format of segments, plain and sealed; telling a torn tail from damage; the files in their folder |
+//! | | `segment` | the format of segments, plain and sealed; the files in their folder; the one scan over them, which tells a torn tail from damage |
 //! | | `index` | the whole log by position and by stream, in sled; disposable |
 //! | write | `writer` | appends to segments; recovers from a failed write or sync |
 //! | | `checkpoint` | a head and a folded row for each stream, kept in the index, so that an open reads less |

@@ -27,9 +27,9 @@ use baton_events::envelope;
 
 use super::Fold;
 use super::files::Files;
-use super::index::{self, Index, PutAside};
+use super::index::{self, Index};
 use super::ledger::{Ledger, Placed};
-use super::segment::{self, Frame};
+use super::segment::scan::{Scan, ScanError};
 use super::writer::Writer;
 use baton_base::durable;
 
@@ -97,9 +97,7 @@ pub(super) fn recover(
     let segments = log.join("segments");
     durable::create_private_folder(&segments).map_err(io_error("create", &segments))?;
     let (index, mut report) = match index::open(log) {
-        Ok(opened) => {
-            (Some(opened.index), Recovery { index_put_aside: opened.aside.map(aside_parts), ..Recovery::default() })
-        }
+        Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside, ..Recovery::default() }),
         Err(error) if error.is_locked_elsewhere() => return Err(OpenError::InUse(error.to_string())),
         Err(error) => {
             let problem =
@@ -152,7 +150,7 @@ pub(super) fn recover(
 
 fn rebuild_index(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
     let opened = index::put_aside(log, reason).and_then(|aside| {
-        report.index_put_aside = Some(aside_parts(aside));
+        report.index_put_aside = Some(aside);
         index::open(log)
     });
     match opened {
@@ -182,43 +180,31 @@ pub(super) fn catch_up_while(
     if applied.position >= to {
         return Ok(0);
     }
-    let (mut step, mut failed, mut reached) = (Vec::with_capacity(STEP_RECORDS), None, applied.position);
-    let mut expected = applied.position.next();
-    segment::stream(segments, expected, to, |position, frame| {
-        let outcome = decode_frame(&frame).and_then(|placed| {
-            let found = placed.record.position;
-            if found != expected {
-                return Err(format!("position {expected} is missing in the segments: {found} is in its place"));
-            }
-            expected = expected.next();
-            step.push(placed);
-            if step.len() < STEP_RECORDS && position < to {
-                return Ok(true);
-            }
+    let describe = |error: ScanError| error.to_string();
+    let mut scan = Scan::between(segments, applied.position.next(), to).map_err(describe)?;
+    let (mut step, mut reached) = (Vec::with_capacity(STEP_RECORDS), applied.position);
+    while let Some(found) = scan.next().map_err(describe)? {
+        if found.position <= reached {
+            continue;
+        }
+        let record = envelope::decode(found.record).map_err(|error| error.to_string())?;
+        let position = found.position;
+        if record.position != position {
+            return Err(format!("position {position} is missing in the segments: {} is in its place", record.position));
+        }
+        let (bytes, chain) = (found.record.to_vec(), found.frame.chain);
+        step.push(Placed { record, bytes, chain, append_continues: found.frame.append_continues });
+        if step.len() == STEP_RECORDS || position == to {
             index.apply(&step).map_err(|error| error.to_string())?;
             step.clear();
             reached = position;
-            Ok(go_on(position))
-        });
-        outcome.unwrap_or_else(|reason| {
-            failed = Some(reason);
-            false
-        })
-    })?;
-    if let Some(reason) = failed {
-        return Err(reason);
+            if !go_on(position) {
+                break;
+            }
+        }
     }
     index.flush().map_err(|error| error.to_string())?;
     Ok(reached.0 - applied.position.0)
-}
-
-fn decode_frame(frame: &Frame<'_>) -> Result<Placed, String> {
-    let record = envelope::decode(frame.record).map_err(|error| error.to_string())?;
-    Ok(Placed { record, bytes: frame.record.to_vec(), chain: frame.chain, append_continues: frame.append_continues })
-}
-
-fn aside_parts(aside: PutAside) -> (String, PathBuf) {
-    (aside.reason, aside.path)
 }
 
 fn log_outcome(report: &Recovery, writer: &Writer, took: Duration) {

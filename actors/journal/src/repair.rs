@@ -5,8 +5,9 @@
 //! one backwards, so that there is never a hole; last the segment that contains the cut. After a crash at any step the
 //! same cut can be made again.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::cmp::Ordering;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use baton_conversation::record::Position;
@@ -14,8 +15,9 @@ use baton_events::envelope;
 use baton_events::envelope::{ChainHash, StoredRecord};
 
 use super::index;
-use super::segment::{self, Frames, HEADER_BYTES, Header};
-use super::verify::{Damaged, Until, Walk, WalkEnd};
+use super::ledger::Ledger;
+use super::segment::scan::{Damaged, Extent, Scan};
+use super::segment::{self, HEADER_BYTES, Header};
 use baton_base::durable;
 
 /// The index, and what a rewrite of it may have left.
@@ -85,31 +87,39 @@ pub struct CutOff {
 /// contains the position: [`CutPlace::at`] may be less than `at`. `kept` receives every record before the cut.
 pub fn find_cut(log: &Path, at: Position, kept: &mut dyn FnMut(&StoredRecord)) -> Result<CutPlace, Error> {
     let folder = log.join("segments");
-    let mut walk = Walk::new(&folder, Until::End);
+    let mut scan = Scan::new(&folder, Extent::Salvage).map_err(io_error("read", &folder))?;
+    let mut ledger = Ledger::default();
     let (mut append, mut before, mut of_append) = (None, ChainHash::GENESIS, Vec::new());
-    let ended = walk.run(&mut |found| {
-        let position = found.record.position;
-        if !found.same_append {
-            of_append.drain(..).for_each(|record| kept(&record));
-            let (segment, offset) = found.place;
-            append = Some(CutPlace { at: position, segment, offset, before });
+    loop {
+        let (record, found) = match scan.next_record(&mut ledger) {
+            Ok(Some(read)) => read,
+            Ok(None) => return Err(Error::NothingThere { at, last: ledger.tail().position }),
+            Err(error) => {
+                let damage = error.into_place();
+                return match damage.position.cmp(&at) {
+                    Ordering::Less => Err(Error::DamagedBefore { at, damage: Box::new(damage) }),
+                    Ordering::Greater => Err(Error::NothingThere { at, last: ledger.tail().position }),
+                    Ordering::Equal => {
+                        of_append.iter().for_each(kept);
+                        let offset = usize::try_from(damage.offset).unwrap_or(usize::MAX);
+                        Ok(CutPlace { at, segment: damage.segment, offset, before })
+                    }
+                };
+            }
+        };
+        let (segment, offset) = (found.segment, found.frame.offset);
+        let begin = match append {
+            Some(begin) if found.same_append => begin,
+            _ => {
+                of_append.drain(..).for_each(|record| kept(&record));
+                CutPlace { at: record.position, segment, offset, before }
+            }
+        };
+        if record.position >= at {
+            return Ok(begin);
         }
-        if position < at {
-            before = found.chain;
-            of_append.push(found.record.clone());
-        }
-        position < at
-    });
-    match ended.map_err(io_error("read", &folder))? {
-        // The walk stopped at a record, and every record has an append.
-        WalkEnd::Stopped => append.ok_or(Error::NothingThere { at, last: walk.ledger.tail().position }),
-        WalkEnd::Damaged(damage) if damage.position == at => {
-            of_append.iter().for_each(kept);
-            let offset = usize::try_from(damage.offset).unwrap_or(usize::MAX);
-            Ok(CutPlace { at, segment: damage.segment, offset, before })
-        }
-        WalkEnd::Damaged(damage) if damage.position < at => Err(Error::DamagedBefore { at, damage: Box::new(damage) }),
-        _ => Err(Error::NothingThere { at, last: walk.ledger.tail().position }),
+        (append, before) = (Some(begin), found.frame.chain);
+        of_append.push(record);
     }
 }
 
@@ -143,11 +153,11 @@ fn salvage(bytes: &[u8], begin: (usize, ChainHash), found: &mut CutOff, cut: &mu
     let (mut offset, mut before) = begin;
     while offset < bytes.len() {
         let mut bad = None;
-        for frame in Frames::new(bytes, offset, before) {
+        for frame in segment::frames(bytes, offset, before) {
             match frame {
                 Ok(frame) => {
                     (offset, before) = (frame.end, frame.chain);
-                    if let Ok(record) = envelope::decode(frame.record) {
+                    if let Ok(record) = envelope::decode(frame.record(bytes)) {
                         found.records += 1;
                         cut(&record);
                     }
@@ -207,8 +217,7 @@ fn move_away(folder: &Path, number: u32, kept: &Path) -> Result<u64, Error> {
     Ok(bytes)
 }
 
-/// Truncates a segment at the cut. The new segment is written to another file and renamed, so the segment is whole at
-/// every moment. A sealed segment becomes an unsealed one.
+/// Truncates a segment at the cut. It is replaced as a whole, so it is whole at every moment. A sealed segment becomes an unsealed one.
 fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     let files = segment_files(folder, place.segment);
     let path = segment::unsealed_path(folder, place.segment);
@@ -216,11 +225,9 @@ fn shorten(folder: &Path, place: &CutPlace, kept: &Path) -> Result<u64, Error> {
     let (stays, goes) = bytes.split_at_checked(place.offset).unwrap_or((&bytes, &[]));
     let plain = folder.join(format!("{:04}.seg", place.segment));
     let target = kept.join(format!("{:04}.seg.at-{}", place.segment, place.offset));
-    write(&target, goes).map_err(io_error("write", &target))?;
+    durable::write_file(&target, goes).map_err(io_error("write", &target))?;
     durable::sync_folder(kept).map_err(io_error("sync", kept))?;
-    let temporary = folder.join(format!("{:04}.seg.cut", place.segment));
-    write(&temporary, stays).map_err(io_error("write", &temporary))?;
-    fs::rename(&temporary, &plain).map_err(io_error("replace", &plain))?;
+    durable::write_file(&plain, stays).map_err(io_error("replace", &plain))?;
     durable::sync_folder(folder).map_err(io_error("sync", folder))?;
     for file in files.iter().filter(|file| **file != plain) {
         match cut_short {
@@ -246,14 +253,4 @@ fn segment_files(folder: &Path, number: u32) -> Vec<PathBuf> {
 
 fn size(file: &Path) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file: File = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

@@ -8,15 +8,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use baton_events::envelope::Tail;
 
 use super::files::Files;
-use super::segment::{self, Frames, HEADER_BYTES, Header, sealed};
+use super::segment::{self, HEADER_BYTES, Header, sealed};
 use super::shared_state::SharedState;
 
 /// Handle of the sealing thread. Dropping it stops the thread.
@@ -25,19 +25,14 @@ pub(super) struct Sealer {
     thread: Option<JoinHandle<()>>,
 }
 
+/// The thread is unparked when `below` or `stop` changes.
 #[derive(Default)]
 struct SealerState {
-    progress: Mutex<Progress>,
-    changed: Condvar,
-    stop: AtomicBool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Progress {
     /// Segments with a lower number are full.
-    below: u32,
+    below: AtomicU32,
     /// Segments with a lower number have been tried.
-    done: u32,
+    done: AtomicU32,
+    stop: AtomicBool,
 }
 
 /// The result of sealing one segment.
@@ -57,8 +52,7 @@ impl Sealer {
         shared: Arc<SharedState>,
         below: u32,
     ) -> io::Result<Self> {
-        let state = Arc::new(SealerState::default());
-        state.lock().below = below;
+        let state = Arc::new(SealerState { below: below.into(), ..SealerState::default() });
         let own = Arc::clone(&state);
         let run = move || own.run(&*files, &folder, &shared);
         let thread = thread::Builder::new().name("journal-sealer".into()).spawn(run)?;
@@ -67,19 +61,23 @@ impl Sealer {
 
     /// Marks segments with a lower number as full. Does not wait.
     pub(super) fn full_below(&self, number: u32) {
-        let mut progress = self.state.lock();
-        if number > progress.below {
-            progress.below = number;
-            self.state.changed.notify_all();
+        if self.state.below.fetch_max(number, Ordering::AcqRel) < number {
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
         }
     }
 
     /// Waits until every full segment has been tried.
     #[cfg(test)]
     pub(super) fn wait(&self) {
-        let progress = self.state.lock();
-        let idle = self.state.changed.wait_while(progress, |progress| progress.done < progress.below);
-        drop(idle.unwrap_or_else(PoisonError::into_inner));
+        while self.state.done.load(Ordering::Acquire) < self.state.below.load(Ordering::Acquire) {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 
@@ -87,8 +85,7 @@ impl Drop for Sealer {
     /// Ends the thread within milliseconds; a segment being sealed stays as it is.
     fn drop(&mut self) {
         self.state.stop.store(true, Ordering::Release);
-        drop(self.state.lock());
-        self.state.changed.notify_all();
+        self.wake();
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the sealer of the log panicked");
         }
@@ -96,10 +93,6 @@ impl Drop for Sealer {
 }
 
 impl SealerState {
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn is_running(&self) -> bool {
         !self.stop.load(Ordering::Acquire)
     }
@@ -109,13 +102,13 @@ impl SealerState {
             tracing::warn!(%error, "unfinished sealed segments not removed");
         }
         while self.is_running() {
-            let progress = self.lock();
-            let waited =
-                self.changed.wait_while(progress, |progress| self.is_running() && progress.done >= progress.below);
-            let below = waited.unwrap_or_else(PoisonError::into_inner).below;
-            self.seal_full(files, folder, shared, below);
-            self.lock().done = below;
-            self.changed.notify_all();
+            let below = self.below.load(Ordering::Acquire);
+            if self.done.load(Ordering::Acquire) >= below {
+                thread::park();
+            } else {
+                self.seal_full(files, folder, shared, below);
+                self.done.store(below, Ordering::Release);
+            }
         }
     }
 
@@ -151,8 +144,10 @@ impl SealerState {
 
     /// Sleeps for `time`, the time just spent, to leave the processor to others: an old log has many segments to seal.
     fn pause(&self, time: Duration) {
-        let progress = self.lock();
-        drop(self.changed.wait_timeout_while(progress, time, |_| self.is_running()));
+        let until = Instant::now() + time;
+        while self.is_running() && Instant::now() < until {
+            thread::park_timeout(until.saturating_duration_since(Instant::now()));
+        }
     }
 }
 
@@ -194,7 +189,7 @@ fn verify_segment(bytes: &[u8]) -> Result<(Header, Tail), String> {
     let header = Header::decode(bytes).map_err(|error| error.to_string())?;
     let mut end = Tail { position: header.first, chain: header.before };
     end.position.0 = end.position.0.saturating_sub(1);
-    for frame in Frames::new(bytes, HEADER_BYTES, header.before) {
+    for frame in segment::frames(bytes, HEADER_BYTES, header.before) {
         let frame = frame.map_err(|bad| format!("at byte {}: {}", bad.offset, bad.what))?;
         end = Tail { position: end.position.next(), chain: frame.chain };
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Bit 30 of a length says that the next record belongs to the same append. An append is stored completely or not at
-//! all, so an incomplete one ends the log before its first record; [`Frames`] yields no part of it.
+//! all, so an incomplete one ends the log before its first record; [`frames`] yields no part of it.
 //!
 //! Bit 31 of a length marks the first frame of a group. A group is written only after everything before it was synced,
 //! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage. If no
@@ -32,14 +32,17 @@ use sha2::{Digest, Sha256};
 use super::APPEND_MAX_RECORDS;
 
 mod folder;
+pub(crate) mod scan;
 pub(super) mod sealed;
 
-pub(super) use folder::{Peek, list, load, load_partial, load_sealed, path_on_disk, peek, stream, unsealed_path};
+pub(super) use folder::{Peek, list, load, load_partial, load_sealed, path_on_disk, peek, unsealed_path};
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
+const LENGTH_BYTES: usize = 4;
+const CHAIN_BYTES: usize = 16;
 /// Size of a frame without its record.
-pub(super) const FRAME_BYTES: usize = 20;
+pub(super) const FRAME_BYTES: usize = LENGTH_BYTES + CHAIN_BYTES;
 /// Longest segment that is read into memory: the roll size plus one group, with plenty of room.
 pub(super) const SEGMENT_MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Longest record that a reader accepts: more than is ever written, so that the write bound may grow.
@@ -100,22 +103,26 @@ impl Header {
         if ![FIRST_FORMAT, SEGMENT_FORMAT].contains(&format) {
             return Err(HeaderError::Newer(format));
         }
-        let mut first = [0; 8];
-        first.copy_from_slice(&bytes[16..24]);
-        Ok(Self { first: Position(u64::from_be_bytes(first)), before: chain_hash(&bytes[24..40]) })
+        Ok(Self { first: Position(be_u64(&bytes[16..24])), before: chain_hash(&bytes[24..40]) })
     }
 }
 
-/// One record as it lies in a segment.
+/// The place of one record in a segment.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame<'a> {
+pub(super) struct Frame {
     pub(super) offset: usize,
     pub(super) end: usize,
     pub(super) starts_group: bool,
     /// True if the next record belongs to the same append.
     pub(super) append_continues: bool,
-    pub(super) record: &'a [u8],
     pub(super) chain: ChainHash,
+}
+
+impl Frame {
+    /// The bytes of the record in those of its segment.
+    pub(super) fn record<'a>(&self, segment: &'a [u8]) -> &'a [u8] {
+        segment.get(self.offset + LENGTH_BYTES..self.end - CHAIN_BYTES).unwrap_or_default()
+    }
 }
 
 /// Where a segment stops being readable: the start of the append that is bad or incomplete.
@@ -141,83 +148,82 @@ pub(super) fn encode_frame(
     out.extend_from_slice(&chain.0);
 }
 
-/// Iterates over the frames of a whole segment from `offset` on: verified against the chain, complete appends only.
-/// Ends after the first [`Damage`].
-pub(super) struct Frames<'a> {
-    bytes: &'a [u8],
+/// The frames of a whole segment from `offset` on, verified against the chain, complete appends only. Ends after the
+/// first [`Damage`].
+pub(super) fn frames(
+    bytes: &[u8],
     offset: usize,
     before: ChainHash,
-    /// Frames of the current append, in reverse order.
-    whole: Vec<Frame<'a>>,
+) -> impl Iterator<Item = Result<Frame, Damage>> + '_ {
+    let mut frames = Frames { offset, before, append: Vec::new() };
+    std::iter::from_fn(move || frames.next(bytes))
 }
 
-impl<'a> Frames<'a> {
-    pub(super) fn new(bytes: &'a [u8], offset: usize, before: ChainHash) -> Self {
-        Self { bytes, offset, before, whole: Vec::new() }
+/// How far the frames of a segment have been read.
+#[derive(Default)]
+struct Frames {
+    offset: usize,
+    before: ChainHash,
+    /// Frames left of the current append, in reverse order.
+    append: Vec<Frame>,
+}
+
+impl Frames {
+    /// The next frame of the segment with these bytes; see [`frames`].
+    fn next(&mut self, bytes: &[u8]) -> Option<Result<Frame, Damage>> {
+        if let Some(frame) = self.append.pop() {
+            return Some(Ok(frame));
+        }
+        if self.offset >= bytes.len() {
+            return None;
+        }
+        if let Err(what) = self.read_append(bytes) {
+            let offset = std::mem::replace(&mut self.offset, bytes.len());
+            self.append.clear();
+            return Some(Err(Damage { offset, what }));
+        }
+        self.append.pop().map(Ok)
     }
 
-    /// Reads the rest of the append that begins with `first`.
-    fn complete_append(&mut self, first: Frame<'a>) -> Result<(), &'static str> {
-        let mut last = first;
-        self.whole.push(first);
+    fn read_append(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        let mut last = frame_at(bytes, self.offset, self.before)?;
+        self.append.push(last);
         while last.append_continues {
-            if last.end >= self.bytes.len() {
+            if last.end >= bytes.len() {
                 return Err("it ends within an append");
             }
-            last = frame_at(self.bytes, last.end, last.chain)?;
-            if last.starts_group || self.whole.len() >= APPEND_MAX_RECORDS {
+            last = frame_at(bytes, last.end, last.chain)?;
+            if last.starts_group || self.append.len() >= APPEND_MAX_RECORDS {
                 return Err("an append has no end");
             }
-            self.whole.push(last);
+            self.append.push(last);
         }
-        self.whole.reverse();
+        self.append.reverse();
         (self.offset, self.before) = (last.end, last.chain);
         Ok(())
     }
 }
 
-impl<'a> Iterator for Frames<'a> {
-    type Item = Result<Frame<'a>, Damage>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if let Some(frame) = self.whole.pop() {
-            return Some(Ok(frame));
-        }
-        if self.offset >= self.bytes.len() {
-            return None;
-        }
-        let offset = self.offset;
-        match frame_at(self.bytes, offset, self.before).and_then(|first| self.complete_append(first)) {
-            Ok(()) => self.whole.pop().map(Ok),
-            Err(what) => {
-                self.offset = self.bytes.len();
-                self.whole.clear();
-                Some(Err(Damage { offset, what }))
-            }
-        }
-    }
-}
-
-fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame<'_>, &'static str> {
+fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame, &'static str> {
     let (word, record, stored, end) = split_frame(bytes, offset)?;
     let chain = envelope::chain(before, record);
     if chain != stored {
         return Err("a record does not match its chain hash");
     }
     let (starts_group, append_continues) = (word & STARTS_GROUP != 0, word & APPEND_CONTINUES != 0);
-    Ok(Frame { offset, end, starts_group, append_continues, record, chain })
+    Ok(Frame { offset, end, starts_group, append_continues, chain })
 }
 
 /// Splits a frame into its length word (with the marks), its record, the hash stored after it, and its end offset.
 fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
-    let word = bytes.get(offset..offset + 4).ok_or("it ends within the length of a record")?;
+    let word = bytes.get(offset..offset + LENGTH_BYTES).ok_or("it ends within the length of a record")?;
     let word = be_u32(word);
     let length = (word & !(STARTS_GROUP | APPEND_CONTINUES)) as usize;
     if length == 0 || length > RECORD_MAX_BYTES {
         return Err("the length of a record is impossible");
     }
-    let start = offset + 4;
-    let (record_end, end) = (start + length, start + length + 16);
+    let start = offset + LENGTH_BYTES;
+    let (record_end, end) = (start + length, start + length + CHAIN_BYTES);
     let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
     Ok((word, &bytes[start..record_end], chain_hash(chain), end))
 }
@@ -257,6 +263,10 @@ fn be_u32(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
+fn be_u64(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
 fn chain_hash(bytes: &[u8]) -> ChainHash {
     let mut hash = [0; 16];
     hash.copy_from_slice(bytes);
@@ -287,7 +297,7 @@ mod tests {
 
     fn damage(bytes: &[u8]) -> (usize, Option<(Damage, Option<usize>)>) {
         let (mut good, mut before) = (0, ChainHash::GENESIS);
-        for frame in Frames::new(bytes, 0, before) {
+        for frame in frames(bytes, 0, before) {
             match frame {
                 Ok(frame) => (good, before) = (good + 1, frame.chain),
                 Err(damage) => return (good, Some((damage, find_later_group(bytes, damage, before)))),

@@ -8,11 +8,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope;
-use baton_events::envelope::{ChainHash, StoredRecord, Tail};
+use baton_events::envelope::{StoredRecord, Tail};
 
 use super::index::{self, Index};
+use super::segment::scan::{Scan, ScanError, Scanned};
 use super::writer::Writer;
-use super::{Exact, READ_MAX_BYTES, ReadError, Stats, segment};
+use super::{READ_MAX_BYTES, ReadError, Stats};
 
 /// Streams whose scan progress is remembered while there is no index.
 const SCANS_REMEMBERED: usize = 10_000;
@@ -179,10 +180,16 @@ impl SharedState {
         }
     }
 
-    /// Reads records from the segments. Waits for other scans.
-    pub(super) fn scan(&self, from: Position, to: Position, limit: usize) -> Result<Vec<StoredRecord>, ReadError> {
+    /// Reads `from..=to` from the segments, each record as `convert` has it. Waits for other scans.
+    pub(super) fn scan<T>(
+        &self,
+        from: Position,
+        to: Position,
+        limit: usize,
+        convert: impl Fn(&Scanned<'_>) -> Result<T, envelope::Error>,
+    ) -> Result<Vec<T>, ReadError> {
         let _only = self.lock_scans();
-        self.scan_matching(from, to, limit, |_| true).map(|(records, _)| records)
+        self.scan_matching(from, to, limit, |found| convert(found).map(Some)).map(|(records, _)| records)
     }
 
     /// Reads records of a stream from the segments. Waits for other scans. Continuing where the last read of the stream
@@ -200,8 +207,10 @@ impl SharedState {
         if from > to {
             return Ok(Vec::new());
         }
-        let wanted = |record: &StoredRecord| record.stream == *stream && record.sequence > after;
-        let (records, whole) = self.scan_matching(from, to, limit, wanted)?;
+        let (records, whole) = self.scan_matching(from, to, limit, |found| {
+            let record = envelope::decode(found.record)?;
+            Ok(Some(record).filter(|record| record.stream == *stream && record.sequence > after))
+        })?;
         let last = records.last().map(|record| (record.sequence, record.position));
         let reached = match (whole, last) {
             (true, last) => (last.map_or(after, |(sequence, _)| sequence), to),
@@ -215,52 +224,28 @@ impl SharedState {
         Ok(records)
     }
 
-    /// Reads records from the segments; also returns whether the scan reached `to`.
-    fn scan_matching(
+    /// Reads what `convert` has of the records from the segments; also returns whether the scan reached `to`.
+    fn scan_matching<T>(
         &self,
         from: Position,
         to: Position,
         limit: usize,
-        wanted: impl Fn(&StoredRecord) -> bool,
-    ) -> Result<(Vec<StoredRecord>, bool), ReadError> {
-        let mut whole = true;
-        let (mut records, mut bytes, mut bad) = (Vec::new(), 0, None);
-        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
-            match envelope::decode(frame.record) {
-                Ok(record) if wanted(&record) => {
-                    bytes += frame.record.len();
-                    records.push(record);
-                }
-                Ok(_) => {}
-                Err(error) => bad = Some((position, error.to_string())),
-            }
-            whole = records.len() < limit && bytes < READ_MAX_BYTES;
-            whole && bad.is_none()
-        });
-        let failed = streamed.err().map(|reason| (from, reason)).or(bad);
-        failed.map_or(Ok((records, whole)), |(position, reason)| Err(ReadError::Failed { position, reason }))
-    }
-
-    /// Like [`SharedState::scan`], but returns the stored bytes.
-    pub(super) fn scan_exact(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Exact>, ReadError> {
-        let _only = self.lock_scans();
+        convert: impl Fn(&Scanned<'_>) -> Result<Option<T>, envelope::Error>,
+    ) -> Result<(Vec<T>, bool), ReadError> {
+        let failed = |position, reason| ReadError::Failed { position, reason };
+        let unread = |error: ScanError| failed(from, error.to_string());
+        let mut scan = Scan::between(&self.segments, from, to).map_err(unread)?;
         let (mut records, mut bytes) = (Vec::new(), 0);
-        let streamed = segment::stream(&self.segments, from, to, |position, frame| {
-            bytes += frame.record.len();
-            records.push(Exact { position, bytes: frame.record.to_vec(), chain: frame.chain });
-            records.len() < limit && bytes < READ_MAX_BYTES
-        });
-        streamed.map_or_else(|reason| Err(ReadError::Failed { position: from, reason }), |()| Ok(records))
-    }
-
-    pub(super) fn scan_chain(&self, position: Position) -> Result<Option<ChainHash>, ReadError> {
-        let _only = self.lock_scans();
-        let mut found = None;
-        segment::stream(&self.segments, position, position, |_, frame| {
-            found = Some(frame.chain);
-            false
-        })
-        .map_err(|reason| ReadError::Failed { position, reason })?;
-        Ok(found)
+        while records.len() < limit && bytes < READ_MAX_BYTES {
+            let Some(found) = scan.next().map_err(unread)? else { return Ok((records, true)) };
+            if found.position < from {
+                continue;
+            }
+            if let Some(record) = convert(&found).map_err(|error| failed(found.position, error.to_string()))? {
+                bytes += found.record.len();
+                records.push(record);
+            }
+        }
+        Ok((records, false))
     }
 }

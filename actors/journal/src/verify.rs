@@ -6,10 +6,9 @@
 //! the chain.
 
 mod index_comparison;
-mod walk;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
 use baton_conversation::record::Position;
@@ -19,9 +18,11 @@ use baton_events::envelope::{StoredRecord, Tail};
 use super::checkpoint;
 use super::index::Index;
 use super::ledger::Ledger;
+use super::segment::scan::{Extent, Scan};
 use super::{ReadError, Rows};
 use index_comparison::{IndexComparison, KeySum};
-pub(super) use walk::{Until, Walk, WalkEnd};
+
+pub use super::segment::scan::Damaged;
 
 /// Records between two calls of `go_on`.
 const GO_ON_INTERVAL_RECORDS: u64 = 1024;
@@ -87,26 +88,9 @@ impl Verified {
     }
 }
 
-/// The first place where the segments of a log cannot be read on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Damaged {
-    /// Number of the segment.
-    pub segment: u32,
-    /// Its file.
-    pub path: PathBuf,
-    /// Offset in the unpacked segment.
-    pub offset: u64,
-    /// The position of the first record that is bad or missing; all before it are whole.
-    pub position: Position,
-    /// What is wrong there.
-    pub what: String,
-    /// True if it is the torn end of an unacknowledged write, as a crash leaves it; the next start cuts it off.
-    pub torn: bool,
-}
-
 /// Verifies the segments alone. Nobody may write to the log meanwhile.
 pub fn segments(log: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
-    verify(&log.join("segments"), None, &|| Until::End, auditor)
+    verify(&log.join("segments"), None, &|| None, auditor)
 }
 
 /// Verifies the segments and the index. Nobody may write to the log meanwhile. The caller provides a copy of the index
@@ -117,7 +101,7 @@ pub fn segments_and_index(log: &Path, copy: &Path, auditor: &mut dyn Auditor) ->
         Err(error) => (None, Some(error.to_string())),
     };
     let index = RwLock::new(index);
-    let mut found = verify(&log.join("segments"), error.is_none().then_some(&index), &|| Until::End, auditor)?;
+    let mut found = verify(&log.join("segments"), error.is_none().then_some(&index), &|| None, auditor)?;
     found.findings.extend(error.map(|error| Finding {
         what: format!("the index of the log cannot be opened: {error}"),
         place: log.join("sled").display().to_string(),
@@ -133,11 +117,12 @@ pub fn index_surplus(copy: &Path, tail: Tail) -> Option<Finding> {
     (applied.position > tail.position).then(|| index_comparison::index_ahead(applied.position, tail))
 }
 
-/// Verifies the segments in a folder and, if there is one, the index against them.
+/// Verifies the segments in a folder and, if there is one, the index against them: up to the tail that `until` returns,
+/// or to their end if it returns `None`, because nobody writes.
 pub(super) fn verify(
     folder: &Path,
     index: Option<&RwLock<Option<Index>>>,
-    until: &dyn Fn() -> Until,
+    until: &dyn Fn() -> Option<Tail>,
     auditor: &mut dyn Auditor,
 ) -> io::Result<Verified> {
     let checkpoint = index.and_then(|index| load_checkpoint(index, auditor).err());
@@ -145,38 +130,34 @@ pub(super) fn verify(
     let until = until();
     let mut comparison = index.map(|index| IndexComparison::new(index, until));
     let mut found = Verified { complete: true, ..Verified::default() };
-    let mut walk = Walk::new(folder, until);
-    let (ended, keys) = {
-        let mut keys = KeySum::default();
-        let ended = walk.run(&mut |found| {
-            let (record, chain) = (found.record, found.chain);
-            let (position, stream, sequence) = (record.position, record.stream.as_str(), record.sequence);
-            if let Some(comparison) = &mut comparison
-                && position <= comparison.limit.position
-            {
-                keys.add(stream.as_bytes(), sequence, position);
-                comparison.compare(position, found.bytes, chain);
+    let extent = until.map_or(Extent::Salvage, |tail| Extent::UpTo(tail.position));
+    let total = until.map_or(0, |tail| tail.position.0);
+    let mut scan = Scan::new(folder, extent)?;
+    let (mut ledger, mut keys) = (Ledger::default(), KeySum::default());
+    while found.complete {
+        let (record, read) = match scan.next_record(&mut ledger) {
+            Ok(Some(read)) => read,
+            Ok(None) => break,
+            Err(error) => {
+                let damage = error.into_place();
+                found.findings.push(damage.finding());
+                found.damage = Some(damage);
+                break;
             }
-            auditor.record(record);
-            let total = match until {
-                Until::Tail(tail) => tail.position.0,
-                Until::End => 0,
-            };
-            !position.0.is_multiple_of(GO_ON_INTERVAL_RECORDS) || auditor.go_on(position.0, total)
-        })?;
-        (ended, keys)
-    };
-    (found.tail, found.segments, found.bytes) = (walk.ledger.tail(), walk.segments, walk.bytes);
-    found.streams = walk.ledger.streams() as u64;
-    match ended {
-        WalkEnd::Whole => {}
-        WalkEnd::Stopped => found.complete = false,
-        WalkEnd::Damaged(damage) => {
-            found.findings.push(damage.finding());
-            found.damage = Some(damage);
+        };
+        found.bytes += (read.frame.end - read.frame.offset) as u64;
+        let position = record.position;
+        if let Some(comparison) = &mut comparison
+            && position <= comparison.limit.position
+        {
+            keys.add(record.stream.as_str().as_bytes(), record.sequence, position);
+            comparison.compare(position, read.record, read.frame.chain);
         }
+        auditor.record(&record);
+        found.complete = !position.0.is_multiple_of(GO_ON_INTERVAL_RECORDS) || auditor.go_on(position.0, total);
     }
-    if let Until::Tail(tail) = until
+    (found.tail, found.segments, found.streams) = (ledger.tail(), scan.begun() as u64, ledger.streams() as u64);
+    if let Some(tail) = until
         && found.complete
         && found.damage.is_none()
         && found.tail != tail

@@ -13,7 +13,7 @@ use baton_events::envelope::{ChainHash, Tail};
 
 use super::files::{Files, SegmentFile};
 use super::ledger::Placed;
-use super::segment::{self, FRAME_BYTES, Frames, HEADER_BYTES, Header};
+use super::segment::{self, FRAME_BYTES, HEADER_BYTES, Header};
 
 /// The end of the segments, where groups are appended.
 pub(super) struct Writer {
@@ -149,7 +149,7 @@ impl Writer {
         let size = usize::try_from(self.length - last.offset).map_err(io::Error::other)?;
         let mut bytes = vec![0; size];
         self.file.read_at(last.offset, &mut bytes)?;
-        match Frames::new(&bytes, 0, last.before).next() {
+        match segment::frames(&bytes, 0, last.before).next() {
             Some(Ok(frame)) if frame.chain == self.tail.chain && frame.end == size => Ok(()),
             _ => Err(io::Error::other(format!(
                 "the last record (position {}) cannot be read back from segment {:04}",

@@ -4,6 +4,7 @@
 //!
 //! - Cursors carry a digest of the question, which guards against mistakes, not against attackers.
 
+use baton_conversation::hex;
 use baton_protocol::{Failure, code};
 
 use sha2::{Digest, Sha256};
@@ -65,7 +66,7 @@ impl Question {
 
     fn mark(&self, position: &str) -> String {
         let digest = self.0.clone().chain_update(position).finalize();
-        digest.iter().take(MARK_BYTES).map(|byte| format!("{byte:02x}")).collect()
+        hex::encode(&digest[..MARK_BYTES])
     }
 }
 

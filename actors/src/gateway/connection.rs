@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use baton_conversation::item::Agent;
 use baton_protocol as protocol;
@@ -14,7 +14,6 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufR
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 use super::connection_slots::{Activity, ConnectionSlot};
-use super::rate::Rate;
 use baton_base::limits;
 use baton_queries::DaemonParts;
 use baton_queries::calls;
@@ -313,4 +312,49 @@ async fn fail(out: &LineWriter, id: Option<&RawValue>, failure: Failure) -> io::
 async fn succeed(out: &LineWriter, id: Option<&RawValue>, result: &impl Serialize) -> io::Result<()> {
     let result = serde_json::value::to_raw_value(result).map_err(io::Error::other)?;
     out.send(&Answer { jsonrpc: "2.0", id, result: Some(result), error: None }).await
+}
+
+/// The rate limit of one client: generous, and beyond it calls are delayed. A token bucket: full at first, and refilled at a steady rate.
+#[derive(Debug)]
+struct Rate {
+    /// When the bucket will be full again.
+    full_at: Instant,
+}
+
+impl Rate {
+    fn new(now: Instant) -> Self {
+        Self { full_at: now }
+    }
+
+    /// Takes one token, and returns how long the call must wait for it.
+    fn take(&mut self, now: Instant) -> Duration {
+        self.full_at = self.full_at.max(now) + limits::CALL_EVERY;
+        let full_in = self.full_at.saturating_duration_since(now);
+        full_in.saturating_sub(limits::CALL_EVERY * limits::CALLS_AT_ONCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_free_and_what_follows_comes_at_the_steady_rate() {
+        let start = Instant::now();
+        let mut rate = Rate::new(start);
+        for call in 0..limits::CALLS_AT_ONCE {
+            assert_eq!(rate.take(start), Duration::ZERO, "call {call}");
+        }
+        assert_eq!(rate.take(start), limits::CALL_EVERY);
+        assert_eq!(rate.take(start), limits::CALL_EVERY * 2);
+        // A client that waits as told gets one each time.
+        let later = start + limits::CALL_EVERY * 2;
+        assert_eq!(rate.take(later), limits::CALL_EVERY);
+        // After any pause there is one full burst.
+        let much_later = start + Duration::from_secs(3600);
+        for _ in 0..limits::CALLS_AT_ONCE {
+            assert_eq!(rate.take(much_later), Duration::ZERO);
+        }
+        assert_eq!(rate.take(much_later), limits::CALL_EVERY);
+    }
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// Where a key is expected, there is mostly the end of the object after a comma, or a comment.
@@ -93,7 +93,7 @@ impl<'a> Node<'a> {
 
     /// The elements of a list; `None` for anything else.
     pub(super) fn elements(&self) -> Option<Vec<Node<'a>>> {
-        let Elements(elements) = self.text().starts_with('[').then(|| serde_json::from_str(self.text()).ok())??;
+        let elements: Vec<&RawValue> = serde_json::from_str(self.text()).ok()?;
         let mut lines = self.lines();
         Some(elements.into_iter().map(|raw| Node { document: self.document, raw, line: lines.line_of(raw) }).collect())
     }
@@ -152,28 +152,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
             }
         }
         deserializer.deserialize_map(Pairs).map(Self)
-    }
-}
-
-struct Elements<'a>(Vec<&'a RawValue>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Elements<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct List;
-        impl<'de> Visitor<'de> for List {
-            type Value = Vec<&'de RawValue>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut elements = Vec::new();
-                while let Some(element) = list.next_element()? {
-                    elements.push(element);
-                }
-                Ok(elements)
-            }
-        }
-        deserializer.deserialize_seq(List).map(Self)
     }
 }
 

@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use super::document::Node;
 
 /// Changes to an object, in the order in which they were added.
 #[derive(Debug, Default)]
-pub(super) struct Changes<'v> {
-    members: Vec<(String, Change<'v>)>,
+pub(super) struct Changes {
+    members: Vec<(String, Change)>,
     places: BTreeMap<String, usize>,
 }
 
 #[derive(Debug)]
-enum Change<'v> {
-    Set(&'v serde_json::Value),
-    Within(Changes<'v>),
+enum Change {
+    Set(Value),
+    Within(Changes),
 }
 
-impl<'v> Changes<'v> {
+impl Changes {
     /// Sets the value at `path`; a later value for the same path wins.
-    pub(super) fn set(&mut self, path: &[&str], value: &'v serde_json::Value) {
+    pub(super) fn set(&mut self, path: &[&str], value: Value) {
         let Some((name, rest)) = path.split_first() else { return };
         let at = *self.places.entry((*name).to_owned()).or_insert(self.members.len());
         if at == self.members.len() {
@@ -35,19 +37,32 @@ impl<'v> Changes<'v> {
             }
         }
     }
+
+    /// The value that was set at `path`.
+    pub(super) fn get(&self, path: &[&str]) -> Option<&Value> {
+        let (name, rest) = path.split_first()?;
+        match self.members.get(*self.places.get(*name)?)? {
+            (_, Change::Set(value)) => Some(value).filter(|_| rest.is_empty()),
+            (_, Change::Within(changes)) => changes.get(rest),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
 }
 
 /// Sets the value at `path`, like [`apply`].
-pub(super) fn set(text: &str, path: &[&str], value: &serde_json::Value) -> Result<String, String> {
+pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let mut changes = Changes::default();
-    changes.set(path, value);
+    changes.set(path, value.clone());
     apply(text, &changes)
 }
 
 /// Applies all changes and creates missing objects on the way. The text must be JSON, with an object at the top and
 /// wherever a path leads through; the error says where it is not. Each object is parsed once, however many changes
 /// there are.
-pub(super) fn apply(text: &str, changes: &Changes<'_>) -> Result<String, String> {
+pub(super) fn apply(text: &str, changes: &Changes) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let node = Node::parse(text).map_err(|error| format!("line {}: not JSON: {}", error.line, error.reason))?;
     let mut pieces = Vec::new();
@@ -69,8 +84,8 @@ struct Piece {
     by: String,
 }
 
-fn within(text: &str, object: &Node<'_>, changes: &Changes<'_>, pieces: &mut Vec<Piece>) -> Result<(), String> {
-    if changes.members.is_empty() {
+fn within(text: &str, object: &Node<'_>, changes: &Changes, pieces: &mut Vec<Piece>) -> Result<(), String> {
+    if changes.is_empty() {
         return Ok(());
     }
     let members = object.members().ok_or_else(|| format!("line {}: not an object", object.line()))?;
@@ -117,8 +132,8 @@ fn indent_at(text: &str, at: usize) -> String {
 }
 
 /// `"a": {"b": value}`, with each object's members on lines of their own.
-fn member(name: &str, change: &Change<'_>, indent: &str) -> String {
-    let name = serde_json::Value::from(name);
+fn member(name: &str, change: &Change, indent: &str) -> String {
+    let name = Value::from(name);
     match change {
         Change::Set(value) => format!("{name}: {value}"),
         Change::Within(changes) => {
@@ -170,7 +185,7 @@ mod tests {
         ] {
             let mut changes = Changes::default();
             for (path, value) in [(&["s", "on"][..], &a), (&["s", "p", "x"], &a), (&["l"], &b), (&["s", "on"], &b)] {
-                changes.set(path, value);
+                changes.set(path, value.clone());
             }
             assert_eq!(apply(text, &changes).unwrap(), expected, "{text}");
         }

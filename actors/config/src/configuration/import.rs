@@ -1,12 +1,10 @@
 //! Imports the original's `graphiti.config.json` key by key: keys with a successor are taken over, and for every other
 //! key the outcome is reported.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use super::document::Node;
-use super::edit;
+use super::edit::{self, Changes};
 use super::key::{Key, PROJECTS, Takes, Use};
 use super::parse::{self, Lookup};
 use crate::settings::pattern::escaped;
@@ -86,16 +84,15 @@ pub(super) fn import(
         return Err("the file to import is not an object {…}".to_owned());
     }
     let now = serde_json::from_str(text).unwrap_or_default();
-    let mut importer = Importer { now, edits: BTreeMap::new(), order: Vec::new(), force, lookup, outcomes };
+    let mut importer = Importer { now, changes: Changes::default(), force, lookup, outcomes };
     importer.object(&root, "");
-    let mut changes = edit::Changes::default();
-    for path in &importer.order {
-        changes.set(&path.iter().map(String::as_str).collect::<Vec<_>>(), &importer.edits[path]);
+    if importer.changes.is_empty() {
+        return Ok(text.to_owned());
     }
-    let edited = if importer.order.is_empty() { text.to_owned() } else { edit::apply(text, &changes)? };
+    let edited = edit::apply(text, &importer.changes)?;
     match parse::parse(&edited, lookup).mistakes.into_iter().next() {
-        Some(mistake) if !importer.order.is_empty() => Err(mistake.what),
-        _ => Ok(edited),
+        Some(mistake) => Err(mistake.what),
+        None => Ok(edited),
     }
 }
 
@@ -103,9 +100,7 @@ pub(super) fn import(
 struct Importer<'a> {
     /// The configuration before the import.
     now: Value,
-    /// The new values by path.
-    edits: BTreeMap<Vec<String>, Value>,
-    order: Vec<Vec<String>>,
+    changes: Changes,
     force: bool,
     lookup: Lookup<'a>,
     outcomes: &'a mut Vec<ImportedKey>,
@@ -233,9 +228,8 @@ impl Importer<'_> {
     }
 
     fn set(&mut self, key: &str, became: &str, path: &[&str], value: Value, note: &str) {
-        let owned: Vec<String> = path.iter().map(|name| (*name).to_owned()).collect();
         let before = || path.iter().try_fold(&self.now, |now, name| now.get(name));
-        let set = self.edits.get(&owned).or_else(before);
+        let set = self.changes.get(path).or_else(before);
         if let Some(set) = set.filter(|set| !self.force && **set != value) {
             let set =
                 Some(set.to_string()).filter(|set| set.len() <= SHOWN_BYTES).unwrap_or("something else".to_owned());
@@ -247,9 +241,7 @@ impl Importer<'_> {
         if let Some(mistake) = parse::parse(&alone, self.lookup).mistakes.into_iter().next() {
             return self.report(key, Some(became), None, Outcome::Wrong, &mistake.what);
         }
-        if self.edits.insert(owned.clone(), value.clone()).is_none() {
-            self.order.push(owned);
-        }
+        self.changes.set(path, value.clone());
         self.report(key, Some(became), Some(value), Outcome::Taken, note);
     }
 }

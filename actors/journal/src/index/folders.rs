@@ -85,7 +85,7 @@ pub(crate) fn recover(log: &Path) -> io::Result<()> {
 }
 
 /// Waits until no process has the index in a folder open. Returns at once if there is no index.
-fn wait_until_released(folder: &Path) -> io::Result<()> {
+pub(super) fn wait_until_released(folder: &Path) -> io::Result<()> {
     let file = match OpenOptions::new().read(true).write(true).open(folder.join("db")) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened?,

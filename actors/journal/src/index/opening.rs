@@ -3,8 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use super::folders::{self, CURRENT};
 use super::{Error, Index};
@@ -14,23 +12,14 @@ const PROBE_BYTES: usize = 64 * 1024;
 /// Broken indexes that are kept for inspection.
 const BROKEN_KEPT: usize = 2;
 
-/// sled releases its lock shortly after it is dropped, when its threads have ended.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(3);
-/// Interval between two attempts.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(5);
-
-/// The result of [`open`]: an index, and where a broken one was moved to.
+/// The result of [`open`]: an index, and why a broken one was put aside, and where it is now.
 pub(crate) struct Opened {
     pub(crate) index: Index,
     pub(crate) aside: Option<PutAside>,
 }
 
-/// An index, or parts of one, that was moved out of the way.
-#[derive(Clone, Debug)]
-pub(crate) struct PutAside {
-    pub(crate) path: PathBuf,
-    pub(crate) reason: String,
-}
+/// Why an index, or parts of one, was moved out of the way, and where it is now.
+pub(crate) type PutAside = (String, PathBuf);
 
 /// Opens the index of a log folder: first as it is, then without its snapshots, then empty. An error is never about the
 /// index, but about the disk, or because another process has the index open.
@@ -38,14 +27,12 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
     folders::recover(log)?;
     let folder = log.join(CURRENT);
     remove_unfinished_snapshots(&folder)?;
-    let begun = Instant::now();
-    let error = loop {
-        match Index::open_unrepaired(&folder) {
-            Ok(index) => return Ok(Opened { index, aside: None }),
-            Err(error) if !error.is_locked_elsewhere() => break error,
-            Err(error) if begun.elapsed() >= LOCK_TIMEOUT => return Err(error),
-            Err(_) => thread::sleep(LOCK_RETRY_INTERVAL),
-        }
+    // sled releases its lock shortly after it is dropped, when its threads have ended.
+    let _ = folders::wait_until_released(&folder);
+    let error = match Index::open_unrepaired(&folder) {
+        Ok(index) => return Ok(Opened { index, aside: None }),
+        Err(error) if error.is_locked_elsewhere() => return Err(error),
+        Err(error) => error,
     };
     if let Err(cause) = probe_disk(log) {
         // Nothing else can be written here either, so the error says nothing about the index.
@@ -69,7 +56,7 @@ fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Op
     if let Some(path) = move_snapshots_aside(log, folder)?
         && let Ok(index) = Index::open_unrepaired(folder)
     {
-        return Ok(Opened { index, aside: Some(PutAside { path, reason }) });
+        return Ok(Opened { index, aside: Some((reason, path)) });
     }
     let aside = put_aside(log, reason)?;
     Ok(Opened { index: Index::open_unrepaired(folder)?, aside: Some(aside) })
@@ -79,7 +66,7 @@ fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Op
 pub(crate) fn put_aside(log: &Path, reason: String) -> Result<PutAside, Error> {
     let path = broken_path(log)?;
     fs::rename(log.join(CURRENT), &path)?;
-    Ok(PutAside { path, reason })
+    Ok((reason, path))
 }
 
 fn remove_unfinished_snapshots(folder: &Path) -> io::Result<()> {

@@ -1,9 +1,11 @@
 //! Why a log was not opened, worded so that a person can act on it.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use baton_conversation::record::Position;
+
+use super::super::segment::scan::{Damaged, ScanError};
 
 /// Why a log was not opened. No record was touched, except with `Io`: a repair may then be half done, and the next open
 /// completes it.
@@ -57,6 +59,19 @@ pub enum OpenError {
     /// Another process has the log open.
     #[error("another process has the log open ({0}); stop it with `baton stop`, or wait until it has ended")]
     InUse(String),
+}
+
+impl OpenError {
+    /// The refusal to open the log in folder `log`, whose segments cannot be read on.
+    pub(super) fn new(error: ScanError, log: &Path) -> Self {
+        match error {
+            ScanError::Io { what, place, source } => Self::Io { what, path: place.path, source },
+            ScanError::Newer(Damaged { path, position, what, .. }) => Self::Newer { segment: path, position, what },
+            ScanError::Damaged(Damaged { path, offset, position, what, .. }) => {
+                Self::Damaged { segment: path, offset, position, what, log: log.to_owned() }
+            }
+        }
+    }
 }
 
 /// How to save the records before a position; empty if there are none.

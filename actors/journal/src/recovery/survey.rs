@@ -4,8 +4,6 @@
 //! it (a sealed one states its end, and must have the stated length). The segment that contains the checkpoint's
 //! position, and those after it, are read and verified as in a full pass.
 
-use std::fs::File;
-use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +16,8 @@ use super::super::checkpoint;
 use super::super::files::Files;
 use super::super::index::{self, Index};
 use super::super::ledger::{Ledger, Placed};
-use super::super::segment::{self, Damage, Frame, Frames, HEADER_BYTES, Header, HeaderError, Peek};
+use super::super::segment::scan::{self, Damaged, Extent, Scan, ScanError, Scanned};
+use super::super::segment::{self, HEADER_BYTES, Header, HeaderError, Peek};
 use super::super::writer::{LastFrame, Resume, Writer};
 use super::{Cut, OpenError, STEP_RECORDS, io_error};
 use baton_base::durable;
@@ -103,28 +102,61 @@ impl<'a> Survey<'a> {
 
     /// Reads the segments: all of them, or those from the checkpoint on.
     pub(super) fn read_segments(&mut self) -> Result<(), OpenError> {
-        let numbers = segment::list(self.folder).map_err(io_error("list", self.folder))?;
-        let mut peeks = Vec::with_capacity(numbers.len());
-        for (expected, number) in (1..).zip(&numbers) {
-            if *number != expected {
-                return Err(self.damaged(expected, 0, "the file is missing, but later ones exist".into()));
+        let mut scan = Scan::new(self.folder, Extent::Whole).map_err(io_error("list", self.folder))?;
+        match self.read_with(&mut scan) {
+            // To be cut off before the log can be written to.
+            Err(ScanError::Damaged(place)) if place.torn => {
+                let offset = usize::try_from(place.offset).unwrap_or(usize::MAX);
+                let bytes = scan.bytes().get(offset..).unwrap_or_default().to_vec();
+                self.torn = Some(Torn { number: place.segment, offset, bytes });
+                Ok(())
             }
-            let path = segment::unsealed_path(self.folder, *number);
-            peeks.push(segment::peek(self.folder, *number).map_err(io_error("read", &path))?);
+            Err(error) => Err(OpenError::new(error, self.log)),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn read_with(&mut self, scan: &mut Scan) -> Result<(), ScanError> {
+        let mut peeks = Vec::with_capacity(scan.numbers().len());
+        for (expected, number) in (1..).zip(scan.numbers()) {
+            if *number != expected {
+                let what = format!("the file is missing, but {number:04} exists");
+                return Err(self.damaged(expected, 0, what));
+            }
+            let peek = segment::peek(self.folder, *number).map_err(|source| ScanError::Io {
+                what: "read",
+                place: self.place(*number, 0, source.to_string()),
+                source,
+            });
+            peeks.push(peek?);
         }
         let begin = if self.start.position == Position(0) { 0 } else { self.check_headers(&peeks)? };
         self.note_chain_at_applied();
         self.end.bytes = peeks.iter().take(begin).map(|peek| peek.bytes).sum();
+        scan.skip_to(begin, self.tail);
         for (number, peek) in (1..).zip(&peeks).skip(begin) {
-            let is_last = peek.end.is_none() && peeks.len() == number as usize;
-            self.read_segment(number, peek, is_last)?;
+            scan.begin_segment()?;
+            let (length, earlier_bytes) = (HEADER_BYTES as u64, self.end.bytes);
+            let resume = Resume { number, length, tail: self.tail, last: None, earlier_bytes };
+            self.end = End {
+                number,
+                bytes: earlier_bytes + peek.bytes,
+                resume: peek.end.is_none().then_some(resume),
+                is_current: Header::is_current(scan.bytes()),
+            };
+            while let Some(found) = scan.next_in_segment()? {
+                self.take(&found)?;
+            }
+            if peek.end.is_some_and(|end| end != self.tail) {
+                return Err(self.damaged(number, scan.bytes().len(), "it does not end where its header says".into()));
+            }
         }
         Ok(())
     }
 
     /// Checks the headers up to the segment to be read first, the one that proves the checkpoint. Returns the number of
     /// segments before it.
-    fn check_headers(&mut self, peeks: &[Peek]) -> Result<usize, OpenError> {
+    fn check_headers(&mut self, peeks: &[Peek]) -> Result<usize, ScanError> {
         let holds = |peek: &Peek| peek.header.is_ok_and(|header| header.first <= self.start.position.next());
         let Some(begin) = peeks.iter().rposition(holds) else {
             return Err(self.damaged(1, 0, "no segment holds the position of the checkpoint".into()));
@@ -149,93 +181,33 @@ impl<'a> Survey<'a> {
     }
 
     /// Checks that the checkpoint is on the chain, once the pass is at its position.
-    fn check_checkpoint_on_chain(&self) -> Result<(), OpenError> {
+    fn check_checkpoint_on_chain(&self) -> Result<(), ScanError> {
         if self.tail.position == self.start.position && self.tail.chain != self.start.chain {
             return Err(self.damaged(1, 0, "the checkpoint is not on the chain of the segments".into()));
         }
         Ok(())
     }
 
-    fn check_header(&self, number: u32, peek: &Peek) -> Result<Header, OpenError> {
+    fn check_header(&self, number: u32, peek: &Peek) -> Result<Header, ScanError> {
         peek.header.map_err(|error| match error {
             HeaderError::Bad => self.damaged(number, 0, error.to_string()),
-            HeaderError::Newer(_) => self.newer(number, error.to_string()),
+            HeaderError::Newer(_) => ScanError::Newer(self.place(number, 0, error.to_string())),
         })
     }
 
-    fn read_segment(&mut self, number: u32, peek: &Peek, is_last: bool) -> Result<(), OpenError> {
-        let path = segment::unsealed_path(self.folder, number);
-        let bytes = match segment::load(&path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                self.check_header(number, peek)?;
-                return Err(self.damaged(number, 0, error.to_string()));
-            }
-            Err(error) => return Err(io_error("read", &path)(error)),
-        };
-        if peek.header == Err(HeaderError::Bad) && is_last && bytes.len() <= HEADER_BYTES {
-            // Records follow only a synced header, so this segment never had any.
-            self.torn = Some(Torn { number, offset: 0, bytes });
-            return Ok(());
+    fn take(&mut self, found: &Scanned<'_>) -> Result<(), ScanError> {
+        let (frame, before) = (found.frame, self.tail.chain);
+        if found.position > self.start.position {
+            self.fold.apply(&found.admit(&mut self.ledger)?);
         }
-        let header = self.check_header(number, peek)?;
-        if header != Header::after(self.tail) {
-            let what = format!("its header says that it begins at position {} of another history", header.first);
-            return Err(self.damaged(number, 0, what));
-        }
-        let resume =
-            Resume { number, length: HEADER_BYTES as u64, tail: self.tail, last: None, earlier_bytes: self.end.bytes };
-        self.end = End {
-            number,
-            bytes: self.end.bytes + peek.bytes,
-            resume: peek.end.is_none().then_some(resume),
-            is_current: Header::is_current(&bytes),
-        };
-        for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
-            match frame {
-                Ok(frame) => self.admit_frame(number, &frame)?,
-                Err(damage) => self.handle_damage(number, is_last, &bytes, damage)?,
-            }
-        }
-        if peek.end.is_some_and(|end| end != self.tail) {
-            return Err(self.damaged(number, bytes.len(), "it does not end where its header says".into()));
-        }
-        Ok(())
-    }
-
-    fn admit_frame(&mut self, number: u32, frame: &Frame<'_>) -> Result<(), OpenError> {
-        let before = self.tail.chain;
-        let tail = Tail { position: self.tail.position.next(), chain: frame.chain };
-        if tail.position > self.start.position {
-            let record = match envelope::decode(frame.record) {
-                Ok(record) => record,
-                Err(error @ envelope::Error::UnknownFormat(_)) => return Err(self.newer(number, error.to_string())),
-                Err(error) => return Err(self.damaged(number, frame.offset, error.to_string())),
-            };
-            let admitted = self.ledger.admit(&record, frame.chain);
-            admitted.map_err(|what| self.damaged(number, frame.offset, what))?;
-            self.fold.apply(&record);
-        }
-        self.tail = tail;
+        self.tail = Tail { position: found.position, chain: frame.chain };
         self.check_checkpoint_on_chain()?;
         self.note_chain_at_applied();
         if let Some(at) = &mut self.end.resume {
             at.length = frame.end as u64;
-            at.tail = tail;
+            at.tail = self.tail;
             at.last = Some(LastFrame { offset: frame.offset as u64, before });
         }
-        Ok(())
-    }
-
-    fn handle_damage(&mut self, number: u32, is_last: bool, bytes: &[u8], damage: Damage) -> Result<(), OpenError> {
-        if !is_last {
-            return Err(self.damaged(number, damage.offset, damage.what.into()));
-        }
-        if let Some(behind) = segment::find_later_group(bytes, damage, self.tail.chain) {
-            let what = format!("{}, and a later write follows at byte {behind}", damage.what);
-            return Err(self.damaged(number, damage.offset, what));
-        }
-        self.torn = Some(Torn { number, offset: damage.offset, bytes: bytes[damage.offset..].to_vec() });
         Ok(())
     }
 
@@ -254,7 +226,8 @@ impl<'a> Survey<'a> {
         let folder = self.log.join(format!("cut-{}", now.to_string().replace([':', '-', '.'], "")));
         let kept = folder.join(format!("{segment}.at-{}", torn.offset));
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
-        write_synced(&kept, &torn.bytes).map_err(io_error("write", &kept))?;
+        durable::write_file(&kept, &torn.bytes).map_err(io_error("write", &kept))?;
+        durable::sync_folder(&folder).map_err(io_error("write", &folder))?;
         if torn.offset == 0 {
             files.remove(&path).map_err(io_error("remove", &path))?;
         }
@@ -307,25 +280,11 @@ impl<'a> Survey<'a> {
         Ok(self.tail.position.0 - begin.0)
     }
 
-    fn damaged(&self, number: u32, offset: usize, what: String) -> OpenError {
-        OpenError::Damaged {
-            segment: segment::path_on_disk(self.folder, number),
-            offset: offset as u64,
-            position: self.tail.position.next(),
-            what,
-            log: self.log.to_owned(),
-        }
+    fn place(&self, number: u32, offset: usize, what: String) -> Damaged {
+        scan::damaged(self.folder, number, offset, self.tail.position.next(), what)
     }
 
-    fn newer(&self, number: u32, what: String) -> OpenError {
-        let position = self.tail.position.next();
-        OpenError::Newer { segment: segment::path_on_disk(self.folder, number), position, what }
+    fn damaged(&self, number: u32, offset: usize, what: String) -> ScanError {
+        ScanError::Damaged(self.place(number, offset, what))
     }
-}
-
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    durable::sync_folder(path.parent().unwrap_or(path))
 }

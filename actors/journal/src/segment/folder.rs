@@ -1,15 +1,14 @@
-//! The segment files in a log's folder: their names, loading them whole, and streaming their records.
+//! The segment files in a log's folder: their names, their headers, and loading them whole.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use baton_conversation::record::Position;
 use baton_events::envelope::Tail;
 
 use super::super::files;
 use super::sealed::{self, Sealed};
-use super::{Frame, Frames, HEADER_BYTES, Header, HeaderError, SEGMENT_MAX_BYTES};
+use super::{HEADER_BYTES, Header, HeaderError, SEGMENT_MAX_BYTES};
 
 /// The path of an unsealed segment by its number; its sealed form is at [`sealed::sealed_path`] that path.
 pub(crate) fn unsealed_path(folder: &Path, number: u32) -> PathBuf {
@@ -113,59 +112,4 @@ fn peek_sealed(path: &Path) -> io::Result<Peek> {
     // With an end, so that nobody appends to it, even though its header is unusable.
     let end = sealed.map_or_else(|_| Tail::default(), |sealed| sealed.end);
     Ok(Peek { header: sealed.map(|sealed| sealed.header), end: Some(end), bytes })
-}
-
-/// Passes the frames of positions `from..=to` to `take`, verifying the chain within each segment and from one to the
-/// next, so no position is skipped. Stops when `take` returns `false`. Fails with the reason if a segment cannot be
-/// read, or if the segments end before `to`.
-pub(crate) fn stream(
-    folder: &Path,
-    from: Position,
-    to: Position,
-    mut take: impl FnMut(Position, Frame<'_>) -> bool,
-) -> Result<(), String> {
-    let headers = headers(folder)?;
-    let mut end: Option<Header> = None;
-    for (index, (path, header)) in headers.iter().enumerate() {
-        if headers.get(index + 1).is_some_and(|(_, next)| next.first <= from) {
-            continue;
-        }
-        let follows = end.map_or(header.first <= from.max(Position(1)), |end| end == *header);
-        if !follows {
-            let after = end.map_or(from, |end| end.first);
-            return Err(format!("position {after} is missing: {} goes on with {}", path.display(), header.first));
-        }
-        let bytes = load(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let (mut position, mut chain) = (header.first, header.before);
-        for frame in Frames::new(&bytes, HEADER_BYTES, header.before) {
-            if position > to {
-                return Ok(());
-            }
-            let frame = frame.map_err(|bad| format!("{} at byte {}: {}", path.display(), bad.offset, bad.what))?;
-            let frame_chain = frame.chain;
-            if position >= from && (!take(position, frame) || position == to) {
-                return Ok(());
-            }
-            (position, chain) = (position.next(), frame_chain);
-        }
-        end = Some(Header { first: position, before: chain });
-    }
-    Err(format!("the segments in {} end before position {to}", folder.display()))
-}
-
-/// All segments of a folder with their headers. The last one may just be being created and have none yet; it is left
-/// out.
-fn headers(folder: &Path) -> Result<Vec<(PathBuf, Header)>, String> {
-    let numbers = list(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut headers = Vec::with_capacity(numbers.len());
-    for number in &numbers {
-        let path = unsealed_path(folder, *number);
-        let peek = peek(folder, *number).map_err(|error| format!("{}: {error}", path.display()))?;
-        match peek.header {
-            Ok(header) => headers.push((path, header)),
-            Err(HeaderError::Bad) if numbers.last() == Some(number) => {}
-            Err(error) => return Err(format!("{}: {error}", path.display())),
-        }
-    }
-    Ok(headers)
 }

@@ -13,10 +13,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use baton_conversation::record::Position;
-use baton_events::envelope::{ChainHash, Tail};
+use baton_events::envelope::Tail;
 use sha2::{Digest, Sha256};
 
-use super::{Header, HeaderError, SEGMENT_MAX_BYTES};
+use super::{Header, HeaderError, SEGMENT_MAX_BYTES, be_u32, be_u64, chain_hash};
 
 /// Size of a sealed segment's header.
 pub(crate) const HEADER_BYTES: usize = 96;
@@ -66,16 +66,12 @@ impl Sealed {
         if &bytes[..8] != MAGIC || Sha256::digest(&bytes[..80])[..16] != bytes[80..] {
             return Err(HeaderError::Bad);
         }
-        let format = bytes[8..12].iter().fold(0, |word, byte| word << 8 | u32::from(*byte));
+        let format = be_u32(&bytes[8..12]);
         if format != FORMAT {
             return Err(HeaderError::Newer(format));
         }
-        let number = |at: usize| bytes[at..at + 8].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
-        let chain = |at: usize| {
-            let mut hash = [0; 16];
-            hash.copy_from_slice(&bytes[at..at + 16]);
-            ChainHash(hash)
-        };
+        let number = |at: usize| be_u64(&bytes[at..at + 8]);
+        let chain = |at: usize| chain_hash(&bytes[at..at + 16]);
         Ok(Self {
             header: Header { first: Position(number(16)), before: chain(24) },
             end: Tail { position: Position(number(40)), chain: chain(48) },
@@ -166,6 +162,8 @@ pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use baton_events::envelope::ChainHash;
+
     use super::*;
 
     fn sample() -> (Vec<u8>, Header, Tail) {

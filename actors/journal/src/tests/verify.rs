@@ -5,7 +5,7 @@ use std::sync::RwLock;
 use baton_conversation::record::StreamId;
 
 use super::super::index::{self, Index};
-use super::super::verify::{self, Auditor, Until, Verified};
+use super::super::verify::{self, Auditor, Verified};
 use super::*;
 
 /// Collects all records.
@@ -25,7 +25,7 @@ impl Auditor for CollectRecords {
 /// Verifies a closed log with its index.
 fn verified(log: &Path) -> Verified {
     let index = RwLock::new(Some(index::open(log).unwrap().index));
-    verify::verify(&log.join("segments"), Some(&index), &|| Until::End, &mut CollectRecords::default()).unwrap()
+    verify::verify(&log.join("segments"), Some(&index), &|| None, &mut CollectRecords::default()).unwrap()
 }
 
 /// The places and texts of all findings.
@@ -116,8 +116,7 @@ fn check_index(change: impl FnOnce(&Index), expected: &[&str]) {
     change(&opened.index);
     let index = RwLock::new(Some(opened.index));
     let found =
-        verify::verify(&home.path().join("segments"), Some(&index), &|| Until::End, &mut CollectRecords::default())
-            .unwrap();
+        verify::verify(&home.path().join("segments"), Some(&index), &|| None, &mut CollectRecords::default()).unwrap();
     for part in expected {
         assert!(described(&found).contains(part), "{part}: {}", described(&found));
     }

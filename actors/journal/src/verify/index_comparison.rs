@@ -10,7 +10,8 @@ use baton_events::envelope::{ChainHash, Tail};
 use sha2::{Digest, Sha256};
 
 use super::super::index::{Error, Group, Index, StreamKey};
-use super::walk::{Until, Walk};
+use super::super::ledger::Ledger;
+use super::super::segment::scan::{Extent, Scan};
 use super::{Auditor, Finding};
 
 /// Groups or keys of the index read in one step; a replacement of the index may have to wait for one step.
@@ -62,13 +63,13 @@ pub(super) struct IndexComparison<'a> {
 }
 
 impl<'a> IndexComparison<'a> {
-    pub(super) fn new(index: &'a RwLock<Option<Index>>, until: Until) -> Self {
+    pub(super) fn new(index: &'a RwLock<Option<Index>>, until: Option<Tail>) -> Self {
         let groups = VecDeque::new();
         let mut new = Self { index, limit: Tail::default(), groups, compared: 0, findings: Vec::new(), ended: false };
         match (until, new.read_index(Index::applied)) {
             (_, Err(error)) => new.report_difference("log/sled".to_owned(), error),
-            (Until::Tail(tail), Ok(_)) => new.limit = tail,
-            (Until::End, Ok(applied)) => new.limit = applied,
+            (Some(tail), Ok(_)) => new.limit = tail,
+            (None, Ok(applied)) => new.limit = applied,
         }
         new
     }
@@ -168,19 +169,17 @@ impl<'a> IndexComparison<'a> {
     /// Reports wrong keys: the first few that are missing or name another position, and whether there are too many.
     fn report_wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
         let mut wrong = Vec::new();
-        let mut walk = Walk::new(folder, Until::End);
-        walk.run(&mut |found| {
-            let record = found.record;
-            if record.position > to {
-                return false;
-            }
+        let (mut scan, mut ledger) = (Scan::new(folder, Extent::Salvage)?, Ledger::default());
+        while wrong.len() < KEYS_REPORTED
+            && let Ok(Some((record, _))) = scan.next_record(&mut ledger)
+            && record.position <= to
+        {
             match self.read_index(|index| index.position_of(&record.stream, record.sequence)) {
                 Ok(Some(position)) if position == record.position => {}
-                Ok(named) => wrong.push((record.stream.clone(), record.sequence, record.position, named)),
+                Ok(named) => wrong.push((record.stream, record.sequence, record.position, named)),
                 Err(_) => {}
             }
-            wrong.len() < KEYS_REPORTED
-        })?;
+        }
         for (stream, sequence, position, named) in wrong {
             let what = match named {
                 Some(named) => format!("number {} of {stream} is listed at position {named}", sequence.0),
