@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
-use baton_conversation::transcript::{Cursor, Source};
+use baton_conversation::transcript::Source;
 use baton_events::projection::table::Row;
 use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, Stored, TailDigest, episode_uuid};

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use baton_conversation::hex;
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
-use baton_conversation::transcript::{Cursor, OpenCalls, Source};
+use baton_conversation::transcript::{OpenCalls, Source};
 use baton_events::schema::item::ITEM_VERSION;
 use baton_events::session::{EpisodeRef, State};
 

@@ -88,7 +88,7 @@ fn conversations(chunks: &ChunkStore, numbers: std::ops::Range<u64>) -> Result<V
         let header = Header {
             generation: 1,
             filter_version: FILTER_VERSION,
-            cursor: (&cursor).into(),
+            cursor,
             tail: "ab".repeat(16),
             ..Header::default()
         };
