@@ -56,7 +56,7 @@ fn whole(environment: &Environment, session: &str) -> Result<Explain, Error> {
     let mut session = session.to_owned();
     let (mut events, mut after) = (Vec::new(), 0);
     loop {
-        let params = ExplainParams { session: session.clone(), after };
+        let params = ExplainParams { session: Some(session.clone()), after, ..ExplainParams::default() };
         let result = super::ask(environment, |client| client.call_raw(method::EXPLAIN, &params, |_| {}))?;
         let mut part: Explain = super::parse_result(&result)?;
         events.append(&mut part.events);

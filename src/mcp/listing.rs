@@ -1,7 +1,7 @@
 //! The list of tools in MCP's form, and the instructions for the agent.
 
 use baton_protocol::tool;
-use baton_protocol::tool::{Effect, ToolId};
+use baton_protocol::tool::Effect;
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 
 /// Instructions: when to search, when to close, and what results are.
@@ -23,7 +23,7 @@ without one all are searched, your own first. freshness.pending counts sessions 
 If an answer has next_cursor, pass it as cursor to go on.";
 
 /// Tools that Claude Code shows its model from the start, not only after a tool search: they are used before any work.
-const ALWAYS_LOADED: [ToolId; 2] = [ToolId::Recall, ToolId::GetHandoff];
+const ALWAYS_LOADED: [&str; 2] = ["recall", "get_handoff"];
 
 /// Converts tools to MCP's form.
 pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
@@ -37,7 +37,7 @@ pub(super) fn tools(tools: &[&'static tool::Tool]) -> Vec<Tool> {
         };
         let listed = Tool::new(tool.name, tool.description, tool.input_schema());
         let listed = listed.with_title(tool.title).with_annotations(hints);
-        match ALWAYS_LOADED.contains(&tool.id) {
+        match ALWAYS_LOADED.contains(&tool.name) {
             true => {
                 let always = serde_json::Map::from_iter([("anthropic/alwaysLoad".to_owned(), true.into())]);
                 Tool::with_meta(listed, MetaObject(always))

@@ -55,7 +55,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use baton_conversation::record::{CommandId, Timestamp};
-use baton_protocol::{Failure, Zone, code, method};
+use baton_protocol::{Failure, TrackingParams, TrackingStatusParams, Zone, code, method};
 use serde_json::value::RawValue;
 
 pub use daemon_parts::DaemonParts;
@@ -147,6 +147,7 @@ async fn dispatch(
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, &parts.catalog.table.now())),
         method::SHOW => result(&show::show(&params(raw)?, parts.resolver(), parts.rows(), &parts.indexer).await?),
         method::MESSAGES => result(&messages::messages(&params(raw)?, parts.resolver()).await?),
+        method::PASSAGE => result(&passage::passage(params(raw)?, parts.resolver()).await?),
         method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
         method::CLOSE => result(&close::close(params(raw)?, parts.resolver(), &parts.indexer, &parts.enricher).await?),
         method::STATUS => result(&parts.status().answer().await?),
@@ -155,6 +156,16 @@ async fn dispatch(
         ),
         method::SYNC => result(&parts.history_sync(client).answer(params(raw)?).await?),
         method::TRACKING => result(&tracking::tracking(params(raw)?, parts.discovery(), &parts.configuration).await?),
+        method::TRACKING_STATUS => {
+            let asked: TrackingStatusParams = params(raw)?;
+            match asked.session {
+                Some(session) => result(&tracking::session(&session, parts.resolver(), parts.rows()).await?),
+                None => {
+                    let all = TrackingParams::default();
+                    result(&tracking::tracking(all, parts.discovery(), &parts.configuration).await?)
+                }
+            }
+        }
         method::TRACK => result(&track::track(params(raw)?, parts.resolver()).await?),
         method::UNTRACK => result(&track::untrack(params(raw)?, parts.resolver()).await?),
         method::FORGET => result(&parts.forget().answer(params(raw)?, parts.selector(client), &parts.journal).await?),
@@ -172,6 +183,19 @@ async fn dispatch(
         method::FIX => result(&fix::fix(params(raw)?, parts.memory(), &parts.conversations, client).await?),
         method::BLAME => result(&blame::blame(params(raw)?, parts.memory(), client).await?),
         method::PATTERNS => result(&patterns::patterns(params(raw)?, parts.memory(), client).await?),
+        method::EPISODE_ENTITIES => result(&parts.edges().episode_entities(params(raw)?).await?),
+        method::EPISODE_DELETE => result(
+            &deleting::episode(params(raw)?, &parts.catalog.table, &parts.supervisor, &parts.memos, &parts.wiper())
+                .await?,
+        ),
+        method::FACT => result(&parts.edges().get(params(raw)?).await?),
+        method::FACT_ADD => result(&parts.edges().add(params(raw)?, &*parts.clock).await?),
+        method::FACT_DELETE => result(&parts.edges().delete(params(raw)?, &parts.wiper()).await?),
+        method::MEMORY_CLEAR => result(&deleting::clear(params(raw)?, parts.memory(), &parts.memos, client).await?),
+        method::MEMORY_STATUS => {
+            let table = parts.catalog.table.now();
+            result(&memory::status(&table, &*parts.journal, &parts.indexer, &parts.outage))
+        }
         method::MEMORY_ADD => {
             result(&memory::add(params(raw)?, &parts.catalog, &parts.memos, &parts.indexer, &*parts.clock).await?)
         }
@@ -213,8 +237,9 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, correct, costs, enrich, episodes, facts, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, nodes, patterns, presence, recall, reindex, search, \
-                         session/explain, session/messages, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, unindexed, untrack, vault/compact, vault/read, \
+            let known = "blame, close, config, correct, costs, enrich, episodes, episodes/delete, episodes/entities, facts, \
+                         facts/add, facts/delete, facts/one, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, memory/clear, memory/status, nodes, patterns, presence, recall, reindex, search, \
+                         session/explain, session/messages, session/passage, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, tracking/status, unindexed, untrack, vault/compact, vault/read, \
                          vault/status, vault/sync, vault/verify";
             Err(failure(code::METHOD_NOT_FOUND, format!("unknown method {other:?}; there are {known}")).into())
         }

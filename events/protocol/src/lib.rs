@@ -41,7 +41,7 @@ pub use named::parse_text;
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
-pub use tracking::{SyncParams, TrackParams, TrackingParams, UnindexedParams, UntrackParams};
+pub use tracking::{SyncParams, TrackParams, TrackingParams, TrackingStatusParams, UnindexedParams, UntrackParams};
 pub use vault::{VaultCompactParams, VaultReadParams, VaultSyncParams};
 pub use zone::Zone;
 

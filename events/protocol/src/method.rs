@@ -14,6 +14,8 @@ pub const SHORT_IDS: &str = "ids/short";
 pub const SHOW: &str = "show";
 /// Returns the messages of a session.
 pub const MESSAGES: &str = "session/messages";
+/// Returns the messages around a line of a session, within a budget of tokens.
+pub const PASSAGE: &str = "session/passage";
 /// Returns a session's events, each with its effect and its reason.
 pub const EXPLAIN: &str = "session/explain";
 /// Corrects what is told of a session, or lists what can be corrected.
@@ -28,6 +30,8 @@ pub const UNINDEXED: &str = "unindexed";
 pub const SYNC: &str = "sync";
 /// Returns or sets the tracking switch.
 pub const TRACKING: &str = "tracking";
+/// Returns the tracking switch and the open sessions, or one session.
+pub const TRACKING_STATUS: &str = "tracking/status";
 /// Tracks a session again, or puts it into a group.
 pub const TRACK: &str = "track";
 /// Stops tracking a session.
@@ -52,8 +56,22 @@ pub const RECALL: &str = "recall";
 pub const TIMELINE: &str = "timeline";
 /// Lists episodes, newest first.
 pub const EPISODES: &str = "episodes";
+/// Returns the entities and facts that episodes support.
+pub const EPISODE_ENTITIES: &str = "episodes/entities";
+/// Deletes an episode.
+pub const EPISODE_DELETE: &str = "episodes/delete";
+/// Returns one fact.
+pub const FACT: &str = "facts/one";
+/// Adds a fact.
+pub const FACT_ADD: &str = "facts/add";
+/// Deletes a fact.
+pub const FACT_DELETE: &str = "facts/delete";
 /// Adds a note to the memory.
 pub const MEMORY_ADD: &str = "memory/add";
+/// Clears groups.
+pub const MEMORY_CLEAR: &str = "memory/clear";
+/// Returns the state of the memory.
+pub const MEMORY_STATUS: &str = "memory/status";
 /// Returns sizes and hashes of the log.
 pub const LOG_STATS: &str = "log/stats";
 /// Returns records of the log as stored; may wait for the next one.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Caller;
+
 /// Arguments of `show`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +33,8 @@ pub struct MessagesParams {
 }
 
 /// Arguments of `get_passage`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PassageParams {
     /// A session id or a unique prefix of one, the uuid of its current episode, or the name of a note.
     pub session: String,
@@ -47,11 +50,15 @@ pub struct PassageParams {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainParams {
-    /// A session id or a unique prefix of one.
-    pub session: String,
+    /// A session id or a unique prefix of one, or a note's uuid. Without it, the session that `caller` identifies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Only events after this sequence.
     #[serde(default)]
     pub after: u64,
+    /// The caller.
+    #[serde(default)]
+    pub caller: Caller,
 }
 
 /// Arguments of `ids/short`.

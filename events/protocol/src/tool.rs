@@ -23,8 +23,8 @@ pub use selection::selected;
 /// A tool: its name, description and arguments.
 #[derive(Debug)]
 pub struct Tool {
-    /// Identifies the tool.
-    pub id: ToolId,
+    /// The method that answers.
+    pub method: &'static str,
     /// The name that is listed.
     pub name: &'static str,
     /// Further accepted names, not listed.
@@ -37,71 +37,10 @@ pub struct Tool {
     pub effect: Effect,
     /// True if the tool is listed by default. Unlisted tools can be called all the same.
     pub listed: bool,
+    /// The fields of the method's arguments that the call itself fills in.
+    pub context: &'static [Context],
     /// Its arguments, in listed order.
     pub arguments: &'static [Argument],
-}
-
-/// Identifies a tool, for a `match`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolId {
-    /// Answers a question from the memory.
-    Recall,
-    /// Lists sessions by day, latest first.
-    Timeline,
-    /// Explains the state of a session.
-    Explain,
-    /// Searches entities.
-    SearchNodes,
-    /// Searches facts.
-    SearchFacts,
-    /// Lists episodes, newest first.
-    GetEpisodes,
-    /// Returns the messages around a line of a session.
-    GetPassage,
-    /// Returns the handoff of a project's last session.
-    GetHandoff,
-    /// Returns how a command is run.
-    How,
-    /// Returns what made an error go away.
-    Fix,
-    /// Returns the sessions that touched a file.
-    Blame,
-    /// Returns recurring sequences, failures and retry loops.
-    Patterns,
-    /// Closes a session.
-    Close,
-    /// Lists the sessions that a query would index.
-    ListUnindexed,
-    /// Indexes a range of history.
-    SyncHistory,
-    /// Returns the tracking switch and the open sessions, or one session.
-    Status,
-    /// Tracks a session again, or puts it into a group.
-    Track,
-    /// Stops tracking a session.
-    StopTracking,
-    /// Corrects what is told of a session.
-    Correct,
-    /// Adds a note.
-    AddMemory,
-    /// Adds a fact.
-    AddTriplet,
-    /// Returns the entities and facts that episodes support.
-    GetEpisodeEntities,
-    /// Returns one fact.
-    GetEntityEdge,
-    /// Deletes a fact.
-    DeleteEntityEdge,
-    /// Deletes an episode.
-    DeleteEpisode,
-    /// Clears groups.
-    ClearGraph,
-    /// Returns the state of the memory.
-    GetStatus,
-    /// Returns the state of the vault.
-    VaultStatus,
-    /// Returns one note of the vault.
-    VaultRead,
 }
 
 /// What a call may change. No tool affects anything beyond this machine.
@@ -115,13 +54,28 @@ pub enum Effect {
     TakesAway,
 }
 
+/// What a call brings along, besides the arguments of the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// Who calls, as `caller`.
+    Caller,
+    /// The key of a repeated call, as `command_id`.
+    CommandId,
+}
+
+const CALLER: &[Context] = &[Context::Caller];
+const COMMAND: &[Context] = &[Context::CommandId];
+const CALLER_AND_COMMAND: &[Context] = &[Context::Caller, Context::CommandId];
+
 /// An argument of a tool.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Argument {
     /// The name that is listed.
     pub name: &'static str,
     /// Further accepted names, not listed.
     pub aliases: &'static [&'static str],
+    /// The field of the method's arguments that it fills; `valid.after` is a field of a field.
+    pub field: &'static str,
     /// The accepted values.
     pub kind: Kind,
     /// Its description.
@@ -185,7 +139,7 @@ const OFF: Kind = Kind::Flag { default: false };
 const ON: Kind = Kind::Flag { default: true };
 
 const fn argument(name: &'static str, kind: Kind, description: &'static str) -> Argument {
-    Argument { name, aliases: &[], kind, description }
+    renamed(name, &[], kind, description)
 }
 
 const fn renamed(
@@ -194,7 +148,13 @@ const fn renamed(
     kind: Kind,
     description: &'static str,
 ) -> Argument {
-    Argument { name, aliases, kind, description }
+    Argument { name, aliases, field: name, kind, description }
+}
+
+impl Argument {
+    const fn field(self, field: &'static str) -> Self {
+        Self { field, ..self }
+    }
 }
 
 const GROUPS: &str = "Projects or groups.";
@@ -222,7 +182,7 @@ impl Tool {
     /// True if the structured content of an answer is wrapped in `{"result": …}`, as Graphiti's server (FastMCP) does
     /// for tools with several result types: all of its tools but `get_status`.
     pub fn wraps_result(&self) -> bool {
-        self.id != ToolId::GetStatus && selection::GRAPHITI.contains(&self.name)
+        self.name != "get_status" && selection::GRAPHITI.contains(&self.name)
     }
 }
 

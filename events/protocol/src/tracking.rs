@@ -73,3 +73,12 @@ pub struct UntrackParams {
     /// A session id or a unique prefix of one.
     pub session: String,
 }
+
+/// Arguments of `tracking/status`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrackingStatusParams {
+    /// A session id or a unique prefix of one; absent for the switch and the open sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}

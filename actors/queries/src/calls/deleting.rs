@@ -84,7 +84,7 @@ pub(crate) async fn clear(
     memory: FreshMemory<'_>,
     memos: &Memos,
     client: &ClientRef,
-) -> Result<(answer::ClearGraph, bool), QueryError> {
+) -> Result<answer::ClearGraph, QueryError> {
     // What has been written by now is cleared too, indexed or not.
     let known = resolve::only_group(memory.catalog(), &asked.groups);
     let ask = lazy::Request { project: known.as_deref(), all: true, asking: None };
@@ -107,7 +107,7 @@ pub(crate) async fn clear(
             "Nothing was cleared. {named}: {what} would be found no more, until sessions say something else{unread}; call again \
              with confirm=true to do it. Conversations would stay stored: `baton forget --project` removes those"
         );
-        return Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: false }, false));
+        return Ok(answer::ClearGraph { message, group_ids, sessions, notes, cleared: false });
     }
     let cleared = memos.clear(&groups, cause(asked.command_id.as_deref())).await;
     let position = cleared.map_err(|error| not_recorded(&error))?;
@@ -120,7 +120,7 @@ pub(crate) async fn clear(
         "Graph data cleared successfully for {named}: {what}{after}{unread}. Conversations and notes stay stored: `baton forget \
          --undo {back}`, a person's command, has all of it found again"
     );
-    Ok((answer::ClearGraph { message, group_ids, sessions, notes, cleared: true }, true))
+    Ok(answer::ClearGraph { message, group_ids, sessions, notes, cleared: true })
 }
 
 /// A note on sessions that were still being read and may come back.

@@ -44,10 +44,11 @@ impl Explain {
         asked: &ExplainParams,
         resolver: SessionResolver<'_>,
     ) -> Result<answer::Explain, QueryError> {
-        if let Some((uuid, added)) = memo::find_visible(resolver.catalog(), &asked.session) {
+        let named = asked.session.as_deref();
+        if let Some((uuid, added)) = named.and_then(|text| memo::find_visible(resolver.catalog(), text)) {
             return self.of_memo(uuid, added, SequenceNumber(asked.after)).await;
         }
-        let id = resolver.find_session(&asked.session).await?;
+        let id = resolver.requested_session(named, &asked.caller).await?;
         let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
             return Err(resolve::unknown_session(&resolver.catalog().table.now(), id.as_str()).into());
         };

@@ -11,7 +11,9 @@ use baton_redaction::redact;
 use super::{QueryError, config, internal};
 use crate::client::failure;
 use crate::discovery::Discovery;
+use crate::listing::SessionRows;
 use crate::resolve;
+use crate::resolve::SessionResolver;
 use baton_base::project;
 use baton_config::configuration::Configuration;
 use baton_config::settings::Settings;
@@ -19,6 +21,21 @@ use baton_config::settings::pattern::escaped;
 
 /// Most open sessions that are listed; `active_sessions` counts all.
 const LISTED: usize = 500;
+
+/// Returns one session as a list shows it.
+pub(crate) async fn session(
+    text: &str,
+    resolver: SessionResolver<'_>,
+    rows: SessionRows,
+) -> Result<answer::Row, QueryError> {
+    let id = resolver.find_session(text).await?;
+    let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
+        return Err(resolve::unknown_session(&resolver.catalog().table.now(), text).into());
+    };
+    // The note is read from a file.
+    let reading = baton_base::task::spawn_blocking(move || rows.row(&id, &row.state));
+    Ok(reading.await.map_err(|error| internal("reading the session's row broke", error))?)
+}
 
 pub(crate) async fn tracking(
     asked: TrackingParams,

@@ -1,8 +1,6 @@
 //! Checks the arguments of a tool call against the table.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{Argument, Kind, MOST_ENTRIES, Tool, nearest};
 
@@ -11,58 +9,25 @@ const TEXT_BYTES: usize = 16 * 1024;
 /// Most strings in a list.
 const TEXTS: usize = 100;
 
-/// The checked arguments of a call, by listed name, with defaults filled in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Arguments(BTreeMap<&'static str, Given>);
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Given {
-    Texts(Vec<String>),
-    Count(u32),
-    /// The number of entries, reduced to the most allowed.
-    Cut(u32),
-    Flag(bool),
-    Ignored,
+/// The checked arguments of a call, as fields of the method's arguments, with defaults filled in.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Arguments {
+    /// The fields. `ignored` lists the names of arguments given without effect.
+    pub fields: Map<String, Value>,
+    /// The argument whose number of entries was reduced, and the number it was reduced to.
+    pub cut: Option<(&'static str, u32)>,
 }
 
 impl Arguments {
-    /// Returns the names of the arguments given without effect.
-    pub fn ignored(&self) -> Vec<&'static str> {
-        self.0.iter().filter(|(_, given)| **given == Given::Ignored).map(|(name, _)| *name).collect()
-    }
-
-    /// Returns the first string given for an argument.
-    pub fn text(&self, name: &str) -> Option<String> {
-        self.texts(name).into_iter().next()
-    }
-
-    /// Returns all strings given for an argument.
-    pub fn texts(&self, name: &str) -> Vec<String> {
-        match self.0.get(name) {
-            Some(Given::Texts(texts)) => texts.clone(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns a number or its default; 0 if there is neither.
-    pub fn count(&self, name: &str) -> u32 {
-        match self.0.get(name) {
-            Some(Given::Count(count) | Given::Cut(count)) => *count,
-            _ => 0,
-        }
-    }
-
-    /// Returns the argument whose number of entries was reduced, and the number it was reduced to.
-    pub fn cut(&self) -> Option<(&'static str, u32)> {
-        self.0.iter().find_map(|(name, given)| match given {
-            Given::Cut(most) => Some((*name, *most)),
-            _ => None,
-        })
-    }
-
-    /// Returns a switch or its default.
-    pub fn flag(&self, name: &str) -> bool {
-        matches!(self.0.get(name), Some(Given::Flag(true)))
+    fn insert(&mut self, argument: &Argument, value: Value) {
+        let (fields, field) = match argument.field.split_once('.') {
+            Some((outer, inner)) => match self.fields.entry(outer).or_insert_with(|| json!({})).as_object_mut() {
+                Some(fields) => (fields, inner),
+                None => return,
+            },
+            None => (&mut self.fields, argument.field),
+        };
+        fields.insert(field.to_owned(), value);
     }
 }
 
@@ -83,17 +48,27 @@ impl Tool {
         if let Some(unknown) = given.keys().find(|key| self.arguments.iter().all(|argument| !argument.is(key))) {
             return Err(self.unknown_argument(unknown));
         }
-        let mut checked = BTreeMap::new();
+        let mut checked = Arguments::default();
+        let mut ignored = Vec::new();
         for argument in self.arguments {
-            if let Some(value) = self.value_of(argument, &mut given)? {
-                checked.insert(argument.name, value);
+            let Some(value) = self.value_of(argument, &mut given)? else { continue };
+            match argument.kind {
+                Kind::Ignored => ignored.push(argument.name),
+                Kind::Entries { .. } if value.as_u64().is_some_and(|count| count > u64::from(MOST_ENTRIES)) => {
+                    checked.cut = Some((argument.name, MOST_ENTRIES));
+                    checked.insert(argument, json!(MOST_ENTRIES));
+                }
+                _ => checked.insert(argument, value),
             }
         }
-        Ok(Arguments(checked))
+        if !ignored.is_empty() {
+            checked.fields.insert("ignored".to_owned(), json!(ignored));
+        }
+        Ok(checked)
     }
 
     /// Returns the value given for an argument under any of its names, or its default.
-    fn value_of(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Given>, String> {
+    fn value_of(&self, argument: &Argument, given: &mut Map<String, Value>) -> Result<Option<Value>, String> {
         let mut values: Vec<(&str, Value)> = Vec::new();
         for name in std::iter::once(&argument.name).chain(argument.aliases) {
             if let Some(value) = given.remove(*name).filter(|value| !value.is_null()) {
@@ -108,8 +83,8 @@ impl Tool {
                 Kind::Needed | Kind::Words | Kind::Long { .. } | Kind::TextsNeeded => {
                     Err(format!("{}: {} is missing: {}", self.name, argument.name, argument.description))
                 }
-                Kind::Count { default, .. } | Kind::Entries { default } => Ok(Some(Given::Count(default))),
-                Kind::Flag { default } => Ok(Some(Given::Flag(default))),
+                Kind::Count { default, .. } | Kind::Entries { default } => Ok(Some(json!(default))),
+                Kind::Flag { default } => Ok(Some(json!(default))),
                 Kind::Text | Kind::Texts | Kind::AtMost { .. } | Kind::Ignored => Ok(None),
             };
         };
@@ -137,50 +112,50 @@ impl Argument {
 
 impl Kind {
     /// Converts a value to this kind, or describes what is wrong with it.
-    fn convert(self, value: &Value) -> Result<Option<Given>, String> {
+    fn convert(self, value: &Value) -> Result<Option<Value>, String> {
         let read = self.unquoted(value);
         let value = read.as_ref().unwrap_or(value);
         let expected = |what: &str| Err(format!("is {}; expected {what}", describe(value)));
         match (self, value) {
-            (Self::Ignored, _) => Ok(Some(Given::Ignored)),
+            (Self::Ignored, value) => Ok(Some(value.clone())),
             (Self::Needed | Self::Long { .. } | Self::TextsNeeded, Value::String(text)) if text.trim().is_empty() => {
                 Err("is empty".to_owned())
             }
             (Self::Long { most_bytes }, Value::String(text)) => match text.len() <= most_bytes {
                 // Not trimmed: leading spaces may be an indentation.
-                true => Ok(Some(Given::Texts(vec![text.clone()]))),
+                true => Ok(Some(json!(text))),
                 false => Err(format!("has {} bytes; at most {most_bytes} are taken", text.len())),
             },
-            (Self::Needed | Self::Words | Self::Text | Self::Texts | Self::TextsNeeded, Value::String(text)) => {
-                texts(&[text.as_str()])
+            (Self::Needed | Self::Words | Self::Text, Value::String(text)) => {
+                Ok(texts(&[text.as_str()])?.and_then(|texts| texts.into_iter().next()).map(Value::String))
             }
+            (Self::Texts | Self::TextsNeeded, Value::String(text)) => Ok(texts(&[text.as_str()])?.map(|it| json!(it))),
             (Self::Long { .. }, Value::Object(_) | Value::Array(_)) => self.convert(&Value::String(value.to_string())),
             (Self::Texts | Self::TextsNeeded, Value::Array(list)) => {
                 match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|list| texts(&list)) {
                     Some(Ok(None)) if self == Self::TextsNeeded => Err("is empty".to_owned()),
-                    Some(converted) => converted,
+                    Some(texts) => Ok(texts?.map(|texts| json!(texts))),
                     None => expected("a string or a list of strings"),
                 }
             }
             (Self::Needed | Self::Words | Self::Long { .. } | Self::Text, _) => expected("a string"),
             (Self::Texts | Self::TextsNeeded, _) => expected("a string or a list of strings"),
             (Self::Entries { .. }, value) => match whole(value).filter(|count| *count > 0) {
-                Some(count) if count > u64::from(MOST_ENTRIES) => Ok(Some(Given::Cut(MOST_ENTRIES))),
-                Some(count) => Ok(u32::try_from(count).ok().map(Given::Count)),
+                Some(count) => Ok(Some(json!(count))),
                 None => expected(&format!("a whole number from 1 to {MOST_ENTRIES}")),
             },
             (Self::AtMost { most }, value) => match whole(value) {
-                Some(count) => Ok(Some(Given::Count(u32::try_from(count).unwrap_or(most).min(most)))),
+                Some(count) => Ok(Some(json!(count.min(u64::from(most))))),
                 None => expected(&format!("a whole number up to {most}")),
             },
             (Self::Count { least, most, .. }, value) => {
                 match whole(value).and_then(|whole| u32::try_from(whole).ok()).filter(|it| (least..=most).contains(it))
                 {
-                    Some(count) => Ok(Some(Given::Count(count))),
+                    Some(count) => Ok(Some(json!(count))),
                     None => expected(&format!("a whole number from {least} to {most}")),
                 }
             }
-            (Self::Flag { .. }, Value::Bool(flag)) => Ok(Some(Given::Flag(*flag))),
+            (Self::Flag { .. }, Value::Bool(flag)) => Ok(Some(json!(flag))),
             (Self::Flag { .. }, _) => expected("true or false"),
         }
     }
@@ -209,7 +184,8 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-fn texts(given: &[&str]) -> Result<Option<Given>, String> {
+/// Trims strings and leaves out empty ones; nothing if none is left.
+fn texts(given: &[&str]) -> Result<Option<Vec<String>>, String> {
     if let Some(long) = given.iter().find(|text| text.len() > TEXT_BYTES) {
         return Err(format!("has {} bytes; at most {TEXT_BYTES} are taken", long.len()));
     }
@@ -218,7 +194,7 @@ fn texts(given: &[&str]) -> Result<Option<Given>, String> {
     }
     let texts: Vec<String> =
         given.iter().map(|text| text.trim()).filter(|it| !it.is_empty()).map(str::to_owned).collect();
-    Ok(if texts.is_empty() { None } else { Some(Given::Texts(texts)) })
+    Ok(Some(texts).filter(|texts| !texts.is_empty()))
 }
 
 /// Describes a value for an error: short ones by their content, others by their type.

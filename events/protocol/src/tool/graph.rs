@@ -2,7 +2,8 @@
 
 use crate::MEMO_BODY_MAX_BYTES;
 
-use super::{Effect, Kind, OFF, Tool, ToolId, argument};
+use super::{CALLER_AND_COMMAND, COMMAND, Effect, Kind, OFF, Tool, argument};
+use crate::method;
 
 const UUID_OF_EPISODE: &str = "The episode's uuid, as returned by a search, get_episodes or add_memory.";
 const UUID_OF_EDGE: &str = "The fact's uuid, as returned by search_memory_facts.";
@@ -12,7 +13,7 @@ const IGNORED: &str = "Accepted for compatibility and ignored: no model extracts
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        id: ToolId::AddMemory,
+        method: method::MEMORY_ADD,
         name: "add_memory",
         aliases: &["add_episode"],
         title: "Remember",
@@ -20,6 +21,7 @@ pub(super) const TOOLS: &[Tool] = &[
                       replaces that note.",
         effect: Effect::Adds,
         listed: true,
+        context: CALLER_AND_COMMAND,
         arguments: &[
             argument("name", Kind::Needed, "In a few words."),
             argument("episode_body", Kind::Long { most_bytes: MEMO_BODY_MAX_BYTES }, "What to remember."),
@@ -37,7 +39,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        id: ToolId::AddTriplet,
+        method: method::FACT_ADD,
         name: "add_triplet",
         aliases: &[],
         title: "Remember a fact",
@@ -46,6 +48,7 @@ pub(super) const TOOLS: &[Tool] = &[
                       that was deleted with delete_entity_edge is restored.",
         effect: Effect::Adds,
         listed: false,
+        context: CALLER_AND_COMMAND,
         arguments: &[
             argument("source_node_name", Kind::Needed, "Who or what, such as `payments team`."),
             argument("edge_name", Kind::Needed, "Their relation, such as PREFERS."),
@@ -65,7 +68,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        id: ToolId::GetEpisodeEntities,
+        method: method::EPISODE_ENTITIES,
         name: "get_episode_entities",
         aliases: &[],
         title: "Read what an episode is about",
@@ -73,10 +76,11 @@ pub(super) const TOOLS: &[Tool] = &[
                       note names. Call it to get from an episode to files, errors and decisions.",
         effect: Effect::Reads,
         listed: false,
+        context: &[],
         arguments: &[argument("episode_uuids", Kind::TextsNeeded, "The episodes' uuids.")],
     },
     Tool {
-        id: ToolId::GetEntityEdge,
+        method: method::FACT,
         name: "get_entity_edge",
         aliases: &[],
         title: "Read one fact",
@@ -84,10 +88,11 @@ pub(super) const TOOLS: &[Tool] = &[
                       support it. Call it to look again at a fact from an earlier search.",
         effect: Effect::Reads,
         listed: false,
+        context: COMMAND,
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
     },
     Tool {
-        id: ToolId::DeleteEpisode,
+        method: method::EPISODE_DELETE,
         name: "delete_episode",
         aliases: &[],
         title: "Delete an episode",
@@ -96,10 +101,11 @@ pub(super) const TOOLS: &[Tool] = &[
                       of an added note is deleted. Call it when a person asks for it.",
         effect: Effect::TakesAway,
         listed: false,
+        context: COMMAND,
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EPISODE)],
     },
     Tool {
-        id: ToolId::DeleteEntityEdge,
+        method: method::FACT_DELETE,
         name: "delete_entity_edge",
         aliases: &[],
         title: "Delete a fact",
@@ -107,10 +113,11 @@ pub(super) const TOOLS: &[Tool] = &[
                       person asks for it, or when a fact is wrong.",
         effect: Effect::TakesAway,
         listed: false,
+        context: COMMAND,
         arguments: &[argument("uuid", Kind::Needed, UUID_OF_EDGE)],
     },
     Tool {
-        id: ToolId::ClearGraph,
+        method: method::MEMORY_CLEAR,
         name: "clear_graph",
         aliases: &[],
         title: "Clear groups",
@@ -119,13 +126,14 @@ pub(super) const TOOLS: &[Tool] = &[
                       only when a person asks for it.",
         effect: Effect::TakesAway,
         listed: false,
+        context: COMMAND,
         arguments: &[
-            argument("group_ids", Kind::Texts, "Which groups. Default: all."),
+            argument("group_ids", Kind::Texts, "Which groups. Default: all.").field("groups"),
             argument("confirm", OFF, "Really do it."),
         ],
     },
     Tool {
-        id: ToolId::GetStatus,
+        method: method::MEMORY_STATUS,
         name: "get_status",
         aliases: &[],
         title: "Check the memory",
@@ -133,6 +141,7 @@ pub(super) const TOOLS: &[Tool] = &[
                       when searches find less than they should.",
         effect: Effect::Reads,
         listed: false,
+        context: &[],
         arguments: &[],
     },
 ];

@@ -1,9 +1,10 @@
 //! Tools that search past sessions.
 
 use super::{
-    CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, ToolId, WAIT, argument,
+    CALLER, CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, argument,
     renamed,
 };
+use crate::method;
 use crate::{RECALL_SESSIONS, RECALL_TOKENS};
 
 const QUESTION: &str = "A question or words; \"phrase\", pre*, -word, file:, tool:, branch:, after:7d narrow it.";
@@ -11,7 +12,7 @@ const WORDS: &str = "Words, names, error codes.";
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        id: ToolId::Recall,
+        method: method::RECALL,
         name: "recall",
         aliases: &[],
         title: "Recall",
@@ -19,6 +20,7 @@ pub(super) const TOOLS: &[Tool] = &[
                       how an error was solved, what is open.",
         effect: Effect::Reads,
         listed: true,
+        context: CALLER,
         arguments: &[
             argument("query", Kind::Needed, QUESTION),
             argument("project", Kind::Text, PROJECT),
@@ -31,7 +33,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        id: ToolId::SearchNodes,
+        method: method::NODES,
         name: "search_nodes",
         aliases: &["search_memory_nodes"],
         title: "Search entities",
@@ -39,18 +41,19 @@ pub(super) const TOOLS: &[Tool] = &[
                       summaries.",
         effect: Effect::Reads,
         listed: true,
+        context: CALLER,
         arguments: &[
             argument("query", Kind::Words, WORDS),
-            argument("group_ids", Kind::Texts, GROUPS),
-            argument("max_nodes", TEN, "How many."),
-            argument("center_node_uuid", Kind::Text, CENTER),
-            argument("entity_types", Kind::Texts, "File, Error, Topic, Preference, …"),
+            argument("group_ids", Kind::Texts, GROUPS).field("groups"),
+            argument("max_nodes", TEN, "How many.").field("limit"),
+            argument("center_node_uuid", Kind::Text, CENTER).field("center"),
+            argument("entity_types", Kind::Texts, "File, Error, Topic, Preference, …").field("labels"),
             WAIT,
             CURSOR,
         ],
     },
     Tool {
-        id: ToolId::SearchFacts,
+        method: method::FACTS,
         name: "search_memory_facts",
         aliases: &[],
         title: "Search facts",
@@ -58,47 +61,50 @@ pub(super) const TOOLS: &[Tool] = &[
                       since when.",
         effect: Effect::Reads,
         listed: true,
+        context: CALLER,
         arguments: &[
             argument("query", Kind::Words, WORDS),
-            argument("group_ids", Kind::Texts, GROUPS),
-            argument("max_facts", TEN, "How many."),
-            argument("center_node_uuid", Kind::Text, CENTER),
-            argument("edge_types", Kind::Texts, "DECIDED, PREFERS, MODIFIED, …"),
-            argument("valid_at_after", Kind::Text, "True only from then on: 2026-03-14."),
-            argument("valid_at_before", Kind::Text, "True by then."),
-            argument("invalid_at_after", Kind::Text, "Ceased to be true after it."),
-            argument("invalid_at_before", Kind::Text, "Ceased by then."),
+            argument("group_ids", Kind::Texts, GROUPS).field("groups"),
+            argument("max_facts", TEN, "How many.").field("limit"),
+            argument("center_node_uuid", Kind::Text, CENTER).field("center"),
+            argument("edge_types", Kind::Texts, "DECIDED, PREFERS, MODIFIED, …").field("relations"),
+            argument("valid_at_after", Kind::Text, "True only from then on: 2026-03-14.").field("valid.after"),
+            argument("valid_at_before", Kind::Text, "True by then.").field("valid.before"),
+            argument("invalid_at_after", Kind::Text, "Ceased to be true after it.").field("invalid.after"),
+            argument("invalid_at_before", Kind::Text, "Ceased by then.").field("invalid.before"),
             WAIT,
             CURSOR,
         ],
     },
     Tool {
-        id: ToolId::GetEpisodes,
+        method: method::EPISODES,
         name: "get_episodes",
         aliases: &[],
         title: "Latest sessions",
         description: "The latest sessions, newest first: purpose, work, decisions, errors, what is open.",
         effect: Effect::Reads,
         listed: true,
+        context: CALLER,
         arguments: &[
-            renamed("group_ids", &["group_id"], Kind::Texts, GROUPS),
-            argument("episode_uuids", Kind::Texts, "Only these, or sessions' ids."),
-            renamed("max_episodes", &["last_n"], TEN, "How many."),
+            renamed("group_ids", &["group_id"], Kind::Texts, GROUPS).field("groups"),
+            argument("episode_uuids", Kind::Texts, "Only these, or sessions' ids.").field("uuids"),
+            renamed("max_episodes", &["last_n"], TEN, "How many.").field("limit"),
             argument("budget_tokens", Kind::AtMost { most: EPISODES_TOKENS_MOST }, "Length of the answer."),
             WAIT,
             CURSOR,
         ],
     },
     Tool {
-        id: ToolId::GetPassage,
+        method: method::PASSAGE,
         name: "get_passage",
         aliases: &[],
         title: "Open a place",
         description: "What was said around a line of a session, as recall names it.",
         effect: Effect::Reads,
         listed: true,
+        context: &[],
         arguments: &[
-            argument("session_id", Kind::Needed, "Or an episode's uuid."),
+            argument("session_id", Kind::Needed, "Or an episode's uuid.").field("session"),
             argument("line", Kind::Count { default: 1, least: 1, most: u32::MAX }, "Of its transcript."),
             argument("context", Kind::Count { default: 20, least: 0, most: 50 }, "Messages on either side."),
             argument(
@@ -109,7 +115,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ],
     },
     Tool {
-        id: ToolId::GetHandoff,
+        method: method::HANDOFF,
         name: "get_handoff",
         aliases: &[],
         title: "Take over",
@@ -117,16 +123,18 @@ pub(super) const TOOLS: &[Tool] = &[
                       work.",
         effect: Effect::Reads,
         listed: true,
+        context: CALLER,
         arguments: &[argument("project", Kind::Text, OF_PROJECT)],
     },
     Tool {
-        id: ToolId::Timeline,
+        method: method::TIMELINE,
         name: "timeline",
         aliases: &[],
         title: "Timeline",
         description: "Sessions by day, latest first, one line each: time, duration, goal, outcome, files, commits, open work.",
         effect: Effect::Reads,
         listed: false,
+        context: CALLER,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
             argument("since", Kind::Text, "A date such as 2026-03-14 or 2026-03, or 7d, or yesterday."),

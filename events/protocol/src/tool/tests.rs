@@ -186,26 +186,37 @@ fn arguments_are_checked() {
 }
 
 #[test]
-fn what_was_given_and_what_was_not() {
-    let none = tool("session_tracking_sync_history").check(None).expect("no argument is needed");
-    assert_eq!((none.text("project"), none.count("days"), none.count("max_sessions")), (None, 7, 100));
-    assert!(none.flag("dry_run"));
-    let some =
-        tool("search_nodes").check(Some(r#"{"query":" a b ","group_ids":["x",""," y "],"wait":true,"cursor":""}"#));
-    let some = some.expect("they are fine");
-    assert_eq!(some.text("query").as_deref(), Some("a b"));
-    assert_eq!(some.texts("group_ids"), ["x", "y"]);
-    assert_eq!((some.text("cursor"), some.flag("wait"), some.count("max_nodes")), (None, true, 10));
-    let quoted =
-        r#"{"query":"7","max_nodes":"5","group_ids":"[\"main\", \"b\"]","entity_types":"[File]","wait":"true"}"#;
-    let quoted = tool("search_nodes").check(Some(quoted)).expect("what is in quotes is read");
-    assert_eq!((quoted.text("query").as_deref(), quoted.count("max_nodes"), quoted.flag("wait")), (Some("7"), 5, true));
-    assert_eq!(
-        (quoted.texts("group_ids"), quoted.texts("entity_types")),
-        (vec!["main".into(), "b".into()], vec!["[File]".into()])
-    );
-    let aliased = tool("get_episodes").check(Some(r#"{"group_id":"g","last_n":3}"#)).expect("aliases are taken");
-    assert_eq!((aliased.texts("group_ids"), aliased.count("max_episodes")), (vec!["g".to_owned()], 3));
+fn arguments_become_the_fields_of_the_method() {
+    let cases = [
+        ("session_tracking_sync_history", json!(null), json!({"days": 7, "max_sessions": 100, "dry_run": true})),
+        (
+            "search_nodes",
+            json!({"query": " a b ", "group_ids": ["x", "", " y "], "wait": true, "cursor": ""}),
+            json!({"query": "a b", "groups": ["x", "y"], "limit": 10, "wait": true}),
+        ),
+        (
+            "search_nodes",
+            json!({"query": "7", "max_nodes": "5", "group_ids": "[\"main\", \"b\"]", "entity_types": "[File]", "wait": "true"}),
+            json!({"query": "7", "limit": 5, "groups": ["main", "b"], "labels": ["[File]"], "wait": true}),
+        ),
+        (
+            "search_memory_facts",
+            json!({"query": "a", "valid_at_after": "2026-03", "invalid_at_before": "2026-04"}),
+            json!({"query": "a", "limit": 10, "valid": {"after": "2026-03"}, "invalid": {"before": "2026-04"}, "wait": false}),
+        ),
+        ("get_episodes", json!({"group_id": "g", "last_n": 3}), json!({"groups": ["g"], "limit": 3, "wait": false})),
+        (
+            "add_memory",
+            json!({"name": "n", "episode_body": {"a": 1}, "saga": 7}),
+            json!({"name": "n", "episode_body": "{\"a\":1}", "ignored": ["saga"]}),
+        ),
+    ];
+    for (name, given, expected) in cases {
+        let taken = tool(name).check(Some(&given.to_string())).expect("these are fine");
+        assert_eq!((Value::Object(taken.fields), taken.cut), (expected, None), "{name} {given}");
+    }
+    let many = tool("search_nodes").check(Some(r#"{"query":"a","max_nodes":"4294967296"}"#)).expect("it is reduced");
+    assert_eq!((&many.fields["limit"], many.cut), (&json!(100), Some(("max_nodes", 100))));
 }
 
 #[test]

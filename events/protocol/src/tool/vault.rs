@@ -1,10 +1,11 @@
 //! Tools about the vault.
 
-use super::{Effect, Kind, Tool, ToolId, argument};
+use super::{Effect, Kind, Tool, argument};
+use crate::method;
 
 pub(super) const TOOLS: &[Tool] = &[
     Tool {
-        id: ToolId::VaultStatus,
+        method: method::VAULT_STATUS,
         name: "vault_status",
         aliases: &[],
         title: "Vault status",
@@ -12,16 +13,18 @@ pub(super) const TOOLS: &[Tool] = &[
                       what people have changed.",
         effect: Effect::Reads,
         listed: false,
+        context: &[],
         arguments: &[],
     },
     Tool {
-        id: ToolId::VaultRead,
+        method: method::VAULT_READ,
         name: "vault_read",
         aliases: &[],
         title: "Read a note",
         description: "One note of the vault, as Markdown; vault_status says where they are.",
         effect: Effect::Reads,
         listed: false,
+        context: &[],
         arguments: &[argument("path", Kind::Needed, "The note's path, such as `projects/web/entities/Cache.md`.")],
     },
 ];
