@@ -271,6 +271,7 @@ fn normalised(sentence: &str) -> String {
                     text.push(' ');
                 }
             }
+            c if c.is_ascii() => text.push(c.to_ascii_lowercase()),
             c => text.extend(c.to_lowercase()),
         }
     }

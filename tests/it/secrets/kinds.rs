@@ -31,18 +31,19 @@ fn drawn(seed: usize, alphabet: &[u8], chars: usize) -> String {
 
 /// One of every kind.
 pub(super) fn all() -> Vec<Secret> {
-    let rows = TABLE.lines().map(str::trim).filter(|row| row.starts_with("key(\"") || row.starts_with("long(\""));
-    let mut all: Vec<Secret> = rows.enumerate().map(|(at, row)| of_row(at, row)).collect();
+    let rows = TABLE.lines().map(str::trim).filter(|row| row.starts_with("family(\"") || row.starts_with("long(\""));
+    let keys = rows.flat_map(|row| row.rsplit('"').nth(1).unwrap().split(' ').map(move |prefix| (row, prefix)));
+    let mut all: Vec<Secret> = keys.enumerate().map(|(at, (row, prefix))| of_row(at, row, prefix)).collect();
     assert!(all.len() >= 200, "the table is read: {} rows", all.len());
     all.extend(forms());
     all
 }
 
-/// `key("prefix", "kind", Body::Name),` or `long("prefix", "kind", Body::Name, 40),`.
-fn of_row(seed: usize, row: &str) -> Secret {
-    let prefix = row.split('"').nth(1).unwrap();
-    let rest = row.split("Body::").nth(1).unwrap().trim_end_matches("),");
-    let (body, least) = rest.split_once(", ").unwrap_or((rest, "20"));
+/// `family("kind", Body::Name, "prefix prefix"),` or `long("kind", Body::Name, 40, "prefix"),`.
+fn of_row(seed: usize, row: &str, prefix: &str) -> Secret {
+    let mut rest = row.split("Body::").nth(1).unwrap().split(", ");
+    let body = rest.next().unwrap();
+    let least = rest.next().filter(|least| !least.starts_with('"')).unwrap_or("20");
     let chars = least.parse::<usize>().unwrap().max(44) - prefix.len().min(20);
     let core = match body {
         "Upper" | "UpperHyphen" => drawn(seed, UPPER, chars),

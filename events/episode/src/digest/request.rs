@@ -276,13 +276,15 @@ fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
     // The leads are ASCII, and so the places are the same in both.
     let lower = text.to_ascii_lowercase();
-    let ends = REQUESTS.iter().filter_map(|lead| {
-        let end = lower.find(lead)? + lead.len();
-        let begins = lower[..end - lead.len()].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
-        let follows = lower[end..].starts_with([' ', ',']) && !lower[end..].starts_with(" not ");
-        (begins && follows && count(&text[end..]) >= 2).then_some(end)
-    });
-    let end = ends.min();
+    let lower = lower.as_str();
+    let is_start = |at: &usize| lower[..*at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
+    let starts = lower.char_indices().map(|(at, _)| at).filter(is_start);
+    let ends = starts
+        .flat_map(|at| REQUESTS.iter().filter_map(move |lead| lower[at..].starts_with(*lead).then(|| at + lead.len())));
+    let follows = |end: &usize| {
+        lower[*end..].starts_with([' ', ',']) && !lower[*end..].starts_with(" not ") && count(&text[*end..]) >= 2
+    };
+    let end = ends.filter(follows).min();
     let mut kind = if end.is_some() { Lead::Request } else { Lead::None };
     let mut rest = end.map_or(text, |end| text[end..].trim_start_matches([' ', ',']));
     for _ in 0..4 {

@@ -70,8 +70,12 @@ pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize
     let is_answered = |task: &Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
     let prompts = |task: &Task| task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt).collect::<Vec<_>>();
     let asks = |task: &Task| prompts(task).iter().any(|said| wants(said.text) || questions(said.text));
-    let worth = |task: &Task| (task.lines, is_answered(task), asks(task));
-    (0..tasks.len()).rev().max_by_key(|at| worth(&tasks[*at]))
+    let worth = |at: &usize| (tasks[*at].lines, is_answered(&tasks[*at]));
+    let most = (0..tasks.len()).map(|at| worth(&at)).max()?;
+    let best: Vec<usize> = (0..tasks.len()).filter(|at| worth(at) == most).collect();
+    // What is asked is read only where it decides.
+    let asking = || best.iter().find(|at| asks(&tasks[**at]));
+    (best.len() > 1).then(asking).flatten().or(best.first()).copied()
 }
 
 /// Returns true if a prompt begins a task: it asks for something. After some work (not `is_talk`) a question does so as well,

@@ -62,6 +62,7 @@ impl Tool {
             }
         }
         if !ignored.is_empty() {
+            ignored.sort_unstable();
             checked.fields.insert("ignored".to_owned(), json!(ignored));
         }
         Ok(checked)
