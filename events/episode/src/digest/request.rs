@@ -279,8 +279,9 @@ fn split_lead(text: &str) -> (&str, Lead) {
     let lower = lower.as_str();
     let is_start = |at: &usize| lower[..*at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
     let starts = lower.char_indices().map(|(at, _)| at).filter(is_start);
-    let ends = starts
-        .flat_map(|at| REQUESTS.iter().filter_map(move |lead| lower[at..].starts_with(*lead).then(|| at + lead.len())));
+    let ends = starts.flat_map(|at| {
+        REQUESTS.iter().filter(move |lead| lower[at..].starts_with(**lead)).map(move |lead| at + lead.len())
+    });
     let follows = |end: &usize| {
         lower[*end..].starts_with([' ', ',']) && !lower[*end..].starts_with(" not ") && count(&text[*end..]) >= 2
     };
