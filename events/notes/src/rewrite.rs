@@ -6,12 +6,15 @@ use super::block::{self, Block, HEADING_ONLY};
 use super::header::{Document, Parsed};
 use super::trace;
 
+/// Returns the new content of a block, from the block, its content and what the note's marker says.
+type Rewrite<'a> = &'a dyn Fn(&Block, &str, &BTreeMap<String, String>) -> Option<String>;
+
 /// Replaces the contents of blocks by those that `with` returns, which become Baton's, and lets `mark` change the
 /// note's marker; `mark` returns whether it did. `with` also receives what the note's marker says. A block without
 /// content is removed. `None` if nothing changes.
 pub(super) fn rewrite(
     text: &str,
-    with: &dyn Fn(&Block, &str, &BTreeMap<String, String>) -> Option<String>,
+    with: Rewrite<'_>,
     mark: &dyn Fn(&mut BTreeMap<String, String>) -> bool,
 ) -> Option<String> {
     let parsed = Parsed::new(text);
