@@ -325,9 +325,7 @@ fn every_word_in_an_event_stays_readable() {
     fn texts<T: Copy>(all: &[T], text: impl Fn(T) -> &'static str) -> Vec<&'static str> {
         all.iter().map(|word| text(*word)).collect()
     }
-    known("agent", &texts(&Agent::ALL, Agent::as_str), &|word| {
-        Agent::parse(word).is_some_and(|it| it.as_str() == word)
-    });
+    known("agent", &texts(Agent::ALL, Agent::as_str), &|word| Agent::parse(word).is_some_and(|it| it.as_str() == word));
     known("tier", &[Tier::Extractive.as_str(), Tier::Enriched.as_str()], &|word| {
         Tier::parse(word).is_some_and(|it| it.as_str() == word)
     });
@@ -335,7 +333,7 @@ fn every_word_in_an_event_stays_readable() {
     known("failure_why", &texts(FailureReason::ALL, FailureReason::as_str), &|word| {
         FailureReason::parse(word).is_some()
     });
-    known("memo_source", &texts(&Source::ALL, Source::as_str), &|word| Source::parse(word).is_some());
+    known("memo_source", &texts(Source::ALL, Source::as_str), &|word| Source::parse(word).is_some());
     known("ask", &texts(Ask::ALL, Ask::as_str), &|word| Ask::parse(word).is_some());
     known("call_outcome", &texts(CallOutcome::ALL, CallOutcome::as_str), &|word| CallOutcome::parse(word).is_some());
     known("gave_up", &texts(GaveUp::ALL, GaveUp::as_str), &|word| GaveUp::parse(word).is_some());

@@ -125,11 +125,6 @@ macro_rules! events {
 }
 pub(crate) use events;
 
-/// True for 0, which is left out of a stored shape.
-pub(crate) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
-}
-
 /// Edits the data that an older version wrote until it has the newest shape.
 pub(crate) type Upcast = fn(u32, &mut Value);
 

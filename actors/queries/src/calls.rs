@@ -237,10 +237,9 @@ async fn dispatch(
             result(&BTreeMap::from([("stopping", true)]))
         }
         other => {
-            let known = "blame, close, config, correct, costs, enrich, episodes, episodes/delete, episodes/entities, facts, \
-                         facts/add, facts/delete, facts/one, fix, forget, handoff, hook, hook/stats, hook/took, how, ids/short, log/compact, log/read, log/stats, log/verify, memory/add, memory/clear, memory/status, nodes, patterns, presence, recall, reindex, search, \
-                         session/explain, session/messages, session/passage, sessions, show, status, stop, sync, timeline, tools/call, track, tracking, tracking/status, unindexed, untrack, vault/compact, vault/read, \
-                         vault/status, vault/sync, vault/verify";
+            let mut known = method::ALL.to_vec();
+            known.sort_unstable();
+            let known = known.join(", ");
             Err(failure(code::METHOD_NOT_FOUND, format!("unknown method {other:?}; there are {known}")).into())
         }
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use self::act::{Act, PERSONS_SHELL};
 pub use self::report::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 use crate::record::Timestamp;
-use baton_protocol::named;
+use baton_protocol::{is_zero, named};
 
 /// Overhead of an allocation, in bytes.
 const POINTED_BYTES: usize = 16;
@@ -268,10 +268,6 @@ named! {
         /// A person.
         Person = "person",
     }
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 named! {

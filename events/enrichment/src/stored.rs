@@ -1,6 +1,7 @@
 //! Stored form of a model's answer: one line of JSON beside the conversation. A new form gets the next version and is
 //! read beside the old ones.
 
+use baton_protocol::is_zero;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -72,10 +73,6 @@ struct FactV1 {
     target_type: String,
     fact: String,
     line: u64,
-}
-
-fn is_zero(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Answer {

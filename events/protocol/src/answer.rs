@@ -22,6 +22,7 @@ mod usage;
 mod vault;
 mod vectors;
 
+use crate::is_zero;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -310,8 +311,4 @@ pub struct ToolContent {
     pub kind: String,
     /// The text.
     pub text: String,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }

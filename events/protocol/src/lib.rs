@@ -37,7 +37,7 @@ pub use hook::{
 };
 pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
-pub use named::parse_text;
+pub use named::{is_zero, parse_text};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};

@@ -36,6 +36,11 @@ pub fn parse_text<'de, D: Deserializer<'de>, T>(
     parse(&text).ok_or_else(|| D::Error::custom(format_args!("no such {name}")))
 }
 
+/// Returns true for 0, which stored shapes and answers leave out.
+pub fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
+}
+
 /// Defines an enumeration in which each value has one name: `ALL`, `as_str`, `parse`, `Display` and serde.
 #[macro_export]
 macro_rules! named {
@@ -47,6 +52,11 @@ macro_rules! named {
         impl $name {
             /// Every value, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// All names, for a message: `a, b`.
+            pub fn names() -> String {
+                [$($text),+].join(", ")
+            }
 
             /// The name in events and answers.
             pub fn as_str(self) -> &'static str {

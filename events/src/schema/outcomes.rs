@@ -10,8 +10,8 @@ pub use calls::{Calls, Kind, Row, Touch};
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::is_zero;
 use baton_conversation::record::Timestamp;
+use baton_protocol::is_zero;
 use baton_protocol::named;
 
 /// Version of this shape.

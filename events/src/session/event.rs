@@ -23,13 +23,14 @@ use super::model_call::{GaveUp, ModelAnswer, ModelCall};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::signal::Signal;
 use super::value::{Counts, CountsWithoutZeros, EffectId, EpisodeRef, FileIdentity, Place, TailDigest};
-use crate::codec::{events, is_zero};
+use crate::codec::events;
 use crate::prices::usd;
 use baton_conversation::hash::ContentHash;
 pub use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript::Cursor;
 pub use baton_conversation::transcript::Kind;
+use baton_protocol::is_zero;
 
 events! {
     /// Something that happened to one session.

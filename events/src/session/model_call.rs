@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codec::is_zero;
 use crate::prices::usd;
+use baton_protocol::is_zero;
 
 pub use crate::prices::CallTokens;
 use baton_conversation::hash::ContentHash;

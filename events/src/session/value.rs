@@ -6,12 +6,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::codec::is_zero;
 use crate::project;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::Timestamp;
 use baton_conversation::transcript::{Observation, add_type, add_unknown};
+use baton_protocol::is_zero;
 use baton_protocol::{named, serde_as_text};
 
 /// Identity of a file: survives a rename, not a replacement. Zeros if the platform reports none.

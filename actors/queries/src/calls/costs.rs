@@ -23,7 +23,7 @@ pub(crate) async fn costs(
     let by = match asked.by.as_deref() {
         None => By::Day,
         Some(name) => By::parse(name).ok_or_else(|| {
-            let known = By::ALL.iter().map(|by| by.as_str()).collect::<Vec<_>>().join(", ");
+            let known = By::names();
             failure(code::INVALID_PARAMS, format!("cannot group by {name:?}; there are {known}"))
         })?,
     };

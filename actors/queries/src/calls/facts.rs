@@ -34,7 +34,7 @@ pub(crate) async fn facts(
         (true, false) => format!(
             "No relevant facts found: {} is a name that only add_triplet gives; Baton's own are {}",
             unknown.join(", "),
-            Relation::ALL.iter().map(|relation| relation.as_str()).collect::<Vec<_>>().join(", ")
+            Relation::names()
         ),
     };
     Ok(answer::Facts { message, facts, freshness, next_cursor })

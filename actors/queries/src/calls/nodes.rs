@@ -19,7 +19,7 @@ pub(crate) async fn nodes(
     recalls: RecallRecorder<'_>,
 ) -> Result<answer::Nodes, QueryError> {
     let (labels, unknown) = labels(&asked.labels);
-    let known = || Label::ALL.iter().map(|label| label.as_str()).collect::<Vec<_>>().join(", ");
+    let known = || Label::names();
     let unknown = match unknown.as_slice() {
         [] => String::new(),
         names => {

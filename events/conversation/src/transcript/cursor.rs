@@ -7,6 +7,7 @@
 //!   lack some fields, and their queue had another name and is dropped, so that messages delivered later are said once
 //!   more.
 
+use baton_protocol::is_zero;
 use std::fmt;
 
 use serde::de::Error as _;
@@ -82,10 +83,6 @@ pub struct Queued {
     /// Its transcript line; 0 if there is none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub line: u64,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// Order in which titles are stored. Older cursors lack the last one.

@@ -1,6 +1,7 @@
 //! The results of `how`, `fix`, `blame` and `patterns`. Rates are shares from 0 to 1, and left out if fewer than three
 //! outcomes are known. Counts are always given.
 
+use crate::is_zero;
 use serde::{Deserialize, Serialize};
 
 use super::Freshness;
@@ -438,8 +439,4 @@ pub struct PatternLoop {
     pub without_edits: u32,
     /// The last failure of the newest loop.
     pub last: Quote,
-}
-
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::is_zero;
 
 /// What can be corrected of a session, as it stands after the call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

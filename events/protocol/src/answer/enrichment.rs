@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::is_zero;
 
 /// The state of enrichment in `status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

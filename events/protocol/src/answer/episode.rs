@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::is_zero;
 
 /// An episode, of either tier.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

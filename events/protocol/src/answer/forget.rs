@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::is_zero;
 
 /// Result of `forget`: what is removed, or with `undo` what is restored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::is_zero;
+use crate::is_zero;
 
 /// Model usage of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

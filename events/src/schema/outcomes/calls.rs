@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Ended, Tally};
-use crate::codec::is_zero;
+use baton_protocol::is_zero;
 
 /// A session's first calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
