@@ -78,7 +78,7 @@ pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> 
     let home = workspace.path().join("history");
     baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
     let environment = Environment::apart(home.clone(), claude.to_owned());
-    let first = DaemonProcess::start(&environment)?;
+    let mut first = DaemonProcess::start(&environment)?;
     let mut client = first.client(&environment)?;
     search(&mut client, &corpus.common_word, true)?;
     let indexed = DaemonProcess::wait_until_caught_up(&mut client)?;
@@ -89,7 +89,7 @@ pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> 
     drop(client);
     first.end(&environment)?;
 
-    let daemon = DaemonProcess::start(&environment)?;
+    let mut daemon = DaemonProcess::start(&environment)?;
     let mut client = daemon.client(&environment)?;
     let questions = ask_all(&mut client, corpus)?;
     let documents = DaemonProcess::status(&mut client)?.memory.documents;
@@ -100,7 +100,7 @@ pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> 
     let folder = home.join("memory");
     std::fs::remove_dir_all(&folder).map_err(io_error("remove", &folder))?;
     let since = Instant::now();
-    let daemon = DaemonProcess::start(&environment)?;
+    let mut daemon = DaemonProcess::start(&environment)?;
     let mut client = daemon.client(&environment)?;
     let rebuilt = DaemonProcess::wait_until_caught_up(&mut client)?;
     let wall_seconds = since.elapsed().as_secs_f64();

@@ -22,6 +22,7 @@ impl DaemonProcess {
         let program = program::baton()?;
         let child = daemon_command(&program, environment)
             .arg("--foreground")
+            .current_dir(&environment.home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -31,9 +32,12 @@ impl DaemonProcess {
     }
 
     /// Connects as soon as it answers.
-    pub(super) fn client(&self, environment: &Environment) -> Result<Client, Error> {
+    pub(super) fn client(&mut self, environment: &Environment) -> Result<Client, Error> {
         let begun = Instant::now();
         loop {
+            if let Ok(Some(ended)) = self.0.try_wait() {
+                return Err(Error::NothingMeasured(format!("the daemon ended with {ended} before it answered")));
+            }
             match Client::connect(environment) {
                 Ok(Some(client)) => {
                     client.set_answer_timeout(PATIENCE);

@@ -5,7 +5,6 @@ mod history;
 mod resting;
 
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Instant;
 
 use baton::environment::Environment;
@@ -118,16 +117,9 @@ fn open(log: &Path, events: u64) -> Result<f64, Error> {
 
 /// Runs `baton` to its end and returns the seconds.
 fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
-    let program = program::baton()?;
+    let mut command = program::command(environment)?;
     let since = Instant::now();
-    let ended = std::process::Command::new(&program)
-        .args(arguments)
-        .env("BATON_HOME", &environment.home)
-        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-        .env("CODEX_HOME", &environment.codex_home)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(io_error("run", &program))?;
+    let ended = command.args(arguments).output().map_err(io_error("run", Path::new("baton")))?;
     let seconds = since.elapsed().as_secs_f64();
     match ended.status.success() {
         true => Ok(seconds),

@@ -1,6 +1,9 @@
 //! The programs to measure: `baton`, and `baton-hook` beside it.
 
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use baton::environment::Environment;
 
 use super::{Error, io_error};
 
@@ -18,6 +21,19 @@ pub(super) fn baton() -> Result<PathBuf, Error> {
     }
 }
 
+/// `baton` in `environment`, without input. It works in its home: a configuration directory below the working directory
+/// is one that a repository could name, so that `baton` does not read it.
+pub(super) fn command(environment: &Environment) -> Result<Command, Error> {
+    let mut command = Command::new(baton()?);
+    command
+        .env("BATON_HOME", &environment.home)
+        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
+        .env("CODEX_HOME", &environment.codex_home)
+        .current_dir(&environment.home)
+        .stdin(Stdio::null());
+    Ok(command)
+}
+
 /// The `baton-hook` beside it.
 pub(super) fn baton_hook() -> Result<PathBuf, Error> {
     present(beside(&baton()?, "baton-hook"))
@@ -28,5 +44,6 @@ fn beside(program: &Path, name: &str) -> PathBuf {
 }
 
 fn present(program: PathBuf) -> Result<PathBuf, Error> {
+    let program = std::path::absolute(&program).unwrap_or(program);
     if program.is_file() { Ok(program) } else { Err(Error::NoProgram(program)) }
 }

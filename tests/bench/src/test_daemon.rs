@@ -1,7 +1,7 @@
 //! A throwaway daemon over a folder of transcripts, with a connection to it.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use baton::client::Client;
@@ -68,13 +68,8 @@ impl TestDaemon {
 
     /// The `baton` to measure, with the daemon's environment.
     pub(super) fn command(&self, arguments: &[&str]) -> Result<Command, Error> {
-        let mut command = Command::new(program::baton()?);
-        command
-            .args(arguments)
-            .env("BATON_HOME", &self.environment().home)
-            .env("CLAUDE_CONFIG_DIR", &self.environment().claude_config_dir)
-            .env("CODEX_HOME", &self.environment().codex_home)
-            .stdin(Stdio::null());
+        let mut command = program::command(self.environment())?;
+        command.args(arguments);
         Ok(command)
     }
 

@@ -1,6 +1,7 @@
 //! The daemon process under test: it is killed, or ends with the process that started it.
 
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use crate::{Error, io_error, program};
 use baton::client;
@@ -19,17 +20,9 @@ pub(super) struct Daemon {
 impl Daemon {
     /// Starts it without waiting.
     pub(super) fn spawn(environment: &Environment) -> Result<Self, Error> {
-        let program = program::baton()?;
-        let child = Command::new(&program)
-            .args(["daemon", "--leashed"])
-            .env("BATON_HOME", &environment.home)
-            .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-            .env("CODEX_HOME", &environment.codex_home)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn();
-        let mut child = child.map_err(io_error("start", &program))?;
+        let mut command = program::command(environment)?;
+        command.args(["daemon", "--leashed"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().map_err(io_error("start", Path::new("baton")))?;
         Ok(Self { output: child.stdout.take(), _leash: child.stdin.take(), child })
     }
 

@@ -31,14 +31,14 @@ pub struct Resting {
 
 pub(super) fn measure(environment: &Environment, sessions: u64, watch: Duration) -> Result<Outcome<Resting>, Error> {
     // The first daemon brings everything into its memory and ends in order.
-    let first = DaemonProcess::start(environment)?;
+    let mut first = DaemonProcess::start(environment)?;
     let mut client = first.client(environment)?;
     DaemonProcess::wait_until_caught_up(&mut client)?;
     drop(client);
     first.end(environment)?;
 
     let since = Instant::now();
-    let daemon = DaemonProcess::start(environment)?;
+    let mut daemon = DaemonProcess::start(environment)?;
     let mut client = daemon.client(environment)?;
     let known = DaemonProcess::status(&mut client)?;
     let restart_ms = since.elapsed().as_secs_f64() * 1000.0;
