@@ -49,8 +49,8 @@ pub const RECALL_OPEN: &str = "<baton-recall";
 /// End of a block that began with [`RECALL_OPEN`].
 pub const RECALL_CLOSE: &str = "</baton-recall>";
 
-/// Prefixes of the names of Baton's own tools.
-const OWN_TOOLS: &[&str] = &["mcp__baton__", "mcp__plugin_baton"];
+/// Prefixes of the names of Baton's own tools, as the agents form them from the name of the server and the tool.
+const OWN_TOOLS: &[&str] = &["mcp__baton__", "mcp__plugin_baton", "mcp_baton_", "baton_", "baton-"];
 
 /// True for a tool of Baton's own: its calls and results are dropped.
 pub fn is_own_tool(name: &str) -> bool {

@@ -39,7 +39,7 @@ use crate::item::{Agent, Body, Item, TitleSource};
 
 use baton_redaction::raw_json;
 use baton_redaction::raw_json::{Fields, Found, Index};
-use format::Format;
+use format::{Format, Tools};
 use item_writer::{ItemWriter, Stamp};
 
 macro_rules! formats {
@@ -55,6 +55,10 @@ macro_rules! formats {
         /// helpers.
         pub fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
+        }
+
+        fn tools(agent: Agent) -> &'static Tools {
+            match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
 
         /// See [`Format::record`].
@@ -132,7 +136,7 @@ impl<'a> Reader<'a> {
     /// A reader at `cursor` ([`Cursor::default`] is the beginning). `open` holds the conversation's unanswered calls so
     /// far; a reader that only counts needs none.
     pub fn new(source: Source, cursor: Cursor, open: OpenCalls, sink: &'a mut dyn Sink) -> Self {
-        Self { source, writer: ItemWriter::new(cursor, open, source.subagent, sink), index: Index::default() }
+        Self { source, writer: ItemWriter::new(cursor, open, source, sink), index: Index::default() }
     }
 
     /// Lets the reader use whole outputs that were too large for the transcript.

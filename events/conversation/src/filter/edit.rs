@@ -21,26 +21,22 @@ struct Changed {
     new_text: String,
 }
 
-/// The effect of a call of a tool that changes a file; `None` for other tools, or if it names no file.
+/// The effect of a call that changes a file; `None` if it names no file.
 ///
 /// Edits are compared by their common first and last lines: everything in between counts as removed and added.
-pub(crate) fn effect_of(tool: &str, input: Value<'_>) -> Option<Edit> {
-    let changed = match tool {
-        "Edit" => replacement(input),
-        "MultiEdit" => {
-            let edits = input.get(b"edits").unwrap_or(Value::Null);
-            edits.elements().map(replacement).fold(Changed::default(), |mut all, one| {
-                all.added += one.added;
-                all.removed += one.removed;
-                if all.new_text.len() < MAX_TEXT_BYTES {
-                    all.new_text = all.new_text + &one.new_text + "\n";
-                }
-                all
-            })
-        }
-        "Write" => written(input, b"content"),
-        "NotebookEdit" => written(input, b"new_source"),
-        _ => return None,
+pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
+    let whole = [&b"content"[..], b"new_source"].into_iter().find(|name| input.get(name).is_some());
+    let changed = match (input.get(b"edits"), whole) {
+        (Some(edits), _) => edits.elements().map(replacement).fold(Changed::default(), |mut all, one| {
+            all.added += one.added;
+            all.removed += one.removed;
+            if all.new_text.len() < MAX_TEXT_BYTES {
+                all.new_text = all.new_text + &one.new_text + "\n";
+            }
+            all
+        }),
+        (None, Some(name)) => written(input, name),
+        (None, None) => replacement(input),
     };
     let path = [&b"file_path"[..], b"notebook_path", b"path"].into_iter().find_map(|name| input.get(name)?.text())?;
     let path = redact_owned(path.decode().into_owned());
@@ -109,7 +105,7 @@ mod tests {
     use super::*;
 
     fn check(tool: &str, input: &str, expected: Option<(&str, u32, u32)>) {
-        let edit = effect_of(tool, Value::Object(input.as_bytes().into()));
+        let edit = effect_of(Value::Object(input.as_bytes().into()));
         let found = edit.as_ref().map(|edit| (edit.path.as_str(), edit.added, edit.removed));
         assert_eq!(found, expected, "{tool} {input}");
     }
@@ -132,7 +128,7 @@ mod tests {
         check("NotebookEdit", r#"{"notebook_path":"n.ipynb","new_source":"x"}"#, Some(("n.ipynb", 1, 0)));
         let new = |old: &str, new: &str| {
             let input = a(old, new);
-            effect_of("Edit", Value::Object(input.as_bytes().into())).map(|edit| edit.new_text)
+            effect_of(Value::Object(input.as_bytes().into())).map(|edit| edit.new_text)
         };
         assert_eq!(new("a\\nb\\nc", "a\\nB\\nc").as_deref(), Some("B"), "only what differs");
         assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_NEW_CHARS));
@@ -143,6 +139,5 @@ mod tests {
         let patch = "@@\n+api_key:\n+  q8Zr2LmX7vKp4TnW9sYb\n+b\n-c";
         assert!(!added_by_patch(patch).contains("q8Zr2") && added_by_patch(patch).ends_with('b'));
         check("Edit", r#"{"old_string":"a"}"#, None);
-        check("Read", r#"{"file_path":"a"}"#, None);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::one_line;
-use crate::item::{Body, Call, Edit, Item, Meta};
+use crate::item::{Act, Body, Call, Edit, Item, Meta};
 use baton_words::WordList;
 
 /// Most unanswered calls that are remembered; agents run a few dozen at once.
@@ -46,6 +46,7 @@ impl Clone for OpenCalls {
 /// The parts of a call that its result's line needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OpenCall {
+    pub(crate) act: Act,
     pub(crate) id: Box<str>,
     pub(crate) name: String,
     pub(crate) target: String,
@@ -54,7 +55,8 @@ pub(crate) struct OpenCall {
 
 impl OpenCall {
     fn new(call: &Call) -> Self {
-        Self { id: call.id.clone(), name: call.name.clone(), target: target(&call.input), edit: call.edit.clone() }
+        let (id, name, edit) = (call.id.clone(), call.name.clone(), call.edit.clone());
+        Self { act: call.act, id, name, target: target(&call.input), edit }
     }
 
     /// Name and target: the beginning of its result's line.

@@ -222,7 +222,7 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     if size.lines == 0 && !seen.is_empty() {
         return seen;
     }
-    let said = match name {
+    let said = match usual_name(call) {
         "Read" | "NotebookRead" => counted(size.lines, "line"),
         "Bash" | "KillShell" | "PowerShell" | "shell" => match size.lines {
             0 => "ok, no output".to_owned(),
@@ -237,6 +237,19 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     };
     let meaning = output.facts.meaning.as_ref().map_or(String::new(), |meaning| format!(" ({meaning})"));
     if seen.is_empty() { format!("{said}{meaning}") } else { format!("{said}{meaning}, {seen}") }
+}
+
+/// The name of a call's tool; for a tool that only its agent knows by name, a known one of the same act.
+fn usual_name(call: Option<&OpenCall>) -> &str {
+    let Some(call) = call else { return "" };
+    match call.act {
+        _ if Act::of_tool(&call.name) != Act::Other => &call.name,
+        Act::Shell => "Bash",
+        Act::Read => "Read",
+        Act::Search => "Grep",
+        Act::Todo => "TodoWrite",
+        _ => &call.name,
+    }
 }
 
 /// What the stored line of a result, which is hashed, says about its output: as it was when that form was set.
@@ -264,7 +277,7 @@ fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output
         report.changed = Some(output.facts.changed.unwrap_or((added, removed)));
     }
     report.in_background = went_well && in_background(&call.name, lead, &output.facts).is_some();
-    if !matches!(outcome, Outcome::Ok | Outcome::Failed) || Act::of_tool(&call.name) != Act::Shell {
+    if !matches!(outcome, Outcome::Ok | Outcome::Failed) || call.act != Act::Shell {
         return (report, stored);
     }
     let is_cut = call.target.ends_with('…');

@@ -19,10 +19,11 @@ use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, 
 use crate::record::Timestamp;
 use baton_redaction::redact_owned;
 
-use super::Sink;
 use super::cursor::{Cursor, Queued};
+use super::format::Tools;
 use super::observation::Observation;
 use super::spilled::Spilled;
+use super::{Sink, Source};
 use baton_redaction::raw_json::{Text, Value};
 
 /// Longest plan, in characters.
@@ -76,6 +77,7 @@ pub(crate) struct ItemWriter<'a> {
     /// Reads outputs that are too large for the transcript.
     pub(crate) spilled: Option<&'a dyn Spilled>,
     subagent: bool,
+    tools: &'static Tools,
     contents: RecordContents,
     /// The last working directory and branch as written, because nearly every record repeats them.
     last_cwd: Vec<u8>,
@@ -83,7 +85,7 @@ pub(crate) struct ItemWriter<'a> {
 }
 
 impl<'a> ItemWriter<'a> {
-    pub(crate) fn new(cursor: Cursor, open: OpenCalls, subagent: bool, sink: &'a mut dyn Sink) -> Self {
+    pub(crate) fn new(cursor: Cursor, open: OpenCalls, source: Source, sink: &'a mut dyn Sink) -> Self {
         Self {
             cursor,
             seen: Observation::default(),
@@ -93,7 +95,8 @@ impl<'a> ItemWriter<'a> {
             wants_text: sink.wants_text(),
             sink,
             spilled: None,
-            subagent,
+            subagent: source.subagent,
+            tools: super::tools(source.agent),
             contents: RecordContents::default(),
             last_cwd: Vec::new(),
             last_branch: Vec::new(),
@@ -316,10 +319,25 @@ impl<'a> ItemWriter<'a> {
         parameters: Value<'_>,
     ) {
         let name = name.map_or(Cow::Borrowed(""), Text::decode);
-        if self.note_call(id, &name) {
-            let edit = if self.wants_text { edit::effect_of(&name, parameters) } else { None };
-            self.emit_call(stamp, id, &name, parameters, edit);
+        self.call_as(self.tools.act(&name), stamp, id, &name, parameters);
+    }
+
+    /// A tool call whose act is known otherwise than by the tool's name.
+    pub(crate) fn call_as(
+        &mut self,
+        act: Act,
+        stamp: &Stamp<'_>,
+        id: Option<Text<'_>>,
+        name: &str,
+        parameters: Value<'_>,
+    ) {
+        if !self.note_call(id, name) || !self.wants_text {
+            return;
         }
+        let renamed = if matches!(act, Act::Mcp | Act::Other) { None } else { self.tools.renamed(parameters) };
+        let parameters = renamed.as_deref().map_or(parameters, |json| Value::Object(json.as_bytes().into()));
+        let edit = if act == Act::Edit { edit::effect_of(parameters) } else { None };
+        self.emit_call(act, stamp, id, name, parameters, edit);
     }
 
     /// Notes a call of a tool. Returns true if the call becomes an item, which Baton's own tools do not.
@@ -341,6 +359,7 @@ impl<'a> ItemWriter<'a> {
     /// Emits a call with its parameters and its effect on a file.
     pub(crate) fn emit_call(
         &mut self,
+        act: Act,
         stamp: &Stamp<'_>,
         id: Option<Text<'_>>,
         name: &str,
@@ -349,7 +368,6 @@ impl<'a> ItemWriter<'a> {
     ) {
         self.emit(stamp, || {
             let (id, input) = (id.map(bounded_id).unwrap_or_default(), input::parameters(parameters));
-            let act = Act::of_tool(name);
             let command = parameters.get(b"command").and_then(Value::text).filter(|_| act == Act::Shell);
             let command = command.map(Text::decode);
             let commit = command.as_deref().and_then(git_output::subject);

@@ -9,7 +9,7 @@ fn check(call: Option<(&str, &str)>, outcome: Outcome, content: &str, expected: 
 fn summarised(call: Option<(&str, &str)>, outcome: Outcome, content: &str) -> ToolResult {
     let call = call.map(|(name, target)| {
         let edit = (name == "Edit").then(|| Edit { path: target.to_owned(), added: 3, removed: 1, ..Edit::default() });
-        OpenCall { id: "c".into(), name: name.to_owned(), target: target.to_owned(), edit }
+        OpenCall { act: Act::of_tool(name), id: "c".into(), name: name.to_owned(), target: target.to_owned(), edit }
     });
     let raw =
         serde_json::to_vec(&serde_json::json!({ "c": serde_json::from_str::<serde_json::Value>(content).unwrap() }));

@@ -11,7 +11,7 @@ use crate::filter::edit::added_by_patch;
 use crate::filter::open_calls::PART;
 use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
-use crate::item::{Edit, Outcome};
+use crate::item::{Act, Edit, Outcome};
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 use baton_redaction::redact_owned;
@@ -63,7 +63,7 @@ pub(super) fn function(
         // Some versions apply patches with the shell.
         match command {
             Some(command) => shell(id, &command, place.as_deref(), stamp, writer),
-            None => writer.emit_call(stamp, id, SHELL, parameters, None),
+            None => writer.emit_call(Act::Shell, stamp, id, SHELL, parameters, None),
         }
     } else if name == PATCH {
         let patch = match parameters {
@@ -72,7 +72,7 @@ pub(super) fn function(
         };
         apply_patch(id, patch.as_deref().unwrap_or(""), stamp, writer);
     } else {
-        writer.emit_call(stamp, id, &name, parameters, None);
+        writer.emit_call(Act::of_tool(&name), stamp, id, &name, parameters, None);
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn shell(
         Some(place) => json!({ "command": command, "workdir": place }),
         None => json!({ "command": command }),
     };
-    writer.emit_call(stamp, id, SHELL, Value::Object(parameters.to_string().as_bytes().into()), None);
+    writer.emit_call(Act::Shell, stamp, id, SHELL, Value::Object(parameters.to_string().as_bytes().into()), None);
     if let Some(patch) = patch::find(command) {
         for (at, change) in patch::changes(patch).iter().enumerate() {
             emit_change(part(id, at + 1).as_deref(), change, stamp, writer);
@@ -101,7 +101,7 @@ pub(super) fn apply_patch(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, 
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
         let parameters = json!({ "patch": patch });
-        writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), None);
+        writer.emit_call(Act::Edit, stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), None);
     }
     changed(id, &changes, stamp, writer);
 }
@@ -126,7 +126,7 @@ fn emit_change(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer:
     let new_text = if writer.wants_text { added_by_patch(&change.text) } else { String::new() };
     let edit = Edit { path, added: change.added, removed: change.removed, new_text };
     let id = id.map(|id| Text::new(id.as_bytes()));
-    writer.emit_call(stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
+    writer.emit_call(Act::Edit, stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
 }
 
 fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
@@ -225,7 +225,7 @@ pub(super) fn server_call(id: Option<Text<'_>>, facts: Value<'_>, stamp: &Stamp<
     let tool = text(tool).map(Text::decode).unwrap_or_default();
     let name = full_name(namespace.as_deref(), &tool);
     if is_new_call(id, &name, writer) && writer.wants_text {
-        writer.emit_call(stamp, id, &name, arguments.unwrap_or(Value::Null), None);
+        writer.emit_call(Act::of_tool(&name), stamp, id, &name, arguments.unwrap_or(Value::Null), None);
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::filter::media::size;
+use crate::item::Act;
 use crate::transcript::item_writer::{ItemWriter, Stamp};
 use baton_redaction::raw_json::{Text, Value};
 use baton_words::WordList;
@@ -197,6 +198,6 @@ pub(super) fn web_search(action: Option<Value<'_>>, channel: Channel, stamp: &St
             }
         }
         let parameters = serde_json::Value::Object(parameters).to_string();
-        writer.emit_call(stamp, None, name, Value::Object(parameters.as_bytes().into()), None);
+        writer.emit_call(Act::of_tool(name), stamp, None, name, Value::Object(parameters.as_bytes().into()), None);
     }
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::super::Stamp;
 use super::ItemWriter;
 use crate::filter::result::Output;
-use crate::item::{Outcome, PERSONS_SHELL};
+use crate::item::{Act, Outcome, PERSONS_SHELL};
 use baton_redaction::raw_json::{Text, Value};
 
 impl ItemWriter<'_> {
@@ -14,7 +14,7 @@ impl ItemWriter<'_> {
         let id = format!("{PERSONS_SHELL}{}", self.cursor.line);
         let parameters = json!({ "command": command }).to_string();
         let parameters = Value::Object(parameters.as_bytes().into());
-        self.emit_call(stamp, Some(Text::new(id.as_bytes())), PERSONS_SHELL, parameters, None);
+        self.emit_call(Act::Shell, stamp, Some(Text::new(id.as_bytes())), PERSONS_SHELL, parameters, None);
     }
 
     /// What the last command of a person printed; a notice if the command is unknown.
