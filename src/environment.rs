@@ -4,7 +4,7 @@
 pub(crate) mod zone;
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use baton_base::limits;
@@ -16,7 +16,7 @@ use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;
 
 pub(crate) use baton_base::bounded_fs::within;
-pub use baton_home::environment::{CLAUDE, CODEX, Environment, Error, Named};
+pub use baton_home::environment::{Environment, Error};
 pub use baton_home::hooks::Hooks;
 
 /// Placeholder below the home for an agent's directory that is not read. Never created.
@@ -29,8 +29,7 @@ pub(crate) fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'stat
 
 /// The directories in which the agents keep what is read.
 pub(crate) fn read_directories(environment: &Environment) -> impl Iterator<Item = (Agent, &Path)> {
-    let claude = environment.claude_directory().map(|directory| (Agent::ClaudeCode, directory));
-    claude.into_iter().chain(environment.codex_directory().map(|directory| (Agent::Codex, directory)))
+    Agent::ALL.iter().filter_map(|agent| Some((*agent, environment.read_directory(*agent)?)))
 }
 
 /// The directories searched for transcripts.
@@ -58,6 +57,7 @@ pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option
         let why = match agent {
             Agent::ClaudeCode => welcome.root_refused.as_deref(),
             Agent::Codex => welcome.codex_refused.as_deref(),
+            other => welcome.refused.get(other.as_str()).map(String::as_str),
         };
         why.filter(|_| !is_missing(agent, directory)).map(|why| (agent, directory, why))
     })
@@ -65,8 +65,8 @@ pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option
 
 /// The directories named by variables.
 fn named(environment: &Environment) -> impl Iterator<Item = (Agent, &Path)> {
-    let claude = environment.named.claude.then_some((Agent::ClaudeCode, environment.claude_config_dir.as_path()));
-    claude.into_iter().chain(environment.named.codex.then_some((Agent::Codex, environment.codex_home.as_path())))
+    let named = Agent::ALL.iter().filter(|agent| environment.is_named(**agent));
+    named.map(|agent| (*agent, environment.directory(*agent)))
 }
 
 /// The environment of a detached daemon, which outlives the program that named the directories. One that must not
@@ -74,26 +74,13 @@ fn named(environment: &Environment) -> impl Iterator<Item = (Agent, &Path)> {
 /// off; in another home by an empty one, because its owner did not ask for the defaults.
 pub fn for_daemon(environment: &Environment) -> Environment {
     let Some(user) = user_home() else { return environment.clone() };
-    let is_unfit = |agent: Agent| {
-        let mut named = named(environment).filter(|(named, _)| *named == agent);
-        named.any(|(agent, directory)| why_unfit(agent, directory, &user).is_some())
-    };
-    let (claude, codex) = (is_unfit(Agent::ClaudeCode), is_unfit(Agent::Codex));
-    if !claude && !codex {
-        return environment.clone();
-    }
+    let unfit = named(environment).filter(|(agent, directory)| why_unfit(*agent, directory, &user).is_some());
+    let unfit: Vec<Agent> = unfit.map(|(agent, _)| agent).collect();
     let is_own_home = environment.home == user.join(".baton");
-    let read = |directory: &PathBuf, usual: &str, is_unfit: bool| match is_unfit {
-        false => directory.clone(),
-        true if is_own_home => user.join(usual),
-        true => environment.home.join(NOWHERE),
-    };
-    Environment {
-        home: environment.home.clone(),
-        claude_config_dir: read(&environment.claude_config_dir, ".claude", claude),
-        codex_home: read(&environment.codex_home, ".codex", codex),
-        named: if is_own_home { Named { claude: true, codex: true } } else { environment.named },
-    }
+    unfit.into_iter().fold(environment.clone(), |environment, agent| {
+        let directory = if is_own_home { user.join(agent.home().directory) } else { environment.home.join(NOWHERE) };
+        environment.with_directory(agent, directory, true)
+    })
 }
 
 /// True if nothing was ever recorded in this home.
@@ -136,11 +123,7 @@ pub fn agent() -> Caller {
 /// Reason why a directory named by a variable must not be read, by the daemon's rules. The agents' default directories
 /// in the user's home are always read.
 fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
-    let usual = match agent {
-        Agent::ClaudeCode => ".claude",
-        Agent::Codex => ".codex",
-    };
-    if directory == user.join(usual) {
+    if directory == user.join(agent.home().directory) {
         return None;
     }
     let (named, places) = (directory.to_owned(), works_in());
@@ -166,11 +149,13 @@ mod tests {
     #[test]
     fn where_one_directory_is_named_no_other_is_read() {
         let check = |claude: bool, codex: bool, expected: &[&str]| {
-            let (home, named) = (PathBuf::from("/b"), Named { claude, codex });
-            let environment = Environment { home, claude_config_dir: "/c".into(), codex_home: "/x".into(), named };
+            let environment = Environment::apart("/b".into(), "/c".into())
+                .with_directory(Agent::ClaudeCode, "/c".into(), claude)
+                .with_directory(Agent::Codex, "/x".into(), codex);
             let roots: Vec<String> =
                 self::roots(&environment).iter().map(|root| root.projects.display().to_string()).collect();
-            assert_eq!(roots, expected, "{named:?}");
+            let roots: Vec<&String> = roots.iter().filter(|root| !root.contains("/.")).collect();
+            assert_eq!(roots, expected, "{claude} {codex}");
         };
         let (claude, codex) = ("/c/projects", ["/x/sessions", "/x/archived_sessions"]);
         check(false, false, &[claude, codex[0], codex[1]]);

@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use crate::client::{Client, Daemon, Error};
 use crate::environment::{self, Environment};
+use baton_protocol::Agent;
 
 /// Path of the examples in a checkout.
 const FOLDER: &str = "replay-fixtures/transcripts/claude";
@@ -71,7 +72,7 @@ impl Throwaway {
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
         let mut environment = Environment::apart(home, claude.to_owned());
         if let Some(codex) = codex {
-            environment.codex_home = codex.to_owned();
+            environment = environment.with_directory(Agent::Codex, codex.to_owned(), false);
         }
         let daemon = Daemon::start_program(program, &environment, &["--throwaway"], Stdio::piped())
             .inspect_err(|_| drop(std::fs::remove_dir_all(&environment.home)))?;

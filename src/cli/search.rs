@@ -15,6 +15,7 @@ use crate::client::{self, Client};
 use crate::environment::{self, Environment, zone};
 use crate::examples::{self, Throwaway};
 use crate::print::{self, Output, Progress, Style};
+use baton_protocol::Agent;
 
 const WHAT_TO_TYPE: &str = "type words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
 
@@ -144,7 +145,7 @@ fn call(client: &mut Client, params: &SearchParams) -> Result<Box<RawValue>, cli
 /// Notes that the daemon does not read the caller's transcripts, and why.
 fn note_refused_root(environment: &Environment, client: &Client) {
     if let Some(why) = &client.welcome().root_refused {
-        let own = environment.claude_config_dir.join("projects");
+        let own = environment.directory(Agent::ClaudeCode).join("projects");
         print::note(&format!("The daemon does not read {}: {}.\n", own.display(), print::plain(why)));
     }
 }

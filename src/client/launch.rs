@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use baton_base::io_remedy::Obstacle;
 use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 use baton_home::daemon_command::daemon_command;
 
 use super::Error;
@@ -83,12 +84,9 @@ pub(crate) fn check_named_directories(environment: &Environment) -> Result<(), E
 }
 
 pub(super) fn not_read(environment: &Environment, agent: Agent, directory: &Path, why: &str) -> Error {
-    let (variable, folder) = match agent {
-        Agent::ClaudeCode => (environment::CLAUDE, "projects"),
-        Agent::Codex => (environment::CODEX, "sessions"),
-    };
+    let folder = layout(agent).folders.first().copied().unwrap_or_default();
     Error::NotRead {
-        variable,
+        variable: agent.home().variable.unwrap_or_default(),
         directory: directory.to_owned(),
         transcripts: directory.join(folder),
         config: environment.home.join("config.json"),

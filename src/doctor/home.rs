@@ -13,6 +13,7 @@ use super::Finding;
 use crate::environment::{Environment, Hooks};
 use crate::install::hook_command::quoted;
 use crate::print;
+use baton_protocol::Agent;
 
 pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![home(&environment.home)];
@@ -120,9 +121,10 @@ fn variables() -> Finding {
             format!("unset {OWN_CHILD}; Baton sets it for the programs that it starts"),
         );
     }
-    let set: Vec<String> = ["BATON_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"]
-        .iter()
-        .filter(|name| is_set(name))
+    let agents = Agent::ALL.iter().filter_map(|agent| agent.home().variable);
+    let set: Vec<String> = std::iter::once("BATON_HOME")
+        .chain(agents)
+        .filter(is_set)
         .map(|name| format!("{name}={}", std::env::var_os(name).unwrap_or_default().display()))
         .collect();
     match set.is_empty() {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::{Environment, in_time};
 use crate::program;
+use baton_protocol::Agent;
 
 /// An agent that Baton can be set up in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -37,8 +38,8 @@ impl Host {
     /// Code, which may be installed later.
     pub(crate) fn found(environment: &Environment) -> Vec<Self> {
         let folder = |host| match host {
-            Self::Claude => environment.claude_config_dir.clone(),
-            Self::Codex => environment.codex_home.clone(),
+            Self::Claude => environment.directory(Agent::ClaudeCode).to_owned(),
+            Self::Codex => environment.directory(Agent::Codex).to_owned(),
         };
         // A folder that does not answer counts as existing; reading it will report the problem.
         let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
@@ -75,7 +76,7 @@ pub(crate) struct AgentFiles {
 impl AgentFiles {
     /// Codex's files; its hooks have the shape of Claude Code's settings.
     pub(crate) fn for_codex(environment: &Environment) -> Self {
-        let folder = &environment.codex_home;
+        let folder = environment.directory(Agent::Codex);
         let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));
         Self { scope: Scope::User, settings, guidance, servers: None, top: None }
     }
@@ -84,7 +85,7 @@ impl AgentFiles {
     pub(crate) fn for_scope(scope: Scope, environment: &Environment, directory: &Path) -> Self {
         match scope {
             Scope::User => {
-                let folder = &environment.claude_config_dir;
+                let folder = environment.directory(Agent::ClaudeCode);
                 let (settings, guidance) = (folder.join("settings.json"), folder.join("CLAUDE.md"));
                 Self { scope, settings, guidance, servers: None, top: None }
             }
@@ -115,7 +116,7 @@ impl AgentFiles {
 /// Files in which Claude Code may register a user's servers; the first that exists counts.
 pub(crate) fn registries(environment: &Environment) -> Vec<PathBuf> {
     let home = std::env::home_dir().map(|home| home.join(".claude.json"));
-    std::iter::once(environment.claude_config_dir.join(".claude.json")).chain(home).collect()
+    std::iter::once(environment.directory(Agent::ClaudeCode).join(".claude.json")).chain(home).collect()
 }
 
 /// The root of the work tree that contains a directory, or the directory itself.

@@ -17,8 +17,9 @@ use super::document::{Document, Error, Step};
 use super::hook_command::quoted;
 use super::locations::{self, AgentFiles, Host, Programs};
 use super::target::{self, Target};
-use crate::environment::{CLAUDE, CODEX, Environment};
+use crate::environment::Environment;
 use crate::program;
+use baton_protocol::Agent;
 
 /// The name under which it is registered.
 pub(crate) const NAME: &str = "baton";
@@ -60,12 +61,11 @@ pub(crate) enum Registered {
 
 impl Server {
     pub(crate) fn new(host: Host, programs: &Programs, environment: &Environment) -> Self {
-        let named = &environment.named;
         // Codex does not pass these variables to its servers.
-        let claude = (host == Host::Codex && named.claude).then_some((CLAUDE, environment.claude_config_dir.as_path()));
-        let codex = (host == Host::Codex && named.codex).then_some((CODEX, environment.codex_home.as_path()));
+        let named = Agent::ALL.iter().filter(|agent| host == Host::Codex && environment.is_named(**agent));
+        let named = named.filter_map(|agent| Some((agent.home().variable?, environment.directory(*agent))));
         let home = locations::other_home(environment).map(|home| (HOME, home));
-        let env = [home, claude, codex].into_iter().flatten().map(|(name, path)| (name, path.display().to_string()));
+        let env = home.into_iter().chain(named).map(|(name, path)| (name, path.display().to_string()));
         let command = programs.baton.display().to_string();
         Self { host, kind: "stdio", command, args: ["mcp"], env: env.collect() }
     }
@@ -278,7 +278,6 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::environment::Named;
 
     fn server(home: Option<&str>) -> Server {
         let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
@@ -288,11 +287,10 @@ mod tests {
     #[test]
     fn codex_passes_on_the_directory_variables_that_it_hides() {
         let programs = Programs { baton: PathBuf::from("/b/baton"), hook: None };
-        let environment = |claude, codex| Environment {
-            home: PathBuf::from("/h"),
-            claude_config_dir: PathBuf::from("/c"),
-            codex_home: PathBuf::from("/x"),
-            named: Named { claude, codex },
+        let environment = |claude, codex| {
+            Environment::apart("/h".into(), "/c".into())
+                .with_directory(Agent::ClaudeCode, "/c".into(), claude)
+                .with_directory(Agent::Codex, "/x".into(), codex)
         };
         for (claude, codex, host, expected) in [
             (false, false, Host::Codex, "--env BATON_HOME=/h"),

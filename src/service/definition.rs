@@ -7,6 +7,7 @@ use baton_home::daemon_command::ALLOCATOR;
 use super::Error;
 use crate::environment::Environment;
 use crate::install::locations;
+use baton_protocol::{Agent, AgentHome};
 
 /// Marks a definition as ours.
 pub(super) const MARK: &str = "baton service install";
@@ -43,11 +44,12 @@ impl Definition {
         if let Some(other) = locations::other_home(environment) {
             variables.push(("BATON_HOME", other.display().to_string()));
         }
-        if environment.claude_config_dir != home.join(".claude") {
-            variables.push(("CLAUDE_CONFIG_DIR", environment.claude_config_dir.display().to_string()));
-        }
-        if environment.codex_home != home.join(".codex") {
-            variables.push(("CODEX_HOME", environment.codex_home.display().to_string()));
+        for &agent in Agent::ALL {
+            let (AgentHome { variable, directory: usual, .. }, directory) =
+                (agent.home(), environment.directory(agent));
+            if let Some(variable) = variable.filter(|_| directory != home.join(usual)) {
+                variables.push((variable, directory.display().to_string()));
+            }
         }
         match system {
             "linux" => Ok(Self::systemd(&home, &program, variables)),

@@ -1,5 +1,6 @@
 //! A client of the socket, like any program: JSON-RPC 2.0, one line in each direction.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use baton_protocol as protocol;
@@ -28,6 +29,7 @@ impl Client {
             client: "cli".to_owned(),
             claude_config_dir: None,
             codex_home: None,
+            directories: BTreeMap::new(),
             works_in: Vec::new(),
         };
         client.call(method::HELLO, serde_json::to_value(hello).unwrap()).await?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use baton_protocol::{Hello, VERSION};
+use baton_protocol::{Agent, Hello, VERSION};
 use interprocess::local_socket::traits::Stream as _;
 use interprocess::local_socket::{GenericFilePath, Stream, ToFsName};
 
@@ -16,12 +16,17 @@ use crate::{lock, trust};
 /// limit.
 pub fn hello(environment: &Environment, client: &str) -> Hello {
     let text = |directory: &Path| directory.to_str().map(str::to_owned);
+    let is_other = |agent: &&Agent| !matches!(agent, Agent::ClaudeCode | Agent::Codex) && environment.is_named(**agent);
+    let others = Agent::ALL.iter().filter(is_other);
     Hello {
         protocol: VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         client: client.to_owned(),
-        claude_config_dir: environment.claude_directory().and_then(text),
-        codex_home: environment.codex_directory().and_then(text),
+        claude_config_dir: environment.read_directory(Agent::ClaudeCode).and_then(text),
+        codex_home: environment.read_directory(Agent::Codex).and_then(text),
+        directories: others
+            .filter_map(|agent| Some((agent.to_string(), text(environment.directory(*agent))?)))
+            .collect(),
         works_in: environment::works_in(),
     }
 }

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::environment::{CLAUDE, CODEX, Environment};
+use baton_protocol::Agent;
+
+use crate::environment::Environment;
 
 /// Allocator settings of a daemon, unless the environment sets them. glibc keeps freed memory in one arena per thread:
 /// after a backfill that is three times what the daemon needs from then on. With few arenas, large blocks mapped
@@ -17,8 +19,9 @@ pub fn daemon_command(program: &Path, environment: &Environment) -> Command {
     let unset = ALLOCATOR.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
     let mut command = Command::new(program);
     command.envs(unset).arg("daemon").env("BATON_HOME", &environment.home);
-    for (variable, directory) in [(CLAUDE, environment.claude_directory()), (CODEX, environment.codex_directory())] {
-        match directory {
+    for &agent in Agent::ALL {
+        let Some(variable) = agent.home().variable else { continue };
+        match environment.read_directory(agent) {
             Some(directory) => command.env(variable, directory),
             None => command.env_remove(variable),
         };

@@ -5,8 +5,11 @@
 //! - The code for Windows and macOS (named pipe with the owner's ACL, no `mode` on sockets, no boot clock) is never
 //!   run; CI checks that everything compiles for `x86_64-pc-windows-gnu` where that target is available.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+
+use baton_protocol::{Agent, AgentHome};
 
 use crate::endpoint::Endpoint;
 use crate::hooks::Hooks;
@@ -16,27 +19,18 @@ use crate::hooks::Hooks;
 pub struct Environment {
     /// Baton's own directory: `BATON_HOME`, else `~/.baton`.
     pub home: PathBuf,
-    /// Claude Code's directory: `CLAUDE_CONFIG_DIR`, else `~/.claude`.
-    pub claude_config_dir: PathBuf,
-    /// Codex's directory: `CODEX_HOME`, else `~/.codex`.
-    pub codex_home: PathBuf,
-    /// Which of the two come from a variable. If one does, only those that do are read.
-    pub named: Named,
+    /// Each agent's directory.
+    directories: BTreeMap<Agent, AgentDirectory>,
 }
 
-/// Agents whose directory is set by a variable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Named {
-    /// `CLAUDE_CONFIG_DIR` is set.
-    pub claude: bool,
-    /// `CODEX_HOME` is set.
-    pub codex: bool,
+/// An agent's directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct AgentDirectory {
+    path: PathBuf,
+    /// True if the agent's variable names it.
+    is_named: bool,
 }
 
-/// The variable that names Claude Code's directory.
-pub const CLAUDE: &str = "CLAUDE_CONFIG_DIR";
-/// The variable that names Codex's directory.
-pub const CODEX: &str = "CODEX_HOME";
 /// The variable that names the user's home directory.
 const HOME: &str = "HOME";
 
@@ -63,18 +57,49 @@ pub enum Error {
 impl Environment {
     /// Reads the variables. Empty ones count as unset, except `HOME`, see [`user_home`].
     pub fn read() -> Result<Self, Error> {
-        Ok(Self {
-            home: directory("BATON_HOME", ".baton")?,
-            claude_config_dir: directory(CLAUDE, ".claude")?,
-            codex_home: directory(CODEX, ".codex")?,
-            named: Named { claude: is_set(CLAUDE), codex: is_set(CODEX) },
-        })
+        let mut directories = BTreeMap::new();
+        for &agent in Agent::ALL {
+            let AgentHome { variable, directory, .. } = agent.home();
+            let path = self::directory(variable, directory)?;
+            directories.insert(agent, AgentDirectory { path, is_named: variable.is_some_and(is_set) });
+        }
+        Ok(Self { home: directory(Some("BATON_HOME"), ".baton")?, directories })
     }
 
     /// An environment that reads only what is below this Claude Code directory.
     pub fn apart(home: PathBuf, claude_config_dir: PathBuf) -> Self {
-        let codex_home = claude_config_dir.join(".codex");
-        Self { home, claude_config_dir, codex_home, named: Named::default() }
+        let below = |agent: Agent| match agent {
+            Agent::ClaudeCode => claude_config_dir.clone(),
+            other => claude_config_dir.join(match other.home().directory {
+                "" => other.as_str(),
+                directory => directory,
+            }),
+        };
+        let directory = |agent: Agent| AgentDirectory { path: below(agent), is_named: false };
+        Self { home, directories: Agent::ALL.iter().map(|agent| (*agent, directory(*agent))).collect() }
+    }
+
+    /// The same with another directory of an agent.
+    #[must_use]
+    pub fn with_directory(mut self, agent: Agent, path: PathBuf, is_named: bool) -> Self {
+        self.directories.insert(agent, AgentDirectory { path, is_named });
+        self
+    }
+
+    /// The same with another home.
+    #[must_use]
+    pub fn in_home(&self, home: PathBuf) -> Self {
+        Self { home, ..self.clone() }
+    }
+
+    /// An agent's directory, whether it is read or not.
+    pub fn directory(&self, agent: Agent) -> &Path {
+        self.directories.get(&agent).map_or(Path::new(""), |directory| &directory.path)
+    }
+
+    /// True if a variable names the agent's directory.
+    pub fn is_named(&self, agent: Agent) -> bool {
+        self.directories.get(&agent).is_some_and(|directory| directory.is_named)
     }
 
     /// The endpoint of the home's daemon according to its current configuration.
@@ -87,15 +112,11 @@ impl Environment {
         hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
-    /// Claude Code's directory if it is read: a variable that names one agent's directory excludes the default
-    /// directory of the other.
-    pub fn claude_directory(&self) -> Option<&Path> {
-        (self.named.claude || !self.named.codex).then_some(&self.claude_config_dir)
-    }
-
-    /// Codex's directory if it is read, see [`Environment::claude_directory`].
-    pub fn codex_directory(&self) -> Option<&Path> {
-        (self.named.codex || !self.named.claude).then_some(&self.codex_home)
+    /// The agent's directory if it is read: `CLAUDE_CONFIG_DIR` and `CODEX_HOME` exclude the directories that no
+    /// variable names.
+    pub fn read_directory(&self, agent: Agent) -> Option<&Path> {
+        let excludes = [Agent::ClaudeCode, Agent::Codex].into_iter().any(|agent| self.is_named(agent));
+        (self.is_named(agent) || !excludes).then(|| self.directory(agent))
     }
 
     /// The log file of the daemon.
@@ -138,12 +159,12 @@ fn unusable_home() -> Option<PathBuf> {
     env::var_os(HOME).filter(|_| cfg!(unix)).map(PathBuf::from).filter(|home| !home.is_absolute())
 }
 
-fn directory(variable: &'static str, below_home: &str) -> Result<PathBuf, Error> {
+fn directory(variable: Option<&'static str>, below_home: &str) -> Result<PathBuf, Error> {
     let relative = |variable, path: PathBuf| Error::Relative { variable, holds: path.display().to_string() };
-    let set = env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
-    match set {
-        Some(path) if path.is_absolute() => Ok(path),
-        Some(path) => Err(relative(variable, path)),
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match variable.and_then(|name| Some((name, set(name)?))) {
+        Some((_, path)) if path.is_absolute() => Ok(path),
+        Some((name, path)) => Err(relative(name, path)),
         None => user_home()
             .map(|home| home.join(below_home))
             .ok_or_else(|| unusable_home().map_or(Error::NoHome, |home| relative(HOME, home))),

@@ -1,5 +1,6 @@
 //! One connection: reads and writes lines, each with a size limit and a deadline.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -221,7 +222,7 @@ async fn greet(line: &[u8], parts: &DaemonParts, out: &LineWriter) -> io::Result
     if parts.vitals.check() {
         return Ok(None);
     }
-    let (mut root_refused, mut codex_refused) = (None, None);
+    let (mut root_refused, mut codex_refused, mut refused) = (None, None, BTreeMap::new());
     // The directory may mean something else in another protocol version.
     if hello.protocol == protocol::VERSION {
         let named_by = match hello.client.as_str() {
@@ -234,6 +235,13 @@ async fn greet(line: &[u8], parts: &DaemonParts, out: &LineWriter) -> io::Result
         if let Some(directory) = &hello.codex_home {
             codex_refused = parts.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await.err();
         }
+        for (name, directory) in &hello.directories {
+            if let Some(agent) = Agent::parse(name)
+                && let Err(why) = parts.roots.name_of(agent, directory, named_by, &hello.works_in).await
+            {
+                refused.insert(name.clone(), redacted(&why));
+            }
+        }
     }
     let welcome = Welcome {
         protocol: protocol::VERSION,
@@ -241,6 +249,7 @@ async fn greet(line: &[u8], parts: &DaemonParts, out: &LineWriter) -> io::Result
         pid: std::process::id(),
         roots: parts.roots.now().iter().map(|root| redacted(&root.projects.display().to_string())).collect(),
         root_refused: root_refused.map(|why| redacted(&why)),
+        refused,
         codex_refused: codex_refused.map(|why| redacted(&why)),
         roots_configured: parts.catalog.settings.now().watch_directories.is_some(),
     };

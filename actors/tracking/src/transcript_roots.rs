@@ -327,7 +327,7 @@ impl Roots {
             }
             // Not a problem for an agent that is not installed, or for a default directory that does not exist.
             let may_miss =
-                agent == Agent::Codex || usual_roots().iter().any(|root| named.join("projects") == root.projects);
+                agent != Agent::ClaudeCode || usual_roots().iter().any(|root| named.join("projects") == root.projects);
             let unread = |why| Unread { why, is_nothing: may_miss && holds_nothing(agent, &named) };
             admission::check(agent, &named, &grounds).map(Some).map_err(unread)
         });
@@ -452,8 +452,8 @@ pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
 /// Returns the agents' default roots in the user's home directory.
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
-    let of = |home: PathBuf| [(Agent::ClaudeCode, home.join(".claude")), (Agent::Codex, home.join(".codex"))];
-    user.into_iter().flat_map(of).flat_map(|(agent, directory)| Root::of_agent(agent, &directory)).collect()
+    let of = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
+    user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| of(home, *agent))).collect()
 }
 
 /// Returns the directories of roots, both as written and with links above them resolved. Blocks for short disk reads.

@@ -15,22 +15,13 @@ use serde_json::Value;
 pub use self::act::{Act, PERSONS_SHELL};
 pub use self::report::{GitOutput, ListedFiles, Report, Verdict, WorkTree};
 use crate::record::Timestamp;
+pub use baton_protocol::Agent;
 use baton_protocol::{is_zero, named};
 
 /// Overhead of an allocation, in bytes.
 const POINTED_BYTES: usize = 16;
 /// Overhead of an object's field besides key and value, in bytes.
 const FIELD_BYTES: usize = 64;
-
-named! {
-    /// The agent that wrote a transcript.
-    Agent {
-        /// Claude Code: JSON Lines below `projects/`.
-        ClaudeCode = "claude_code",
-        /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
-        Codex = "codex",
-    }
-}
 
 /// One content block of a conversation, filtered and redacted.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 //! A connection begins with `hello`. The shapes of `hello` and `stop` are frozen for ever, so that programs of any two
 //! versions can greet and stop each other. Everything else may change with [`VERSION`].
 
+mod agent;
 pub mod answer;
 mod coding;
 mod correct;
@@ -22,10 +23,13 @@ mod tracking;
 mod vault;
 mod zone;
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use agent::{Agent, AgentHome};
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
 pub use correct::CorrectParams;
 pub use enrichment::{CostsParams, EnrichParams};
@@ -175,6 +179,9 @@ pub struct Hello {
     /// The client's Codex directory, absolute. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_home: Option<String>,
+    /// The client's directories of other agents by name, absolute, as far as a variable names them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub directories: BTreeMap<String, String>,
     /// The absolute directories in which the client works: its working directory, and the project named by its agent.
     /// Content below them may have come with the project, so none of it is accepted as an agent's directory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -196,6 +203,9 @@ pub struct Welcome {
     /// Why the directory from the client's `hello` is not read, and what to do. Absent if it is read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_refused: Option<String>,
+    /// The same for the client's directories of other agents, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, String>,
     /// The same for the client's Codex directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codex_refused: Option<String>,

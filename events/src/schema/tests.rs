@@ -123,9 +123,9 @@ proptest! {
         caller in caller(),
         params in json(),
     ) {
-        let hello = protocol::Hello { protocol, version: version.clone(), client, claude_config_dir: dir.clone(), codex_home: dir.clone(), works_in };
+        let hello = protocol::Hello { protocol, version: version.clone(), client, claude_config_dir: dir.clone(), codex_home: dir.clone(), directories: dir.iter().map(|one| ("pi".to_owned(), one.clone())).collect(), works_in };
         comes_back(&hello)?;
-        comes_back(&protocol::Welcome { protocol, version, pid, roots: words.clone(), root_refused: dir.clone(), codex_refused: dir.clone(), roots_configured: dir.is_some() })?;
+        comes_back(&protocol::Welcome { protocol, version, pid, roots: words.clone(), root_refused: dir.clone(), codex_refused: dir.clone(), refused: dir.iter().map(|one| ("pi".to_owned(), one.clone())).collect(), roots_configured: dir.is_some() })?;
         comes_back(&protocol::Progress { what: text.clone(), done: u64::from(limit), total: u64::from(pid) })?;
         comes_back(&protocol::Failure { code: i64::from(limit) - 40_000, message: text.clone() })?;
         let (project, query) = (dir.clone(), text.clone());

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use baton::environment::Environment;
+use baton_protocol::Agent;
 
 use super::{Error, io_error};
 
@@ -27,8 +28,8 @@ pub(super) fn command(environment: &Environment) -> Result<Command, Error> {
     let mut command = Command::new(baton()?);
     command
         .env("BATON_HOME", &environment.home)
-        .env("CLAUDE_CONFIG_DIR", &environment.claude_config_dir)
-        .env("CODEX_HOME", &environment.codex_home)
+        .env("CLAUDE_CONFIG_DIR", environment.directory(Agent::ClaudeCode))
+        .env("CODEX_HOME", environment.directory(Agent::Codex))
         .current_dir(&environment.home)
         .stdin(Stdio::null());
     Ok(command)

@@ -1,39 +1,86 @@
-//! Recognises the agent of a directory by its content: configurations and clients name directories, not agents.
+//! Recognises the agent of a directory by its path and content: configurations and recorded roots name directories, not
+//! agents.
 
 use std::fs;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::layout;
+use baton_conversation::transcript::{classify, layout};
 
-/// Number of directory entries examined; any of them suffices.
+/// Number of entries examined in a directory; any of them suffices.
 const ENTRIES: usize = 32;
+/// Number of entries examined below a directory.
+const LOOKS: usize = 500;
 
-/// Returns the agent whose transcripts lie below a directory. An empty directory is judged by its name.
+/// Returns the agent whose transcripts lie below a directory. An empty directory is judged by its path.
 pub(super) fn agent_of(transcripts: &Path) -> Agent {
+    let by_name = agent_by_name(transcripts);
+    if !matches!(by_name, Agent::ClaudeCode | Agent::Codex) {
+        return by_name;
+    }
     let entries = fs::read_dir(transcripts).into_iter().flatten().flatten().take(ENTRIES);
     let names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     let is_codex = |name: &String| name.starts_with("rollout-") || is_year(name);
     match names.is_empty() {
-        true => agent_by_name(transcripts),
+        true => by_name,
         false if names.iter().any(is_codex) => Agent::Codex,
-        false => Agent::ClaudeCode,
+        false => holder_among(transcripts, |folder| transcripts.ends_with(folder)).unwrap_or(Agent::ClaudeCode),
     }
 }
 
-/// Returns the agent by the directory's name alone. Does not access the disk.
+/// Returns the agent by the directory's path alone: its usual one, or a folder that only Codex has. Does not access the
+/// disk.
 pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
-    match transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it)) {
-        true => Agent::Codex,
-        false => Agent::ClaudeCode,
-    }
+    let is_usual = |agent: &&Agent| {
+        let usual = Path::new(agent.home().directory);
+        layout(**agent).folders.iter().any(|folder| transcripts.ends_with(usual.join(folder)))
+    };
+    let is_codex =
+        || transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it));
+    let usual = Agent::ALL.iter().find(is_usual).copied();
+    usual.or_else(|| is_codex().then_some(Agent::Codex)).unwrap_or(Agent::ClaudeCode)
 }
 
 /// Returns the agent of a configuration directory. Claude Code's may hold a folder named like Codex's, but not the
 /// other way round.
 pub(super) fn agent_with(directory: &Path) -> Agent {
-    let holds = |agent: &Agent| layout(*agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
-    Agent::ALL.iter().copied().find(holds).unwrap_or(Agent::ClaudeCode)
+    let is_usual = |agent: &&Agent| {
+        let usual = agent.home().directory;
+        !usual.is_empty() && directory.ends_with(usual)
+    };
+    if let Some(agent) = Agent::ALL.iter().find(is_usual) {
+        return *agent;
+    }
+    let holds = |agent: &&Agent| layout(**agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
+    let held = || Agent::ALL.iter().find(holds).copied();
+    if directory.join("projects").is_dir() {
+        return Agent::ClaudeCode;
+    }
+    holder_among(directory, |_| true).or_else(held).unwrap_or(Agent::ClaudeCode)
+}
+
+/// Returns the agent, other than Claude Code, one of whose transcripts lies below a directory of `folders`.
+fn holder_among(directory: &Path, is_folder: impl Fn(&str) -> bool) -> Option<Agent> {
+    let others = Agent::ALL.iter().copied().filter(|agent| *agent != Agent::ClaudeCode);
+    others.into_iter().find(|agent| {
+        layout(*agent).folders.iter().filter(|folder| is_folder(folder)).any(|folder| {
+            let root = if directory.ends_with(folder) { directory.to_owned() } else { directory.join(folder) };
+            holds_transcript(*agent, &root, &root, layout(*agent).depth, &mut { LOOKS })
+        })
+    })
+}
+
+fn holds_transcript(agent: Agent, root: &Path, directory: &Path, depth: usize, looks: &mut usize) -> bool {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(ENTRIES);
+    entries.into_iter().any(|entry| {
+        let Some(left) = looks.checked_sub(1) else { return false };
+        *looks = left;
+        let path = entry.path();
+        match path.is_dir() {
+            true => depth > 1 && holds_transcript(agent, root, &path, depth - 1, looks),
+            false => path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|it| classify(agent, it)).is_some(),
+        }
+    })
 }
 
 fn is_year(name: &str) -> bool {

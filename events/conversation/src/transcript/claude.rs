@@ -39,9 +39,6 @@ pub(super) enum ClaudeCode {}
 
 impl Format for ClaudeCode {
     const LAYOUT: Layout = Layout {
-        title: "Claude Code",
-        variable: "CLAUDE_CONFIG_DIR",
-        directory: ".claude",
         folders: &["projects"],
         endings: &[".jsonl"],
         // `<slug>/<session>/subagents/workflows/<run>/`

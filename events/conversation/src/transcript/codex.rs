@@ -38,9 +38,6 @@ pub(super) enum Codex {}
 
 impl Format for Codex {
     const LAYOUT: Layout = Layout {
-        title: "Codex",
-        variable: "CODEX_HOME",
-        directory: ".codex",
         folders: &["sessions", "archived_sessions"],
         endings: &[".jsonl", ".jsonl.zst"],
         // `<year>/<month>/<day>/`

@@ -11,16 +11,10 @@ use crate::item::Act;
 use baton_redaction::raw_json;
 use baton_redaction::raw_json::Fields;
 
-/// Location of an agent's transcripts.
+/// Location of an agent's transcripts in its [directory](baton_protocol::AgentHome).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The agent's name for display.
-    pub title: &'static str,
-    /// Environment variable with the agent's directory.
-    pub variable: &'static str,
-    /// The agent's directory below the user's home, if the variable is not set.
-    pub directory: &'static str,
-    /// Folders in that directory that contain transcripts. A directory is the agent's if it has the first one.
+    /// Folders in the agent's directory that contain transcripts. A directory is the agent's if it has the first one.
     pub folders: &'static [&'static str],
     /// Endings of transcripts' file names.
     pub endings: &'static [&'static str],

@@ -20,6 +20,8 @@ use serde::Serialize;
 use super::daemon::Daemon;
 use super::home_check;
 use super::trial::Trial;
+use baton_protocol::Agent;
+
 use crate::corpus::random::Random;
 use crate::workspace::Workspace;
 use crate::{Error, Outcome, Table, io_error};
@@ -126,7 +128,7 @@ fn cut_one_home(
         Ok(daemon) => daemon,
         Err(what) => return Ok(vec![what]),
     };
-    let claude = trial.shared.environment.claude_config_dir.clone();
+    let claude = trial.shared.environment.directory(Agent::ClaudeCode).to_owned();
     let losses = trial.under_load(|shared| {
         for cut in 1..=cuts {
             std::thread::sleep(Duration::from_micros(random.below(PAUSE.as_micros() as usize) as u64));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use baton::client::Client;
 use baton::environment::Environment;
 use baton_events::envelope::Tail;
+use baton_protocol::Agent;
 use baton_protocol::method;
 
 use super::author::Author;
@@ -88,7 +89,7 @@ impl Trial {
         let claude_config_dir = root.join("claude");
         fs::create_dir_all(&claude_config_dir).map_err(io_error("create", &claude_config_dir))?;
         let shared = Shared::new(Environment::apart(home, claude_config_dir));
-        let projects = shared.environment.claude_config_dir.join("projects");
+        let projects = shared.environment.directory(Agent::ClaudeCode).join("projects");
         let author = Author::begin(projects, number, part(1), &shared.known)?;
         let callers = (0..CALLERS).map(|caller| (part(10 + caller as u64), BTreeMap::new())).collect();
         let (earlier, tally) = (None, Tally::default());
