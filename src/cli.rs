@@ -30,6 +30,7 @@ mod question;
 mod recall;
 mod reindex;
 mod replay;
+mod resume;
 mod search;
 mod service;
 mod session_tracking;
@@ -48,7 +49,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use baton_protocol::{SearchParams, code, method};
+use baton_protocol::{Agent, SearchParams, code, method};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -105,6 +106,8 @@ enum Command {
     Recall(recall::Args),
     /// Show one session and its episode, or a place in it
     Show(show::Args),
+    /// Go on with a session in its agent, in its directory
+    Resume(resume::Args),
     /// Close a session now and index it
     Close(close::Args),
     /// Correct what is told of a session: its title, decisions, fixes, open items
@@ -326,6 +329,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Recall(args) => recall::run(&environment, &args),
         Command::Timeline(args) => timeline::run(&environment, &args),
         Command::Show(args) => show::run(&environment, &args),
+        Command::Resume(args) => resume::run(&environment, &args),
         Command::Close(args) => close::run(&environment, &args),
         Command::Correct(args) => correct::run(&environment, &args),
         Command::Handoff(args) => handoff::run(&environment, &args),
@@ -395,6 +399,11 @@ fn project(typed: &str) -> String {
         (None, Ok(written)) if looks_like_path => written.display().to_string(),
         _ => typed.to_owned(),
     }
+}
+
+/// Parses the name of an agent.
+fn agent(typed: &str) -> Result<Agent, String> {
+    Agent::named(typed).ok_or_else(|| format!("there is no such agent; there are {}", Agent::names()))
 }
 
 /// Normalises a session id or the beginning of one: hexadecimal digits become lower case.

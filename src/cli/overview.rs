@@ -7,7 +7,10 @@ use super::EXAMPLES;
 
 /// Commands in the order in which they are shown. A command in no group is shown last.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Use", &["search", "recall", "blame", "fix", "how", "patterns", "show", "close", "handoff", "mcp", "hook"]),
+    (
+        "Use",
+        &["search", "recall", "blame", "fix", "how", "patterns", "show", "resume", "close", "handoff", "mcp", "hook"],
+    ),
     (
         "Look",
         &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs", "help"],

@@ -153,7 +153,7 @@ fn note_refused_root(environment: &Environment, client: &Client) {
 fn show(output: &Output, query: &str, found: &Search) {
     let mut rank = 0;
     let mut said = BTreeSet::new();
-    for hit in &found.hits {
+    for (at, hit) in found.hits.iter().enumerate() {
         if hit.rank != rank {
             if rank > 0 {
                 output.line("");
@@ -165,6 +165,10 @@ fn show(output: &Output, query: &str, found: &Search) {
         // Print a passage that several turns repeat only once.
         if said.insert(print::one_line(&hit.snippet, usize::MAX)) {
             passage(output, hit);
+        }
+        let is_last = found.hits.get(at + 1).is_none_or(|next| next.rank != rank);
+        if let Some(resume) = hit.resume.as_ref().filter(|_| is_last) {
+            output.line(&output.styled(Style::Faint, &format!("     {}", print::plain(resume))));
         }
     }
     if found.hits.is_empty() {

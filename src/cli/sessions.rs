@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Reading, Row, Sessions};
-use baton_protocol::{SessionsParams, method};
+use baton_protocol::{Agent, SessionsParams, method};
 
 use super::Error;
 use crate::client::Client;
@@ -42,6 +42,7 @@ Examples:
   baton sessions                       all of them, without subagents
   baton sessions --state active        the open ones
   baton sessions --state empty         those without messages
+  baton sessions --agent codex         those of one agent
   baton sessions --project .           those of this directory's project";
 
 #[derive(Debug, clap::Args)]
@@ -56,6 +57,9 @@ pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
+    /// Only this agent, by its name or the first word of it
+    #[arg(long, value_name = "A", value_parser = super::agent)]
+    agent: Option<Agent>,
     /// Include subagents' sessions
     #[arg(long)]
     subagents: bool,
@@ -68,6 +72,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = SessionsParams {
         state: args.state.as_deref().map(str::to_ascii_lowercase),
         project: args.project.as_deref().map(super::project),
+        agent: args.agent,
         subagents: args.subagents,
     };
     let call = |client: &mut Client| client.call_raw(method::SESSIONS, &params, |_| {});
@@ -83,7 +88,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         ));
     }
     if found.sessions.is_empty() {
-        output.line(match args.state.is_some() || args.project.is_some() {
+        output.line(match args.state.is_some() || args.project.is_some() || args.agent.is_some() {
             true => "No such sessions. `baton sessions` lists all.",
             false if examples::stand_in(environment).is_some() => {
                 "No sessions. `baton --examples sessions` lists the example sessions, which questions are answered from."
@@ -139,7 +144,8 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
     table
 }
 
-fn is_over(row: &Row) -> bool {
+/// True if the session has ended.
+pub(super) fn is_over(row: &Row) -> bool {
     row.end.is_some() || matches!(row.state.as_str(), "unindexed" | "forgotten")
 }
 

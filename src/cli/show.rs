@@ -83,6 +83,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     facts.extend(shown.episode.iter().filter(|_| is_session).flat_map(|episode| numbers(&episode.metadata)));
     facts.extend(shown.usage.iter().flat_map(usage::lines));
     facts.extend(relations(&shown.relations));
+    let resume = shown.episode.as_ref().and_then(|episode| episode.resume.clone());
+    facts.extend(resume.map(|line| ("go on with", line)));
     for (name, value) in facts {
         output.line(&format!("{} {}", output.styled(Style::Faint, &format!("{name:13}")), print::plain(&value)));
     }

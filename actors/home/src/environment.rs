@@ -21,6 +21,8 @@ pub struct Environment {
     pub home: PathBuf,
     /// Each agent's directory.
     directories: BTreeMap<Agent, AgentDirectory>,
+    /// True if only directories that a variable names are read.
+    only_named: bool,
 }
 
 /// An agent's directory.
@@ -63,7 +65,7 @@ impl Environment {
             let path = self::directory(variable, directory)?;
             directories.insert(agent, AgentDirectory { path, is_named: variable.is_some_and(is_set) });
         }
-        Ok(Self { home: directory(Some("BATON_HOME"), ".baton")?, directories })
+        Ok(Self { home: directory(Some("BATON_HOME"), ".baton")?, directories, only_named: false })
     }
 
     /// An environment that reads only what is below this Claude Code directory.
@@ -76,7 +78,8 @@ impl Environment {
             }),
         };
         let directory = |agent: Agent| AgentDirectory { path: below(agent), is_named: false };
-        Self { home, directories: Agent::ALL.iter().map(|agent| (*agent, directory(*agent))).collect() }
+        let directories = Agent::ALL.iter().map(|agent| (*agent, directory(*agent))).collect();
+        Self { home, directories, only_named: false }
     }
 
     /// The same with another directory of an agent.
@@ -84,6 +87,12 @@ impl Environment {
     pub fn with_directory(mut self, agent: Agent, path: PathBuf, is_named: bool) -> Self {
         self.directories.insert(agent, AgentDirectory { path, is_named });
         self
+    }
+
+    /// The same without the usual directories of agents other than Claude Code and Codex.
+    #[must_use]
+    pub fn only_named(self) -> Self {
+        Self { only_named: true, ..self }
     }
 
     /// The same with another home.
@@ -112,11 +121,15 @@ impl Environment {
         hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
-    /// The agent's directory if it is read: `CLAUDE_CONFIG_DIR` and `CODEX_HOME` exclude the directories that no
-    /// variable names.
+    /// The agent's directory if it is read. Of Claude Code and Codex, one that a variable names excludes the usual
+    /// directory of the other.
     pub fn read_directory(&self, agent: Agent) -> Option<&Path> {
-        let excludes = [Agent::ClaudeCode, Agent::Codex].into_iter().any(|agent| self.is_named(agent));
-        (self.is_named(agent) || !excludes).then(|| self.directory(agent))
+        let may_be_usual = match agent {
+            Agent::ClaudeCode => !self.is_named(Agent::Codex),
+            Agent::Codex => !self.is_named(Agent::ClaudeCode),
+            _ => !self.only_named,
+        };
+        (self.is_named(agent) || may_be_usual).then(|| self.directory(agent))
     }
 
     /// The log file of the daemon.

@@ -8,10 +8,11 @@
 use baton_conversation::item;
 use baton_conversation::printable::plain;
 use baton_conversation::record::SessionId;
+use baton_conversation::transcript::Kind;
 use baton_episode::digest::{self, Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{EpisodeRef, FailureReason, Phase};
+use baton_events::session::{EpisodeRef, FailureReason, Phase, State};
 use baton_protocol::answer::{
     Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit,
     Line, Metadata, Problem, SupersededLine, WorkState,
@@ -39,6 +40,13 @@ const MODEL: &str = "model";
 /// Marks what a person stated about a session.
 pub(super) const PERSON: &str = "person";
 
+/// The command line that goes on with a session in its agent; `None` for subagents, and for agents without one.
+pub(super) fn resume_line(id: &SessionId, state: &State) -> Option<String> {
+    let is_main = |kind: &Kind| matches!(kind, Kind::Main);
+    let transcript = state.transcript.as_ref().filter(|transcript| is_main(&transcript.kind));
+    Some(transcript.filter(|_| state.parent().is_none())?.agent.resume(id.as_str())?.join(" "))
+}
+
 pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
     let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
@@ -59,6 +67,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
+        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state)),
         said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
@@ -75,6 +84,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
     let by_model = |line: u64, text: &str| episode.is_of_model(line, text).then(|| MODEL.to_owned());
     Episode {
         uuid: current.uuid.to_string(),
+        resume: None,
         tier: current.tier.as_str().to_owned(),
         name: episode_name(id),
         title: redact_plain(&episode.title),

@@ -52,6 +52,7 @@ impl SessionRows {
             session_id: id.to_string(),
             file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
             project: state.place.as_ref().map(|place| redact_plain(&place.project)),
+            directory: state.place.as_ref().map(|place| redact_plain(&place.cwd)),
             group_id: state.shown_group_id().map(redact_plain),
             agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
             tracked: self.conversations.catalog().settings.now().policy_for(state).tracked

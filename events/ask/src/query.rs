@@ -166,7 +166,7 @@ impl Question {
             return false;
         }
         let known = match field {
-            Field::Agent => parse_agent(value).map(|agent| agent.as_str().to_owned()),
+            Field::Agent => Agent::named(value).map(|agent| agent.as_str().to_owned()),
             Field::State => STATES.iter().find(|state| state.eq_ignore_ascii_case(value)).map(|it| (*it).to_owned()),
             _ => Some(value.trim().to_owned()),
         };
@@ -280,13 +280,6 @@ impl Question {
         }
         true
     }
-}
-
-/// Parses an agent's name as people write it: `claude`, `Claude-Code`, `codex`.
-fn parse_agent(text: &str) -> Option<Agent> {
-    let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-    let fits = |agent: &Agent| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
-    Agent::ALL.iter().copied().find(fits)
 }
 
 /// Returns true if `name:value` may be meant as a filter, not as a file position, a URL or a path of a language.

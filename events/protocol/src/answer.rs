@@ -137,6 +137,9 @@ pub struct Row {
     pub file_path: Option<String>,
     /// The project's directory.
     pub project: Option<String>,
+    /// The working directory in which it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// Its group.
     pub group_id: Option<String>,
     /// Its agent.

@@ -266,6 +266,9 @@ pub struct SessionsParams {
     /// Only sessions of this project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Only sessions of this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
     /// True to include subagents' sessions.
     #[serde(default)]
     pub subagents: bool,

@@ -23,6 +23,8 @@ impl DaemonProcess {
         let child = daemon_command(&program, environment)
             .arg("--foreground")
             .current_dir(&environment.home)
+            // Where this user's other agents keep their transcripts.
+            .env("HOME", &environment.home)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -30,6 +30,8 @@ pub(super) fn command(environment: &Environment) -> Result<Command, Error> {
         .env("BATON_HOME", &environment.home)
         .env("CLAUDE_CONFIG_DIR", environment.directory(Agent::ClaudeCode))
         .env("CODEX_HOME", environment.directory(Agent::Codex))
+        // The user's other agents keep their transcripts in the user's home.
+        .env("HOME", &environment.home)
         .current_dir(&environment.home)
         .stdin(Stdio::null());
     Ok(command)

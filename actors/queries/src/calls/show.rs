@@ -67,7 +67,8 @@ pub(crate) async fn show(
                     &summary.requests,
                     summary.inside,
                 );
-                let episode = answers::episode(&id, &current, summary.episode, &summary.numbers);
+                let mut episode = answers::episode(&id, &current, summary.episode, &summary.numbers);
+                episode.resume = answers::resume_line(&id, &row.state);
                 (Some(usage), Some(episode))
             }
             None => (None, None),

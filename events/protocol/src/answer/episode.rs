@@ -53,6 +53,9 @@ pub struct Episode {
     pub content: String,
     /// Figures about the session.
     pub metadata: Metadata,
+    /// The command line that goes on with the session in its agent. Absent for subagents, and for agents without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
     /// For fields that are one text: `model` for `objective` and `continuation_context` if only a model says it, and
     /// `person` for a `title` that a person gave. Absent if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

@@ -54,6 +54,9 @@ pub struct Hit {
     /// For a note or fact added by hand: `text`, `json`, `message` or `triplet`. `session_id` is then `memory:<uuid>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The command line that goes on with the session in its agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
     /// `model` if the passage contains anything that only a model says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,

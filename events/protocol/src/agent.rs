@@ -1,0 +1,82 @@
+//! The agents whose transcripts are read, and where each keeps its files.
+
+use crate::named;
+
+named! {
+    /// The agent that wrote a transcript.
+    Agent {
+        /// Claude Code: JSON Lines below `projects/`.
+        ClaudeCode = "claude_code",
+        /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
+        Codex = "codex",
+    }
+}
+
+/// Where an agent keeps its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AgentHome {
+    /// The agent's name for display.
+    pub title: &'static str,
+    /// The environment variable that names the agent's directory, if it has one.
+    pub variable: Option<&'static str>,
+    /// The directory below the user's home, if the variable is not set; empty for the user's home itself.
+    pub directory: &'static str,
+    /// The command line that goes on with a session, the program first; [`ID`] stands for the session's id. Empty if the
+    /// agent has none.
+    pub resume: &'static [&'static str],
+}
+
+/// Placeholder of a session's id in [`AgentHome::resume`].
+const ID: &str = "{id}";
+/// Longest id that is passed to an agent, in bytes.
+const MAX_RESUMED_ID_BYTES: usize = 128;
+
+impl Agent {
+    /// Where the agent keeps its files.
+    pub fn home(self) -> AgentHome {
+        let (title, variable, directory, resume): (_, _, _, &[&str]) = match self {
+            Self::ClaudeCode => ("Claude Code", Some("CLAUDE_CONFIG_DIR"), ".claude", &["claude", "--resume", ID]),
+            Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
+        };
+        AgentHome { title, variable, directory, resume }
+    }
+
+    /// The command line that goes on with a session, as words, the program first. `None` if the agent has none, or if
+    /// the id could be taken for anything but an id: it comes from a file name.
+    pub fn resume(self, session: &str) -> Option<Vec<String>> {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let is_id = session.len() <= MAX_RESUMED_ID_BYTES
+            && session.starts_with(|first: char| first.is_ascii_alphanumeric())
+            && session.bytes().all(is_plain);
+        let words = self.home().resume;
+        (is_id && !words.is_empty()).then(|| words.iter().map(|word| word.replace(ID, session)).collect())
+    }
+
+    /// The agent that a person names: `claude`, `Claude-Code`, `codex`.
+    pub fn named(text: &str) -> Option<Self> {
+        let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let fits = |agent: &Self| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
+        Self::ALL.iter().copied().find(fits)
+    }
+
+    /// The agent's name for display.
+    pub fn title(self) -> &'static str {
+        self.home().title
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_is_passed_to_an_agent() {
+        let line = |agent: Agent, id: &str| agent.resume(id).map(|words| words.join(" "));
+        assert_eq!(line(Agent::ClaudeCode, "0a1b-2c").as_deref(), Some("claude --resume 0a1b-2c"));
+        assert_eq!(line(Agent::Codex, "0a1b").as_deref(), Some("codex resume 0a1b"));
+        for refused in ["", "-p", "--dangerously-skip-permissions", "a b", "a;b", "$(a)", "a/b", "../a", "é", "a\n"] {
+            assert_eq!(line(Agent::ClaudeCode, refused), None, "{refused}");
+        }
+        assert_eq!(line(Agent::ClaudeCode, &"a".repeat(MAX_RESUMED_ID_BYTES + 1)), None);
+    }
+}

@@ -1,0 +1,218 @@
+//! `baton resume`: goes on with a session in its agent.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use baton_protocol::answer::{Row, Search, Sessions, Show};
+use baton_protocol::{Agent, SearchParams, SessionsParams, ShowParams, code, method};
+use serde::Serialize;
+
+use super::Error;
+use super::sessions::is_over;
+use crate::client;
+use crate::environment::{self, Environment, in_time};
+use crate::install::hook_command::quoted;
+use crate::print::{self, Output, Style};
+use crate::program;
+
+/// Most sessions listed for words that fit several.
+const LISTED: u32 = 5;
+/// Shortest beginning of an id that is looked up as one.
+const MIN_ID_CHARS: usize = 4;
+
+const HELP: &str = "\
+Starts the session's agent with the session, in the directory in which the session began: `claude --resume ID`, \
+`codex resume ID` and so on. Names a session by its id, the beginning of one, or words that are searched for; without \
+either it takes the last session of this directory's project. If words fit several sessions, they are listed and none \
+is started.
+
+A session that is still open somewhere is refused, because two agents would write one transcript: end it there, or \
+close it with `baton close ID`. The directory must exist and be yours.
+
+JSON: {\"session_id\",\"agent\",\"directory\",\"command\":[…]} with --print; with several sessions \
+{\"sessions\":[{\"session_id\",\"title\",\"resume\"}]}.
+
+Examples:
+  baton resume                       the last session of this project
+  baton resume a94e0d17              this session
+  baton resume rotate refresh token  the session that these words find
+  baton resume a94e0d17 --print      only print the command";
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Args {
+    /// A session's id, the beginning of one, or words to search for
+    #[arg(value_name = "QUERY|ID")]
+    words: Vec<String>,
+    /// Print the command and start nothing
+    #[arg(long)]
+    print: bool,
+    /// Print one JSON object and start nothing
+    #[arg(long)]
+    json: bool,
+}
+
+/// How a session is gone on with.
+#[derive(Serialize)]
+struct Plan<'a> {
+    session_id: &'a str,
+    agent: Agent,
+    directory: &'a str,
+    command: Vec<String>,
+}
+
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let output = Output::new();
+    let row = match args.words.as_slice() {
+        [] => last_of_project(environment)?,
+        words => match find(environment, words)? {
+            Found::One(row) => *row,
+            Found::Several(found) => {
+                list(&found, args.json, &output);
+                return Ok(ExitCode::FAILURE);
+            }
+        },
+    };
+    let plan = plan(&row)?;
+    if args.json {
+        output.data(&serde_json::to_string(&plan).unwrap_or_default());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let line = plan.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    if args.print {
+        output.line(&print::plain(&format!("cd {} && {line}", quoted(plan.directory))));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !is_over(&row) {
+        return Err(Error::Usage(format!(
+            "session {} is still open; end it in its agent, or close it with `baton close {0}`",
+            row.session_id
+        )));
+    }
+    let directory = own_directory(plan.directory).map_err(|why| {
+        Error::Usage(format!("the session's directory {} {why}; `{line}` goes on with it elsewhere", plan.directory))
+    })?;
+    let name = plan.command.first().map_or("", String::as_str);
+    let Some(program) = program::find(name) else {
+        return Err(Error::Usage(format!("`{name}` is not on the path; install {} or add it", plan.agent.title())));
+    };
+    print::note(&print::plain(&format!("{line}  (in {})", plan.directory)));
+    start(&program, plan.command.get(1..).unwrap_or_default(), &directory)
+        .map_err(|error| Error::Usage(format!("`{name}` could not be started: {error}")))
+}
+
+enum Found {
+    One(Box<Row>),
+    Several(Search),
+}
+
+/// The session with an id, or else those that the words find.
+fn find(environment: &Environment, words: &[String]) -> Result<Found, Error> {
+    if let [word] = words
+        && word.chars().count() >= MIN_ID_CHARS
+    {
+        match show(environment, word) {
+            Err(Error::Client(client::Error::Refused(failure))) if failure.code == code::NOT_FOUND => {}
+            shown => return Ok(Found::One(Box::new(shown?))),
+        }
+    }
+    let (query, limit) = (words.join(" "), LISTED);
+    let params = SearchParams { query, limit, caller: environment::caller(), ..SearchParams::default() };
+    let result = super::ask(environment, |client| client.call_raw(method::SEARCH, &params, |_| {}))?;
+    let mut found: Search = super::parse_result(&result)?;
+    let mut seen = std::collections::BTreeSet::new();
+    found.hits.retain(|hit| hit.resume.is_some() && seen.insert(hit.session_id.clone()));
+    match found.hits.as_slice() {
+        [] => Err(Error::Usage(format!("no session that an agent can go on with fits {:?}", params.query))),
+        [hit] => Ok(Found::One(Box::new(show(environment, &hit.session_id)?))),
+        _ => Ok(Found::Several(found)),
+    }
+}
+
+fn show(environment: &Environment, session: &str) -> Result<Row, Error> {
+    let params = ShowParams { session: super::session(session) };
+    let result = super::ask(environment, |client| client.call_raw(method::SHOW, &params, |_| {}))?;
+    Ok(super::parse_result::<Show>(&result)?.row)
+}
+
+/// The last session of this directory's project, except the one that asks.
+fn last_of_project(environment: &Environment) -> Result<Row, Error> {
+    let params = SessionsParams { project: Some(super::project(".")), ..SessionsParams::default() };
+    let result = super::ask(environment, |client| client.call_raw(method::SESSIONS, &params, |_| {}))?;
+    let found: Sessions = super::parse_result(&result)?;
+    let asking = environment::caller().agent_session;
+    let may = |row: &Row| Some(&row.session_id) != asking.as_ref() && row.message_count > 0 && command(row).is_some();
+    let last = found.sessions.into_iter().find(may);
+    last.ok_or_else(|| {
+        let next = "name one by its id or by words, as in `baton resume rotate token`";
+        Error::Usage(format!("this directory's project has no session to go on with; {next}"))
+    })
+}
+
+fn command(row: &Row) -> Option<(Agent, Vec<String>)> {
+    let agent = row.agent.as_deref().and_then(Agent::parse).filter(|_| row.parent_session_id.is_none())?;
+    Some((agent, agent.resume(&row.session_id)?))
+}
+
+fn plan(row: &Row) -> Result<Plan<'_>, Error> {
+    let (id, none) = (&row.session_id, "no agent can go on with");
+    let (agent, command) = command(row).ok_or_else(|| {
+        let what = match (&row.parent_session_id, &row.source) {
+            (Some(parent), _) => format!("a subagent's session; its parent is {parent}"),
+            (None, Some(_)) => "a note".to_owned(),
+            (None, None) => "one of an agent without a command for it, or its id is unusual".to_owned(),
+        };
+        Error::Usage(format!("{none} {id}: it is {what}"))
+    })?;
+    let directory = row.directory.as_deref();
+    let directory = directory.ok_or_else(|| Error::Usage(format!("{none} {id}: its transcript names no directory")))?;
+    Ok(Plan { session_id: id, agent, directory, command })
+}
+
+fn list(found: &Search, is_json: bool, output: &Output) {
+    if is_json {
+        let entry = |hit: &baton_protocol::answer::Hit| serde_json::json!({ "session_id": hit.session_id, "title": hit.title, "resume": hit.resume });
+        let sessions: Vec<_> = found.hits.iter().map(entry).collect();
+        output.data(&serde_json::json!({ "sessions": sessions }).to_string());
+        return;
+    }
+    output.line("Several sessions fit; name one by its id:");
+    for hit in &found.hits {
+        let (id, title) = (output.id(&hit.session_id), print::one_line(&hit.title, 100));
+        output.line(&format!("  baton resume {}  {}", output.styled(Style::Strong, &id), print::plain(&title)));
+    }
+}
+
+/// The directory if it exists and belongs to this user; else what is wrong with it.
+fn own_directory(path: &str) -> Result<PathBuf, &'static str> {
+    let directory = PathBuf::from(path);
+    let looked_at = directory.clone();
+    let metadata = in_time(move || std::fs::metadata(looked_at)).ok_or("does not answer")?;
+    let metadata = metadata.ok().filter(|it| it.is_dir() && directory.is_absolute()).ok_or("does not exist")?;
+    if is_own(&metadata) { Ok(directory) } else { Err("belongs to another user") }
+}
+
+#[cfg(unix)]
+fn is_own(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    metadata.uid() == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// Replaces this process by the agent. Returns only if it cannot be started.
+#[cfg(unix)]
+fn start(program: &Path, arguments: &[String], directory: &Path) -> std::io::Result<ExitCode> {
+    use std::os::unix::process::CommandExt as _;
+    Err(Command::new(program).args(arguments).current_dir(directory).exec())
+}
+
+/// Runs the agent to its end.
+#[cfg(not(unix))]
+fn start(program: &Path, arguments: &[String], directory: &Path) -> std::io::Result<ExitCode> {
+    let status = Command::new(program).args(arguments).current_dir(directory).status()?;
+    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
