@@ -64,6 +64,7 @@ mod reindex;
 mod repair;
 mod reread;
 mod restored;
+mod resume;
 mod roots;
 mod screen;
 mod secrets;
