@@ -18,6 +18,7 @@ mod claude;
 mod codex;
 mod cursor;
 mod format;
+mod gemini;
 mod item_writer;
 mod location;
 mod observation;
@@ -76,6 +77,7 @@ macro_rules! formats {
 formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
+    Gemini => gemini::Gemini,
 }
 
 /// Receives a reader's items.
