@@ -31,6 +31,8 @@ named! {
         Codex = "codex",
         /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`.
         Gemini = "gemini",
+        /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
+        Qwen = "qwen",
     }
 }
 

@@ -22,6 +22,7 @@ mod gemini;
 mod item_writer;
 mod location;
 mod observation;
+mod qwen;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -78,6 +79,7 @@ formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
     Gemini => gemini::Gemini,
+    Qwen => qwen::Qwen,
 }
 
 /// Receives a reader's items.

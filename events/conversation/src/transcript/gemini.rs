@@ -14,7 +14,7 @@
 //! - The session's id is the first 8 characters of it, because the name of the file has no more.
 
 mod result;
-mod typed;
+pub(super) mod typed;
 
 use crate::filter::media::Media;
 use crate::filter::one_line;
@@ -359,12 +359,12 @@ pub(super) fn is_open(id: Option<Text<'_>>, writer: &ItemWriter<'_>) -> bool {
     mark.is_some_and(|mark| writer.cursor.open_calls.contains(mark) || writer.cursor.own_calls.contains(mark))
 }
 
-fn mark(what: u8, id: Text<'_>, said: &[u8]) -> Mark {
+pub(super) fn mark(what: u8, id: Text<'_>, said: &[u8]) -> Mark {
     Mark::digest(&[&[what], id.raw(), &[0], said].concat())
 }
 
 /// True if this was not yet said of the message. A message without id is always new.
-fn is_first(what: u8, stamp: &Stamp<'_>, said: &[u8], writer: &mut ItemWriter<'_>) -> bool {
+pub(super) fn is_first(what: u8, stamp: &Stamp<'_>, said: &[u8], writer: &mut ItemWriter<'_>) -> bool {
     stamp.uuid.is_none_or(|id| writer.cursor.remember_said(mark(what, id, said)))
 }
 
@@ -378,4 +378,4 @@ fn first_new(what: u8, stamp: &Stamp<'_>, length: usize, writer: &mut ItemWriter
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -29,8 +29,12 @@ const REFUSALS: &[&str] = &["denied", "did not allow", "declined", "rejected"];
 const REFUSED: &[&str] = &["Tool execution denied", "denied by policy", "Tool execution blocked"];
 const CANCELLED: &str = "[Operation Cancelled]";
 const INTERRUPTED: &str = "Command was cancelled by user";
-const TIMED_OUT: &str = "Command was automatically cancelled";
-const BACKGROUND: &str = "Command moved to background (PID: ";
+const TIMED_OUT: &[&str] = &["Command was automatically cancelled", "Command timed out after "];
+/// Beginnings of results of commands that go on, and what ends their name.
+const BACKGROUND: &[(&str, char)] =
+    &[("Command moved to background (PID: ", ')'), ("Background shell started.\nid: ", '\n')];
+/// Bytes of the end of an output that may have advice of the program behind the lines around it.
+const ADVICE_BYTES: usize = 2_000;
 /// End of the display name of an MCP tool: `search (github MCP Server)`.
 const OF_SERVER: &str = " MCP Server)";
 
@@ -57,8 +61,9 @@ pub(crate) fn answer<'a>(response: Option<Value<'a>>, status: Option<&[u8]>, dis
     let mut output = Output::parse(Some(content));
     let head = output.head(HEAD_BYTES);
     let has = |words: &[&str]| words.iter().any(|word| head.contains(word));
-    facts.background =
-        head.strip_prefix(BACKGROUND).and_then(|rest| rest.split_once(')')).map(|(pid, _)| pid.to_owned());
+    let background =
+        |(start, end): &(&str, char)| head.strip_prefix(start)?.split_once(*end).map(|(name, _)| name.to_owned());
+    facts.background = BACKGROUND.iter().find_map(background);
     let outcome = match status {
         Some(b"cancelled") if has(REFUSALS) => Outcome::Denied,
         Some(b"cancelled") => Outcome::Interrupted,
@@ -68,7 +73,7 @@ pub(crate) fn answer<'a>(response: Option<Value<'a>>, status: Option<&[u8]>, dis
             true => Outcome::Denied,
             false => Outcome::Failed,
         },
-        _ if head.starts_with(TIMED_OUT) => Outcome::Failed,
+        _ if TIMED_OUT.iter().any(|start| head.starts_with(start)) => Outcome::Failed,
         _ => Outcome::Ok,
     };
     output.facts = facts;
@@ -85,7 +90,13 @@ fn without_frame(whole: Text<'_>) -> (Text<'_>, Option<i32>) {
         let Some(end) = memchr::memmem::find(rest, b"\\n") else { return (whole, None) };
         rest = &rest[end + 2..];
     }
+    let says_code = rest.len() < whole.raw().len();
     let Some(mut rest) = rest.strip_prefix(OUTPUT) else { return (whole, None) };
+    if says_code && let Some(at) = memchr::memmem::rfind(rest, b"\\nExit Code: ") {
+        // Advice of the program follows.
+        let end = memchr::memmem::find(&rest[at + 2..], b"\\n").map_or(rest.len(), |end| at + 2 + end);
+        rest = if rest.len() - end <= ADVICE_BYTES { &rest[..end] } else { rest };
+    }
     let mut exit_code = None;
     for _ in 0..MAX_FRAME_LINES {
         let start = memchr::memmem::rfind(rest, b"\\n").unwrap_or(0);
@@ -150,6 +161,13 @@ mod tests {
             "success",
             Ok,
             Some(1),
+            "x",
+        );
+        check(
+            r#"{"output":"Command: ls\nDirectory: /w\nOutput: x\nExit Code: 3\nSignal: (none)\nProcess Group PGID: 1\n\nrun it in the background"}"#,
+            "success",
+            Ok,
+            Some(3),
             "x",
         );
         check(r#"{"output":"Exit Code: 3 is my own word"}"#, "success", Ok, None, "Exit Code: 3 is my own word");

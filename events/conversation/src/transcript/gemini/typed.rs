@@ -4,7 +4,7 @@ use baton_redaction::raw_json::Text;
 
 /// A text of a message to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Typed<'t> {
+pub(crate) enum Typed<'t> {
     /// Typed by a person; empty if there is nothing but context.
     Prompt(&'t str),
     /// The context of the session.
@@ -17,7 +17,14 @@ pub(super) enum Typed<'t> {
 }
 
 /// Elements around a prompt that hooks and the program add for the model.
-const AROUND: &[&str] = &["hook_context", "session_context", "environment_context"];
+const AROUND: &[&str] = &[
+    "hook_context",
+    "session_context",
+    "environment_context",
+    "system-reminder",
+    "qwen:user-prompt-submit-context",
+    "qwen:session-start-context",
+];
 /// Beginnings of texts that are context as a whole.
 const SESSION: &[&str] = &["<session_context>", "This is the Gemini CLI. We are setting up the context for our chat."];
 /// Beginnings of messages that the program sends in a person's name.
@@ -36,23 +43,28 @@ const DIRECTORIES: &[&str] =
     &["Workspace Directories:", "working in the following directories:", "working in the directory:"];
 
 /// Quickly excludes texts that are neither context nor summary.
-pub(super) fn may_be_context(text: Text<'_>) -> bool {
+pub(crate) fn may_be_context(text: Text<'_>) -> bool {
     let has = |mark: &str| memchr::memmem::find(text.raw(), mark.as_bytes()).is_some();
-    has(SUMMARY) || SESSION.iter().any(|start| has(start))
+    may_be_summary(text) || SESSION.iter().any(|start| has(start))
+}
+
+/// True if the text has a summary in it.
+pub(crate) fn may_be_summary(text: Text<'_>) -> bool {
+    memchr::memmem::find(text.raw(), SUMMARY.as_bytes()).is_some()
 }
 
 /// True for the first of the parts that repeat files for the model.
-pub(super) fn is_reference(text: &str) -> bool {
+pub(crate) fn is_reference(text: &str) -> bool {
     text.trim_start().starts_with(REFERENCES)
 }
 
-pub(super) fn split(text: &str) -> Typed<'_> {
+pub(crate) fn split(text: &str) -> Typed<'_> {
     let whole = text.trim();
     if SESSION.iter().any(|start| whole.starts_with(start)) {
         return Typed::Context { directory: directory(whole) };
     }
     // The model writes its notes before the summary.
-    if whole.starts_with('<') && whole.contains(SUMMARY) && whole.ends_with("</state_snapshot>") {
+    if whole.starts_with('<') && whole.contains(SUMMARY) && whole.contains("</state_snapshot>") {
         return Typed::Summary(whole);
     }
     if BY_PROGRAM.iter().any(|start| whole.starts_with(start)) {
