@@ -18,9 +18,11 @@ mod claude;
 mod codex;
 mod cursor;
 mod format;
+mod gemini;
 mod item_writer;
 mod location;
 mod observation;
+mod qwen;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -76,6 +78,8 @@ macro_rules! formats {
 formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
+    Gemini => gemini::Gemini,
+    Qwen => qwen::Qwen,
 }
 
 /// Receives a reader's items.

@@ -9,6 +9,10 @@ named! {
         ClaudeCode = "claude_code",
         /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
         Codex = "codex",
+        /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`.
+        Gemini = "gemini",
+        /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
+        Qwen = "qwen",
     }
 }
 
@@ -37,6 +41,8 @@ impl Agent {
         let (title, variable, directory, resume): (_, _, _, &[&str]) = match self {
             Self::ClaudeCode => ("Claude Code", Some("CLAUDE_CONFIG_DIR"), ".claude", &["claude", "--resume", ID]),
             Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
+            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &["gemini", "--resume", ID]),
+            Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
         };
         AgentHome { title, variable, directory, resume }
     }

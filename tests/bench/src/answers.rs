@@ -121,6 +121,7 @@ fn read_episode(session: &Session, claude: Option<&Path>, codex: Option<&Path>) 
     let (directory, option) = match source.agent {
         Agent::ClaudeCode => (claude, "--claude"),
         Agent::Codex => (codex, "--codex"),
+        other => return Err(failed(&format!("sessions of {} are not scored", other.title()))),
     };
     let path = directory.ok_or_else(|| failed(&format!("name the directory it is in with {option}")))?;
     let path = path.join(&session.path).to_string_lossy().into_owned();

@@ -34,6 +34,14 @@ impl Media {
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
+    /// Reads Gemini's form of a block: `{"inlineData":{"mimeType":"image/png","data":"…"}}`.
+    pub(crate) fn inline(part: Value<'_>) -> Option<Self> {
+        let inline = part.get(b"inlineData").filter(|inline| matches!(inline, Value::Object(_)))?;
+        let kind = inline.get(b"mimeType").and_then(Value::text).map(|kind| one_line(&kind.decode(), MAX_TYPE_CHARS));
+        let what = if kind.as_ref().is_some_and(|kind| kind.starts_with("image/")) { "image" } else { "document" };
+        Some(Self { what, kind, bytes: inline.get(b"data").and_then(Value::text).map(decoded_bytes) })
+    }
+
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
     /// `file`.
     fn from_source(source: Value<'_>) -> Self {

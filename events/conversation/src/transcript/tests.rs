@@ -29,7 +29,7 @@ fn read(bytes: &[u8]) -> (Vec<Item>, Cursor, Observation) {
 }
 
 /// An item as one short line: line number, `~` for an aside, kind, text.
-fn shown(item: &Item) -> String {
+pub(super) fn shown(item: &Item) -> String {
     let (kind, text) = match &item.body {
         Body::Prompt { text } => ("prompt", text.clone()),
         Body::Answer { text } => ("answer", text.clone()),
