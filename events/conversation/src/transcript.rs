@@ -17,6 +17,7 @@
 mod claude;
 mod codex;
 mod cursor;
+mod droid;
 mod format;
 mod item_writer;
 mod location;
@@ -76,6 +77,7 @@ macro_rules! formats {
 formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
+    Droid => droid::Droid,
 }
 
 /// Receives a reader's items.
