@@ -17,6 +17,7 @@
 mod claude;
 mod codex;
 mod cursor;
+mod droid;
 mod format;
 mod gemini;
 mod item_writer;
@@ -80,6 +81,7 @@ formats! {
     Codex => codex::Codex,
     Gemini => gemini::Gemini,
     Qwen => qwen::Qwen,
+    Droid => droid::Droid,
 }
 
 /// Receives a reader's items.

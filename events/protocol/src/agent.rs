@@ -13,6 +13,8 @@ named! {
         Gemini = "gemini",
         /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
         Qwen = "qwen",
+        /// Factory Droid: JSON Lines below `sessions/`.
+        Droid = "droid",
     }
 }
 
@@ -41,8 +43,9 @@ impl Agent {
         let (title, variable, directory, resume): (_, _, _, &[&str]) = match self {
             Self::ClaudeCode => ("Claude Code", Some("CLAUDE_CONFIG_DIR"), ".claude", &["claude", "--resume", ID]),
             Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
-            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &["gemini", "--resume", ID]),
+            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
+            Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }
     }

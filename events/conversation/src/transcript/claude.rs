@@ -23,9 +23,10 @@ use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 use baton_words::WordList;
 
-use prompt_parts::{Author, Delivery, PromptParts, emit_part};
+use prompt_parts::emit_part;
+pub(super) use prompt_parts::{Author, Delivery, PromptParts};
 use usage::Counts;
-use verdict::Hint;
+pub(super) use verdict::{Hint, QUESTION_TOOL, judge};
 
 /// Versions in which a person's reason for a refusal is a result's whole text, like any error.
 const BARE_REASONS_IN: &[u8] = b"2.0.";
@@ -277,20 +278,20 @@ fn parent(value: Value<'_>) -> Option<Text<'_>> {
 
 /// The relevant fields of a content block.
 #[derive(Clone, Copy, Default)]
-struct Block<'r> {
-    kind: &'r [u8],
-    text: Option<Text<'r>>,
-    thinking: Option<Text<'r>>,
-    id: Option<Text<'r>>,
-    name: Option<Text<'r>>,
-    input: Option<Value<'r>>,
-    answers: Option<Text<'r>>,
-    content: Option<Value<'r>>,
-    is_error: bool,
+pub(super) struct Block<'r> {
+    pub(super) kind: &'r [u8],
+    pub(super) text: Option<Text<'r>>,
+    pub(super) thinking: Option<Text<'r>>,
+    pub(super) id: Option<Text<'r>>,
+    pub(super) name: Option<Text<'r>>,
+    pub(super) input: Option<Value<'r>>,
+    pub(super) answers: Option<Text<'r>>,
+    pub(super) content: Option<Value<'r>>,
+    pub(super) is_error: bool,
 }
 
 impl<'r> Block<'r> {
-    fn read(block: Value<'r>) -> Self {
+    pub(super) fn read(block: Value<'r>) -> Self {
         let mut read = Self::default();
         for (key, value) in block.fields() {
             match key.raw() {
@@ -419,7 +420,7 @@ fn result(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, writer: &mu
     facts.exit_code = facts.exit_code.or(output.facts.exit_code);
     output.facts = facts;
     let failed = block.is_error || block.content.is_some_and(|content| content.get(b"error_code").is_some());
-    let mut verdict = verdict::judge(tool, failed, &output, record.hint());
+    let mut verdict = judge(tool, failed, &output, record.hint());
     if output.facts.interrupted && matches!(verdict.outcome, Outcome::Ok | Outcome::Failed) {
         verdict.outcome = Outcome::Interrupted;
     }

@@ -159,9 +159,6 @@ fn header(header: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if writer.cursor.line != 1 {
         return;
     }
-    if !writer.is_subagent() {
-        text(header.get(b"sessionId")).into_iter().for_each(|id| writer.session(id));
-    }
     change(header, stamp, writer);
 }
 

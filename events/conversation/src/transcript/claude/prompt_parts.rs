@@ -13,7 +13,7 @@ const RENAME: &str = "/rename ";
 
 /// Author of a record, as far as it says.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Author {
+pub(in crate::transcript) enum Author {
     Person,
     Harness,
     Unknown,
@@ -32,7 +32,7 @@ impl Author {
 
 /// How a text reached the agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Delivery {
+pub(in crate::transcript) enum Delivery {
     /// As a turn of its own.
     Typed,
     /// While the agent was working.
@@ -43,7 +43,7 @@ pub(super) enum Delivery {
 
 /// Texts and attachments of one record that a person may have given.
 #[derive(Default)]
-pub(super) struct PromptParts<'r> {
+pub(in crate::transcript) struct PromptParts<'r> {
     parts: Vec<String>,
     media: Vec<Value<'r>>,
 }
@@ -61,7 +61,7 @@ impl<'r> PromptParts<'r> {
     }
 
     /// Adds a block of an array, if it can be a person's; some tools write just a text in its place.
-    pub(super) fn block(&mut self, value: Value<'r>, block: &Block<'r>) {
+    pub(in crate::transcript) fn block(&mut self, value: Value<'r>, block: &Block<'r>) {
         match (value, block.kind) {
             (Value::Text(bare), _) => self.text(bare),
             (_, b"image" | b"document") => self.media.push(value),
@@ -69,7 +69,7 @@ impl<'r> PromptParts<'r> {
         }
     }
 
-    pub(super) fn text(&mut self, text: Text<'_>) {
+    pub(in crate::transcript) fn text(&mut self, text: Text<'_>) {
         if !text.is_blank() {
             self.parts.push(without_recall(&text.decode()).into_owned());
         }
@@ -81,7 +81,13 @@ impl<'r> PromptParts<'r> {
     }
 
     /// Emits the texts and attachments.
-    pub(super) fn emit(&self, author: Author, delivery: Delivery, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    pub(in crate::transcript) fn emit(
+        &self,
+        author: Author,
+        delivery: Delivery,
+        stamp: &Stamp<'_>,
+        writer: &mut ItemWriter<'_>,
+    ) {
         if !writer.aside(stamp) {
             writer.withdraw_queued(stamp);
         }

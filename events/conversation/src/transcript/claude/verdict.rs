@@ -23,7 +23,7 @@ const ABORTED: &str = "<error>Command was aborted before completion</error>";
 const MAX_ABORTED_BYTES: usize = 40_000;
 const ANSWERS: &[&str] =
     &["User has answered your question", "Your questions have been answered", "The user answered:"];
-const QUESTION_TOOL: &str = "AskUserQuestion";
+pub(in crate::transcript) const QUESTION_TOOL: &str = "AskUserQuestion";
 /// Text before the reason of a refusal.
 static REASONS: WordList = WordList::new(crate::WORDS, "claude reasons");
 /// Text that the harness puts after the reason, for the model.
@@ -39,7 +39,7 @@ static HARNESS: WordList = WordList::new(crate::WORDS, "claude harness");
 
 /// What a record says about a result besides its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(in crate::transcript) enum Hint {
     /// Nothing.
     None,
     /// A person refused the call (`toolDenialKind` in newer versions).
@@ -54,13 +54,13 @@ pub(super) enum Hint {
 
 /// How a call ended, and what a person typed about it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    pub(super) outcome: Outcome,
-    pub(super) answer: Option<String>,
+pub(in crate::transcript) struct Verdict {
+    pub(in crate::transcript) outcome: Outcome,
+    pub(in crate::transcript) answer: Option<String>,
 }
 
 /// Determines the verdict of a result.
-pub(super) fn judge(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
+pub(in crate::transcript) fn judge(tool: Option<&str>, is_error: bool, output: &Output<'_>, hint: Hint) -> Verdict {
     let lead = output.head(LEAD_BYTES);
     let lead = lead.trim_start().trim_start_matches("<tool_use_error>");
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));

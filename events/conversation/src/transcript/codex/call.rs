@@ -97,7 +97,12 @@ pub(super) fn shell(
 }
 
 /// Emits a patch: the first of its files is the call itself.
-pub(super) fn apply_patch(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+pub(in crate::transcript) fn apply_patch(
+    id: Option<Text<'_>>,
+    patch: &str,
+    stamp: &Stamp<'_>,
+    writer: &mut ItemWriter<'_>,
+) {
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
         let parameters = json!({ "patch": patch });

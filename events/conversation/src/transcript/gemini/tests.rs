@@ -106,7 +106,6 @@ fn a_message_that_is_written_again_says_only_what_is_new() {
         ],
     );
     assert_eq!((seen.prompts, seen.messages), (1, 3));
-    assert_eq!(seen.agent_session.as_deref(), Some("d5be006c-3180-402b-977a-50ad2bb30a2e"));
 }
 
 #[test]
