@@ -31,6 +31,8 @@ named! {
         Codex = "codex",
         /// Factory Droid: JSON Lines below `sessions/`.
         Droid = "droid",
+        /// Cursor: JSON Lines below `projects/`, of its command line and of its editor's agent.
+        Cursor = "cursor",
     }
 }
 

@@ -17,6 +17,7 @@
 mod claude;
 mod codex;
 mod cursor;
+mod cursor_agent;
 mod droid;
 mod format;
 mod item_writer;
@@ -78,6 +79,7 @@ formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
     Droid => droid::Droid,
+    Cursor => cursor_agent::CursorAgent,
 }
 
 /// Receives a reader's items.
