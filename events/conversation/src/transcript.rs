@@ -17,6 +17,7 @@
 mod claude;
 mod codex;
 mod cursor;
+mod cursor_agent;
 mod droid;
 mod format;
 mod gemini;
@@ -82,6 +83,7 @@ formats! {
     Gemini => gemini::Gemini,
     Qwen => qwen::Qwen,
     Droid => droid::Droid,
+    Cursor => cursor_agent::CursorAgent,
 }
 
 /// Receives a reader's items.

@@ -15,6 +15,8 @@ named! {
         Qwen = "qwen",
         /// Factory Droid: JSON Lines below `sessions/`.
         Droid = "droid",
+        /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`.
+        Cursor = "cursor",
     }
 }
 
@@ -45,6 +47,7 @@ impl Agent {
             Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
             Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
+            Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

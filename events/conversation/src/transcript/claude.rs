@@ -3,6 +3,7 @@
 //! The format is not published, so every field is optional, records of unknown kinds are counted, and only what is
 //! understood is read. Each record is read field by field, without building it.
 
+mod block;
 mod copy;
 mod known;
 mod prompt_parts;
@@ -23,6 +24,7 @@ use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 use baton_words::WordList;
 
+pub(super) use block::Block;
 use prompt_parts::emit_part;
 pub(super) use prompt_parts::{Author, Delivery, PromptParts};
 use usage::Counts;
@@ -273,41 +275,6 @@ fn parent(value: Value<'_>) -> Option<Text<'_>> {
     match value {
         Value::Null => Some(Text::new(b"")),
         other => other.text().filter(|text| !text.is_blank()),
-    }
-}
-
-/// The relevant fields of a content block.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Block<'r> {
-    pub(super) kind: &'r [u8],
-    pub(super) text: Option<Text<'r>>,
-    pub(super) thinking: Option<Text<'r>>,
-    pub(super) id: Option<Text<'r>>,
-    pub(super) name: Option<Text<'r>>,
-    pub(super) input: Option<Value<'r>>,
-    pub(super) answers: Option<Text<'r>>,
-    pub(super) content: Option<Value<'r>>,
-    pub(super) is_error: bool,
-}
-
-impl<'r> Block<'r> {
-    pub(super) fn read(block: Value<'r>) -> Self {
-        let mut read = Self::default();
-        for (key, value) in block.fields() {
-            match key.raw() {
-                b"type" => read.kind = value.text().map_or(&b""[..], Text::raw),
-                b"text" => read.text = value.text(),
-                b"thinking" => read.thinking = value.text(),
-                b"id" => read.id = value.text(),
-                b"name" => read.name = value.text(),
-                b"input" => read.input = Some(value),
-                b"tool_use_id" => read.answers = value.text(),
-                b"content" => read.content = Some(value),
-                b"is_error" => read.is_error = value.is_true(),
-                _ => {}
-            }
-        }
-        read
     }
 }
 

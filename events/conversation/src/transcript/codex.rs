@@ -27,7 +27,7 @@ use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
-pub(super) use call::apply_patch;
+pub(super) use call::{apply_patch, patch_of};
 
 /// Longest name of a model, in characters.
 const MAX_MODEL_CHARS: usize = 100;

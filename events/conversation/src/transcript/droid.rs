@@ -9,7 +9,7 @@ use crate::item::{Act, Agent, Link, Outcome, TitleSource, Usage};
 use crate::record::Timestamp;
 
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, QUESTION_TOOL, judge};
-use super::codex::apply_patch;
+use super::codex::{apply_patch, patch_of};
 use super::format::{Format, Layout, Tools};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
@@ -100,7 +100,7 @@ impl Format for Droid {
         let whole = fields.object().unwrap_or(Value::Null);
         let at = at.and_then(|text| Timestamp::parse(&text.decode()));
         let mut stamp = Stamp { at, uuid: id.filter(|_| kind == b"message"), ..Stamp::default() };
-        let mut message = message.map(Message::read).unwrap_or_default();
+        let mut message = Message::read(message.unwrap_or(Value::Null));
         message.visibility = visibility.map_or(message.visibility, Text::raw);
         match message.role {
             b"assistant" => stamp.message = stamp.uuid,
@@ -159,11 +159,10 @@ fn turn_outcome(outcome: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
 }
 
 /// The relevant fields of a message.
-#[derive(Default)]
 struct Message<'r> {
     role: &'r [u8],
     visibility: &'r [u8],
-    content: Option<Value<'r>>,
+    content: Value<'r>,
     model: Option<Text<'r>>,
     by_hook: bool,
     by_automation: bool,
@@ -171,13 +170,20 @@ struct Message<'r> {
 
 impl<'r> Message<'r> {
     fn read(message: Value<'r>) -> Self {
-        let mut read = Self::default();
+        let mut read = Self {
+            role: b"",
+            visibility: b"",
+            content: Value::Null,
+            model: None,
+            by_hook: false,
+            by_automation: false,
+        };
         for (key, value) in message.fields() {
             let text = value.text().filter(|text| !text.is_blank());
             match key.raw() {
                 b"role" => read.role = text.map_or(&b""[..], Text::raw),
                 b"visibility" => read.visibility = text.map_or(&b""[..], Text::raw),
-                b"content" => read.content = Some(value),
+                b"content" => read.content = value,
                 b"modelId" => read.model = text,
                 b"hookEventName" => read.by_hook = true,
                 b"userMessageSource" => read.by_automation = text.is_some_and(|source| source.raw() == b"automation"),
@@ -190,25 +196,12 @@ impl<'r> Message<'r> {
     fn emit(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         match (self.visibility, self.role) {
             (b"llm_only", _) => {}
-            (b"user_only", _) => self.blocks(|_, block| for_person(block, stamp, writer)),
+            (b"user_only", _) => Block::each(self.content, |_, block| for_person(block, stamp, writer)),
             _ if self.by_hook => {}
             (_, b"assistant") => self.assistant(stamp, writer),
             (_, b"user" | b"tool") => self.user(stamp, writer),
             (_, b"system") => {}
             (_, role) => writer.seen.count_unknown(&format!("role:{}", String::from_utf8_lossy(role)), 1),
-        }
-    }
-
-    /// Takes each block with its value; a string is a block with that text.
-    fn blocks(&self, mut each: impl FnMut(Value<'r>, &Block<'r>)) {
-        let mut one = |value: Value<'r>| match value {
-            Value::Text(text) => each(value, &Block { kind: b"text", text: Some(text), ..Block::default() }),
-            Value::Object(_) => each(value, &Block::read(value)),
-            _ => {}
-        };
-        match self.content {
-            Some(text @ Value::Text(_)) => one(text),
-            content => content.unwrap_or(Value::Null).elements().for_each(one),
         }
     }
 
@@ -219,7 +212,7 @@ impl<'r> Message<'r> {
                 writer.usage(stamp, None, || Usage { model, ..Usage::default() });
             }
         }
-        self.blocks(|_, block| match block.kind {
+        Block::each(self.content, |_, block| match block.kind {
             b"text" => block.text.into_iter().for_each(|text| writer.reply(stamp, text, true)),
             b"thinking" => writer.thinking(stamp, block.thinking),
             b"redacted_thinking" => writer.thinking(stamp, None),
@@ -231,7 +224,7 @@ impl<'r> Message<'r> {
 
     fn user(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         let mut typed = PromptParts::default();
-        self.blocks(|value, block| match block.kind {
+        Block::each(self.content, |value, block| match block.kind {
             b"text" => block.text.into_iter().for_each(|text| typed.text(without_notification(text))),
             b"image" | b"document" => typed.block(value, block),
             b"tool_result" => result(block, stamp, writer),
@@ -260,8 +253,7 @@ fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match &*name {
         PATCH => {
             if writer.note_call(block.id, &name) && writer.wants_text {
-                let patch = input.get(b"input").or(input.get(b"patch")).and_then(Value::text).map(Text::decode);
-                apply_patch(block.id, patch.as_deref().unwrap_or(""), stamp, writer);
+                apply_patch(block.id, patch_of(input).as_deref().unwrap_or(""), stamp, writer);
             }
         }
         server if server.contains(SERVER_END) => writer.call_as(Act::Mcp, stamp, block.id, &name, input),
