@@ -9,10 +9,13 @@
 //! - `$set.messages` repeats the conversation in the form in which the model has it, under other ids and without what
 //!   it lost. Every message of it was a line of its own before, except the summary of a compaction and the context at
 //!   the beginning: only these are read there, and nothing is ever deleted by it.
+//! - After a refused call, the same is written as single messages within a moment: the context first, then all of it
+//!   anew, without models. None of these is read.
 //! - `$rewindTo` abandons what stands from that prompt on, as a prompt below the same parent does elsewhere: each prompt
 //!   is its own parent.
 //! - The session's id is the first 8 characters of it, because the name of the file has no more.
 
+mod again;
 mod result;
 pub(super) mod typed;
 
@@ -137,6 +140,12 @@ impl Format for Gemini {
 
 fn message(kind: &[u8], message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let content = message.get(b"content").unwrap_or(Value::Null);
+    let is_models = message.get(b"model").is_some() || message.get(b"toolCalls").is_some();
+    if matches!(kind, b"user" | b"gemini") && !is_models && again::goes_on(stamp, writer) {
+        // A person may go back to it.
+        stamp.uuid.filter(|_| kind == b"user").into_iter().for_each(|id| writer.below(stamp, id));
+        return;
+    }
     match kind {
         b"user" => user(content, message.get(b"displayContent"), stamp, writer),
         b"gemini" => gemini(content, message, stamp, writer),
@@ -169,20 +178,28 @@ fn change(set: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         writer.cwd(stamp, directory);
     }
     text(summary).into_iter().for_each(|summary| writer.title(stamp, TitleSource::Model, &summary.decode()));
-    for message in messages.iter().flat_map(|all| all.elements()) {
+    let Some(messages) = messages else { return };
+    again::end(messages, writer);
+    let mut before = None;
+    for message in messages.elements() {
         let [kind, at, content] = pick(message, [b"type", b"timestamp", b"content"]);
+        let is_users = text(kind).is_some_and(|kind| kind.raw() == b"user");
         let at = text(at).and_then(|text| Timestamp::parse(&text.decode()));
         let stamp = Stamp { at, ..Stamp::default() };
-        let is_users = text(kind).is_some_and(|kind| kind.raw() == b"user");
-        for part in content.filter(|_| is_users).into_iter().flat_map(texts).filter(|part| typed::may_be_context(*part))
-        {
-            context(&typed::split(&part.decode()), &stamp, writer);
+        let content = content.unwrap_or(Value::Null);
+        if is_users {
+            for part in texts(content).filter(|part| typed::may_be_context(*part)) {
+                context(&typed::split(&part.decode()), &stamp, writer);
+            }
+            before = texts(content).next();
+        } else if let Some(summary) = before.take().filter(|_| typed::is_thanks(content)) {
+            context(&Typed::Summary(summary.decode().trim()), &stamp, writer);
         }
     }
 }
 
-/// Reads what the program put into a person's message. Returns true if there is nothing else in it.
-fn context(typed: &Typed<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) -> bool {
+/// Reads what the program put into a person's message.
+fn context(typed: &Typed<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match typed {
         Typed::Context { directory } => {
             let encoded = directory.map(|path| serde_json::Value::from(path).to_string());
@@ -200,9 +217,12 @@ fn context(typed: &Typed<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) ->
                 writer.summary(stamp, summary);
             }
         }
-        Typed::Prompt(_) => return false,
+        Typed::Command { line, output } => {
+            writer.persons_command(stamp, line);
+            writer.persons_output(stamp, output, None);
+        }
+        Typed::Prompt(_) => {}
     }
-    true
 }
 
 /// A message to the model: a prompt, or results, which the calls' own records have as well.
@@ -227,6 +247,7 @@ fn user(content: Value<'_>, shown: Option<Value<'_>>, stamp: &Stamp<'_>, writer:
     let mut begun = false;
     let mut begin = |writer: &mut ItemWriter<'_>| {
         if !std::mem::replace(&mut begun, true) {
+            again::prompted(writer);
             writer.abandon_calls(stamp);
             writer.wordless_prompt(stamp);
         }
@@ -243,6 +264,9 @@ fn user(content: Value<'_>, shown: Option<Value<'_>>, stamp: &Stamp<'_>, writer:
             begin(writer);
             writer.prompt(stamp, words);
         } else {
+            if matches!(said, Typed::Context { .. }) && again::begins(stamp, writer) {
+                return;
+            }
             context(&said, stamp, writer);
         }
     }
@@ -287,9 +311,9 @@ fn reply(content: Value<'_>, ends_turn: bool, stamp: &Stamp<'_>, writer: &mut It
             // The message itself is not counted again.
             writer.cursor.overcounted = writer.cursor.overcounted.saturating_sub(1);
         }
-        // Only the last message is written again; what remains are the summaries.
-        let summaries = writer.cursor.queue.iter().filter(|one| one.line == 0).collect();
-        writer.cursor.queue = summaries;
+        // Only the last message is written again.
+        let others = writer.cursor.queue.iter().filter(|one| one.line == 0).collect();
+        writer.cursor.queue = others;
         writer.cursor.queue.push(this);
     }
     said.into_iter().for_each(|part| writer.reply(stamp, part, ends_turn));

@@ -10,6 +10,7 @@
 
 use crate::filter::media::Media;
 use crate::filter::one_line;
+use crate::filter::result::ResultFacts;
 use crate::item::{Act, Agent, Link, TitleSource, Usage};
 use crate::record::{SessionId, Timestamp};
 
@@ -17,7 +18,7 @@ use super::codex::{number, pick, text};
 use super::format::{Format, Layout, Tools};
 use super::gemini::typed::{self, Typed};
 use super::gemini::{Answer, answer, is_first, mark, texts};
-use super::item_writer::{ItemWriter, Stamp};
+use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{Kind, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
@@ -245,6 +246,10 @@ fn user(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
                 writer.prompt(stamp, words);
             }
             Typed::Summary(summary) => writer.summary(stamp, summary),
+            Typed::Command { line, output } => {
+                writer.persons_command(stamp, line);
+                writer.persons_output(stamp, output, None);
+            }
             Typed::Prompt(_) | Typed::Context { .. } => {}
         }
     }
@@ -331,14 +336,31 @@ fn results(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) 
         let Answer { outcome, mut output } =
             answer(Some(response), status.filter(|_| is_its), display.filter(|_| is_its));
         output.facts.duration_ms = number(duration.filter(|_| is_its));
-        if let Some([kind, exit_code]) = display.filter(|_| is_its).map(|shown| pick(shown, [b"type", b"exitCode"]))
-            && text(kind).is_some_and(|kind| kind.raw() == b"shell_result")
-            && let Some(Value::Number(digits)) = exit_code
-        {
-            let said = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
-            output.facts.exit_code = said.or(output.facts.exit_code);
+        if let Some(shown) = display.filter(|_| is_its) {
+            enrich(&mut output.facts, id, shown);
         }
         writer.result(stamp, id, outcome, &output);
+    }
+}
+
+/// Adds what the screen showed of a result.
+fn enrich(facts: &mut ResultFacts, call: Option<Text<'_>>, shown: Value<'_>) {
+    let [kind, exit_code, agent, status] = pick(shown, [b"type", b"exitCode", b"subagentName", b"status"]);
+    match (text(kind).map(Text::raw), exit_code) {
+        (Some(b"shell_result"), Some(Value::Number(digits))) => {
+            let said = std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok());
+            facts.exit_code = said.or(facts.exit_code);
+        }
+        (Some(b"task_execution"), _) => {
+            if let (Some(agent), Some(call)) = (text(agent), call) {
+                // So its transcript is named.
+                let id = [agent.raw(), b"-", call.raw()].concat();
+                facts.agent = Some(bounded_id(Text::new(&id)));
+            }
+            let is_on = text(status).is_some_and(|status| status.raw() == b"background");
+            facts.background = is_on.then(String::new).or(facts.background.take());
+        }
+        _ => {}
     }
 }
 
@@ -377,11 +399,15 @@ fn compression(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
         info.map_or([None; 3], |info| pick(info, [b"originalTokenCount", b"newTokenCount", b"triggerReason"]));
     let trigger = text(reason).map_or_else(Default::default, Text::decode);
     writer.compaction(stamp, &trigger, number(before), number(after));
-    let messages = history.into_iter().flat_map(|history| history.elements());
-    let of_user = messages.filter(|message| text(message.get(b"role")).is_some_and(|role| role.raw() == b"user"));
-    let mut said = of_user.filter_map(|message| message.get(b"parts")).flat_map(texts);
-    if let Some(summary) = said.find(|words| typed::may_be_summary(*words)) {
-        writer.summary(stamp, &summary.decode());
+    let mut before = None;
+    for message in history.into_iter().flat_map(|history| history.elements()) {
+        let [role, parts] = pick(message, [b"role", b"parts"]);
+        let parts = parts.unwrap_or(Value::Null);
+        if text(role).is_some_and(|role| role.raw() == b"user") {
+            before = texts(parts).next();
+        } else if let Some(summary) = before.take().filter(|_| typed::is_thanks(parts)) {
+            return writer.summary(stamp, &summary.decode());
+        }
     }
 }
 

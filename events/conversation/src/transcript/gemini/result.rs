@@ -11,16 +11,12 @@ const HEAD_BYTES: usize = 400;
 /// Most lines around the output of a command.
 const MAX_FRAME_LINES: usize = 12;
 /// Lines before the output of a command.
-const BEFORE: &[&[u8]] = &[b"<untrusted_context", b"Command: ", b"Directory: "];
+const BEFORE: &[&[u8]] = &[b"Command: ", b"Directory: "];
 /// Lines after it.
-const BEHIND: &[&[u8]] = &[
-    b"</untrusted_context>",
-    b"Error: (none)",
-    b"Exit Code: ",
-    b"Signal: ",
-    b"Background PIDs: ",
-    b"Process Group PGID: ",
-];
+const BEHIND: &[&[u8]] =
+    &[b"Error: (none)", b"Exit Code: ", b"Signal: ", b"Background PIDs: ", b"Process Group PGID: "];
+/// Element around what came from outside.
+const FOREIGN: (&[u8], &[u8]) = (b"<untrusted_context>\\n", b"\\n</untrusted_context>");
 const OUTPUT: &[u8] = b"Output: ";
 const EXIT_CODE: &[u8] = b"Exit Code: ";
 /// Statements in the result of a call that a person, or a rule on a person's behalf, refused.
@@ -82,6 +78,8 @@ pub(crate) fn answer<'a>(response: Option<Value<'a>>, status: Option<&[u8]>, dis
 
 /// Takes the lines around the output of a command away; among them is the exit code. Other texts stay as they are.
 fn without_frame(whole: Text<'_>) -> (Text<'_>, Option<i32>) {
+    let inside = whole.raw().strip_prefix(FOREIGN.0).and_then(|rest| rest.strip_suffix(FOREIGN.1));
+    let whole = inside.map_or(whole, Text::new);
     let mut rest = whole.raw();
     for _ in 0..MAX_FRAME_LINES {
         if !BEFORE.iter().any(|start| rest.starts_with(start)) {
@@ -170,6 +168,7 @@ mod tests {
             Some(3),
             "x",
         );
+        check(r#"{"output":"<untrusted_context>\nfound\n</untrusted_context>"}"#, "success", Ok, None, "found");
         check(r#"{"output":"Exit Code: 3 is my own word"}"#, "success", Ok, None, "Exit Code: 3 is my own word");
         check(r#"{"error":"no such file"}"#, "error", Failed, None, "no such file");
         check(

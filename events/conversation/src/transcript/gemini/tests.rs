@@ -150,6 +150,59 @@ fn a_compaction_is_a_summary_once() {
 }
 
 #[test]
+fn what_is_written_anew_after_a_refusal_is_said_once() {
+    let at = |line: String, seconds: &str| line.replace("19:15:48.981", seconds).replace("19:15:52.207", seconds);
+    let refused = call(
+        "t1",
+        "write_file",
+        r#"{"file_path":"a","content":"x"}"#,
+        "cancelled",
+        r#"{"error":"[Operation Cancelled] Reason: User denied execution."}"#,
+    );
+    let context = r#"[{"text":"<session_context>x</session_context>"},{"text":"one"}]"#;
+    let lines = [
+        CONTEXT.to_owned(),
+        user("u1", r#"[{"text":"one"}]"#),
+        gemini("g1", &format!(r#""content":"","model":"gemini-3","toolCalls":[{refused}]"#)),
+        r#"{"id":"i1","timestamp":"2026-06-11T19:16:00.100Z","type":"info","content":"Request cancelled."}"#.to_owned(),
+        at(user("c2", context), "19:16:00.998"),
+        at(user("u2", r#"[{"text":"one"}]"#), "19:16:01.001"),
+        at(
+            gemini("g2", r#""content":[{"text":"I write."},{"functionCall":{"id":"t1"}}],"tokens":null"#),
+            "19:16:01.002",
+        ),
+        format!(
+            r#"{{"$set":{{"messages":[{},{}]}}}}"#,
+            at(user("c2", context), "19:16:00.998"),
+            at(user("u2", r#"[{"text":"one"}]"#), "19:16:01.001")
+        ),
+        at(user("u3", r#"[{"text":"two"}]"#), "19:16:01.500"),
+    ];
+    check(
+        MAIN,
+        &lines.each_ref().map(String::as_str),
+        &[
+            "1 cwd /w/tide",
+            "2 below u1",
+            "2 prompt one",
+            r#"3 call write_file {"content":"x","file_path":"a"}"#,
+            "3 result Denied write_file a: denied",
+            "4 notice interrupted by the user",
+            "6 below u2",
+            "9 below u3",
+            "9 prompt two",
+        ],
+    );
+}
+
+#[test]
+fn a_command_that_a_person_ran_is_a_call() {
+    let words = r#"[{"text":"I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\na\nb\n```"}]"#;
+    let seen = check(MAIN, &[&user("u1", words)], &[r#"1 call ! {"command":"ls"}"#, "1 result Ok ! ls: 2 lines, 3 B"]);
+    assert_eq!(seen.prompts, 0);
+}
+
+#[test]
 fn a_rewind_abandons_what_came_since() {
     let lines = [
         &user("u1", r#""one""#),

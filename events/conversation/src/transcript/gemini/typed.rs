@@ -1,6 +1,8 @@
 //! Tells what a person typed from what the program put into the message.
 
-use baton_redaction::raw_json::Text;
+use baton_redaction::raw_json::{Text, Value};
+
+use super::texts;
 
 /// A text of a message to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +16,8 @@ pub(crate) enum Typed<'t> {
     },
     /// The summary of a compaction.
     Summary(&'t str),
+    /// A command that a person ran, with what it printed.
+    Command { line: &'t str, output: &'t str },
 }
 
 /// Elements around a prompt that hooks and the program add for the model.
@@ -33,8 +37,12 @@ const BY_PROGRAM: &[&str] = &[
     "System: Potential loop detected",
     "Here is the user's editor context as a JSON object",
     "Here is a summary of changes in the user's editor context",
-    "I ran the following shell command:\n",
 ];
+/// Frame of a command that a person ran, with what it printed.
+const COMMAND: (&str, &str, &str) =
+    ("I ran the following shell command:\n```sh\n", "\n```\n\nThis produced the following result:\n```\n", "\n```");
+/// The model's answer to a summary, which the program writes itself.
+const THANKS: &str = "Got it. Thanks for the additional context!";
 /// Begins the content of files that a prompt refers to by `@`.
 const REFERENCES: &str = "--- Content from referenced files ---";
 const SUMMARY: &str = "<state_snapshot>";
@@ -45,12 +53,12 @@ const DIRECTORIES: &[&str] =
 /// Quickly excludes texts that are neither context nor summary.
 pub(crate) fn may_be_context(text: Text<'_>) -> bool {
     let has = |mark: &str| memchr::memmem::find(text.raw(), mark.as_bytes()).is_some();
-    may_be_summary(text) || SESSION.iter().any(|start| has(start))
+    has(SUMMARY) || SESSION.iter().any(|start| has(start))
 }
 
-/// True if the text has a summary in it.
-pub(crate) fn may_be_summary(text: Text<'_>) -> bool {
-    memchr::memmem::find(text.raw(), SUMMARY.as_bytes()).is_some()
+/// True for what the program lets the model say after a summary.
+pub(crate) fn is_thanks(content: Value<'_>) -> bool {
+    texts(content).next().is_some_and(|text| text.raw() == THANKS.as_bytes())
 }
 
 /// True for the first of the parts that repeat files for the model.
@@ -67,11 +75,20 @@ pub(crate) fn split(text: &str) -> Typed<'_> {
     if whole.starts_with('<') && whole.contains(SUMMARY) && whole.contains("</state_snapshot>") {
         return Typed::Summary(whole);
     }
+    if let Some((line, output)) = command(whole) {
+        return Typed::Command { line, output };
+    }
     if BY_PROGRAM.iter().any(|start| whole.starts_with(start)) {
         return Typed::Prompt("");
     }
     let typed = whole.split_once(&format!("\n{REFERENCES}")).map_or(whole, |(typed, _)| typed);
     Typed::Prompt(without_context(typed))
+}
+
+fn command(text: &str) -> Option<(&str, &str)> {
+    let (open, between, close) = COMMAND;
+    let (line, output) = text.strip_prefix(open)?.split_once(between)?;
+    Some((line, output.strip_suffix(close).unwrap_or(output)))
 }
 
 /// The text without context before and behind it.
@@ -112,6 +129,10 @@ mod tests {
             ("<b>is bold</b>", Typed::Prompt("<b>is bold</b>")),
             ("see @a\n--- Content from referenced files ---\nsecret", Typed::Prompt("see @a")),
             ("System: Please continue.", Typed::Prompt("")),
+            (
+                "I ran the following shell command:\n```sh\nls\n```\n\nThis produced the following result:\n```\na\nb\n```",
+                Typed::Command { line: "ls", output: "a\nb" },
+            ),
             (
                 "<session_context>\nx\n- **Workspace Directories:**\n  - /w/a\n  - /b\n</session_context>",
                 Typed::Context { directory: Some("/w/a") },

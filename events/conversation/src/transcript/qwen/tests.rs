@@ -78,6 +78,18 @@ fn a_turn_is_a_prompt_calls_results_and_a_reply() {
 }
 
 #[test]
+fn a_subagent_that_goes_on_is_named() {
+    let spawn = r#""message":{"role":"model","parts":[{"functionCall":{"id":"call_1","name":"agent","args":{"description":"Look"}}}]}"#;
+    let launched = r#""message":{"role":"user","parts":[{"functionResponse":{"id":"call_1","name":"agent","response":{"output":"Background agent launched successfully."}}}]},"toolCallResult":{"callId":"call_1","status":"success","resultDisplay":{"type":"task_execution","subagentName":"explore","status":"background"}}"#;
+    let (items, _) = read(MAIN, &[&record("a", "assistant", spawn), &record("b<a", "tool_result", launched)]);
+    let Some(Body::Result(result)) = items.last().map(|item| &item.body) else { panic!("{items:?}") };
+    assert_eq!(
+        (result.agent.as_deref(), &*result.text),
+        (Some("explore-call_1"), "agent Look: running in the background")
+    );
+}
+
+#[test]
 fn what_nobody_typed_is_no_prompt() {
     let message = r#""message":{"role":"user","parts":[{"text":"words"}]}"#;
     let payload = |rest: &str| format!(r#""systemPayload":{rest}"#);
@@ -107,7 +119,7 @@ fn what_nobody_typed_is_no_prompt() {
         system(
             "m<l",
             "chat_compression",
-            r#"{"info":{"originalTokenCount":9,"newTokenCount":3,"triggerReason":"token_limit"},"compressedHistory":[{"role":"user","parts":[{"text":"<state_snapshot>so far</state_snapshot>"}]},{"role":"model","parts":[{"text":"Got it."}]}]}"#,
+            r#"{"info":{"originalTokenCount":9,"newTokenCount":3,"triggerReason":"token_limit"},"compressedHistory":[{"role":"user","parts":[{"text":"<state_snapshot>so far</state_snapshot>"}]},{"role":"model","parts":[{"text":"Got it. Thanks for the additional context!"}]}]}"#,
         ),
     ];
     let (items, seen) = read(MAIN, &lines.each_ref().map(String::as_str));
