@@ -1,7 +1,7 @@
 //! Transcripts of Cursor's agent: JSON Lines of messages without ids, and mostly without results.
 //!
 //! What a person typed is in `<user_query>`, everything around it is context for the model. A minute in the user's text
-//! is the only time; the working directory is that of the first command. The file is written at intervals, and anew
+//! is the only time; the working directory is the first that a command or a search names. The file is written at intervals, and anew
 //! when the session is resumed.
 
 mod user_text;
@@ -31,8 +31,8 @@ const HIDDEN: &[u8] = b"[REDACTED]";
 const SILENT_BLOCKS: &[&[u8]] = &[b"redacted_thinking", b"image", b"document", b"file"];
 const PATCH: &str = "ApplyPatch";
 const BRANCH: &str = "SetActiveBranch";
-/// Tool that calls the tools of MCP servers.
-const SERVER_TOOL: &str = "CallMcpTool";
+/// Tools that call the tools of MCP servers.
+const CALLERS: &[&str] = &["CallMcpTool", "CallDynamicTool"];
 /// Beginnings of the names of such tools in other versions.
 const SERVER_TOOLS: &[&str] = &["mcp_", "mcp-", "user-"];
 /// Text before the name of a server that the person set up.
@@ -57,8 +57,8 @@ impl Format for CursorAgent {
             (Act::Shell, "run_terminal_cmd run_terminal_command run_terminal_command_v2"),
             (Act::Edit, "StrReplace Delete EditNotebook edit_file edit_file_v2 search_replace delete_file"),
             (Act::Read, "Await AwaitShell ReadLints read_file read_file_v2 read_lints"),
-            (Act::Search, "SemanticSearch GetMcpTools codebase_search file_search glob_file_search grep_search"),
-            (Act::Search, "grep list_dir ripgrep_raw_search SearchConversations"),
+            (Act::Search, "SemanticSearch GetMcpTools GetDynamicTools codebase_search file_search grep_search"),
+            (Act::Search, "grep glob_file_search list_dir ripgrep_raw_search SearchConversations"),
             (Act::Plan, "CreatePlan SwitchMode"),
             (Act::Todo, "UpdateCurrentStep todo_write"),
             (Act::Ask, "AskQuestion ask_question"),
@@ -111,6 +111,7 @@ impl Format for CursorAgent {
         match kind {
             b"user" => user(content, &stamp, writer),
             b"assistant" => assistant(content, &stamp, writer),
+            b"system" => {}
             b"turn_ended" => turn_ended(status, error, &stamp, writer),
             unknown => writer.seen.count_unknown(&String::from_utf8_lossy(unknown), 1),
         }
@@ -203,13 +204,14 @@ fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
             }
             return;
         }
-        SERVER_TOOL => {
-            let [server, tool] =
-                [text(b"server"), text(b"toolName")].map(|it| it.map(Text::decode).unwrap_or_default());
+        tool if CALLERS.contains(&tool) => {
+            let server = text(b"server").or(text(b"namespace")).map(Text::decode).unwrap_or_default();
             let server =
                 if server.ends_with("-baton") { "baton" } else { server.strip_prefix(BY_USER).unwrap_or(&server) };
+            let called = text(b"toolName").map(|tool| format!("mcp__{server}__{}", tool.decode()));
             let arguments = input.get(b"arguments").unwrap_or(Value::Null);
-            return writer.call_as(Act::Mcp, stamp, block.id, &format!("mcp__{server}__{tool}"), arguments);
+            let name = called.as_deref().unwrap_or(tool);
+            return writer.call_as(Act::Mcp, stamp, block.id, name, arguments);
         }
         _ => {}
     }
@@ -218,7 +220,7 @@ fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         let name = if is_own_tool(tool) { tool } else { &*name };
         return writer.call_as(Act::Mcp, stamp, block.id, name, input);
     }
-    if let Some(place) = text(b"working_directory") {
+    if let Some(place) = text(b"working_directory").or(text(b"target_directory")) {
         enter(place, stamp, writer);
     }
     if let Some(branch) = text(b"branchName").filter(|_| name == BRANCH) {
@@ -227,7 +229,7 @@ fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     writer.call(stamp, block.id, block.name, input);
 }
 
-/// The working directory of the session: the first one named. Later commands only run elsewhere.
+/// The working directory of the session: the first directory that is named. Later commands only run elsewhere.
 fn enter(place: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let is_absolute = place.raw().starts_with(b"/") || place.raw().get(1) == Some(&b':');
     if is_absolute && writer.cursor.cwd.is_none() {

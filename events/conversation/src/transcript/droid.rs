@@ -20,7 +20,9 @@ const SILENT: &[&[u8]] = &[b"todo_state"];
 /// Blocks of the agent that are no conversation.
 const SILENT_BLOCKS: &[&[u8]] = &[b"image", b"document"];
 /// The title of a session without one.
-const UNTITLED: &str = "New Session";
+const UNTITLED: &[u8] = b"New Session";
+/// Text before the git branch, in the context at the beginning.
+const BRANCH: &[u8] = b"% git rev-parse --abbrev-ref HEAD\\n";
 /// Element around text for the model, besides those of Claude Code.
 const NOTIFICATION: [&str; 2] = ["<system-notification>", "</system-notification>"];
 /// Beginning of text for the model without an element.
@@ -124,19 +126,20 @@ impl Format for Droid {
 /// Identity of the session.
 fn session_start(start: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let (mut title, mut first_prompt, mut by_person) = (None, None, false);
+    let is_title = |text: &Text<'_>| !text.is_blank() && text.raw() != UNTITLED;
     for (key, value) in start.fields() {
         match (key.raw(), value.text()) {
             (b"cwd", Some(cwd)) => writer.cwd(stamp, cwd),
             (b"parent", Some(parent)) => writer.link(stamp, Link::ForkedFrom, parent),
             (b"callingSessionId", Some(caller)) => writer.session(caller),
-            (b"sessionTitle", text) => title = text.filter(|text| !text.is_blank()),
-            (b"title", text) => first_prompt = text,
+            (b"sessionTitle", text) => title = text.filter(is_title),
+            (b"title", text) => first_prompt = text.filter(is_title),
             (b"isSessionTitleManuallySet", _) => by_person = value.is_true(),
             _ => {}
         }
     }
     let source = if by_person { TitleSource::Person } else { TitleSource::Model };
-    let title = title.or(first_prompt).map(Text::decode).filter(|title| title != UNTITLED);
+    let title = title.or(first_prompt).map(Text::decode);
     title.into_iter().for_each(|title| writer.title(stamp, source, &title));
 }
 
@@ -225,7 +228,10 @@ impl<'r> Message<'r> {
     fn user(&self, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         let mut typed = PromptParts::default();
         Block::each(self.content, |value, block| match block.kind {
-            b"text" => block.text.into_iter().for_each(|text| typed.text(without_notification(text))),
+            b"text" => block.text.into_iter().for_each(|text| {
+                branch_in(text).into_iter().for_each(|branch| writer.branch(stamp, branch));
+                typed.text(without_notification(text));
+            }),
             b"image" | b"document" => typed.block(value, block),
             b"tool_result" => result(block, stamp, writer),
             kind => other_block(kind, writer),
@@ -306,6 +312,13 @@ fn without_notification(text: Text<'_>) -> Text<'_> {
         lead if lead.starts_with(REMINDER) => Text::new(b""),
         _ => text,
     }
+}
+
+/// The git branch in the context that Droid collects at the beginning.
+fn branch_in(text: Text<'_>) -> Option<Text<'_>> {
+    let context = text.raw().starts_with(b"<system-reminder>").then_some(text)?.before(b"</system-reminder>");
+    let branch = context.after(BRANCH)?.before(b"\\n");
+    Some(branch).filter(|branch| branch.raw() != b"HEAD" && !branch.raw().contains(&b' '))
 }
 
 fn other_block(kind: &[u8], writer: &mut ItemWriter<'_>) {

@@ -98,6 +98,7 @@ fn calls_have_their_act_and_their_effect() {
         call("SetActiveBranch", r#"{"path":"/p","branchName":"dock"}"#),
         call("CallMcpTool", r#"{"server":"user-tracker","toolName":"close","arguments":{"id":7}}"#),
         call("CallMcpTool", r#"{"server":"project-0-app-baton","toolName":"search_memory_nodes","arguments":{}}"#),
+        call("CallDynamicTool", r#"{"namespace":"tracker","toolName":"list","arguments":{}}"#),
         call("mcp_baton_search_memory_nodes", "{}"),
         call("user-baton-search_memory_nodes", "{}"),
         call("mcp_tracker_close", r#"{"id":7}"#),
@@ -116,17 +117,35 @@ fn calls_have_their_act_and_their_effect() {
             "7 branch dock",
             r#"7 call SetActiveBranch {"branchName":"dock","path":"/p"}"#,
             r#"8 call mcp__tracker__close {"id":7}"#,
-            r#"12 call mcp_tracker_close {"id":7}"#,
-            "13 result Ok result: 2 lines, 3 B",
+            "10 call mcp__tracker__list {}",
+            r#"13 call mcp_tracker_close {"id":7}"#,
+            "14 result Ok result: 2 lines, 3 B",
         ],
     );
     let (items, ..) = read_as(MAIN, format!("{}\n", lines.join("\n")).as_bytes());
     let calls = items.iter().filter_map(|item| if let Body::Call(call) = &item.body { Some(call) } else { None });
     let (acts, edits): (Vec<_>, Vec<_>) = calls.map(|call| (call.act, call.edit.clone())).unzip();
     use Act::{Edit, Mcp, Other, Search, Shell};
-    assert_eq!(acts, [Shell, Shell, Edit, Edit, Edit, Search, Other, Mcp, Mcp]);
+    assert_eq!(acts, [Shell, Shell, Edit, Edit, Edit, Search, Other, Mcp, Mcp, Mcp]);
     let edits: Vec<_> = edits.into_iter().flatten().map(|edit| (edit.path, edit.added, edit.removed)).collect();
     assert_eq!(edits, [("a.rs".to_owned(), 1, 0), ("b.rs".to_owned(), 1, 0), ("a.rs".to_owned(), 1, 1)]);
+}
+
+#[test]
+fn the_first_directory_named_is_where_the_session_works() {
+    let search = call("Glob", r#"{"glob_pattern":"*","target_directory":"/p/src"}"#);
+    let command = call("Shell", r#"{"command":"ls","working_directory":"/q"}"#);
+    let below = call("Shell", r#"{"command":"ls","working_directory":"sub"}"#);
+    let told = user(r"<user_info>\nWorkspace Path: /w\n</user_info>\n<user_query>go</user_query>");
+    for (lines, expected) in [
+        (vec![&*below, &*search, &*command], Some("/p/src")),
+        (vec![&*command, &*search], Some("/q")),
+        (vec![&*told, &*command], Some("/w")),
+        (vec![&*below], None),
+    ] {
+        let (_, _, seen) = read_every_way(MAIN, &lines);
+        assert_eq!(seen.cwd.as_deref(), expected, "{lines:?}");
+    }
 }
 
 #[test]

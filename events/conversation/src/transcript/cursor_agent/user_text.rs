@@ -18,7 +18,8 @@ const QUERY: [&str; 2] = ["<user_query>", "</user_query>"];
 /// Beginnings of prompts that nobody typed.
 const FOLLOW_UPS: &[&str] = &["Briefly inform the user about the task result"];
 /// Elements that Cursor writes, besides those with a `_` in their name.
-const ELEMENTS: &[&str] = &["timestamp", "rules", "communication", "system-reminder", "attachment", "selection"];
+const ELEMENTS: &[&str] =
+    &["timestamp", "rules", "communication", "system-reminder", "attachment", "selection", "workspace"];
 const NEWS: &str = "system_notification";
 const USER_INFO: &str = "user_info";
 const WORKSPACE: &str = "Workspace Path: ";
@@ -97,6 +98,9 @@ fn element(text: &str) -> Option<(&str, &str, &str)> {
 
 /// The time in a text such as `Saturday, Sep 5, 2026, 4:51 PM (UTC+5:30)`.
 pub(super) fn time(text: &str) -> Option<Timestamp> {
+    if let Some(at) = Timestamp::parse(text.trim()) {
+        return Some(at);
+    }
     let mut parts = text.trim().rsplit(", ");
     let (clock, year, day) = (parts.next()?, parts.next()?, parts.next()?);
     let (month, day) = day.split_once(' ')?;
@@ -155,6 +159,7 @@ mod tests {
             ("Saturday, Sep 5, 2026, 4:51 PM (UTC+5:30)", "2026-09-05T11:21:00.000Z"),
             ("Sunday, Mar 1, 2026, 12:05 AM (UTC-8)", "2026-03-01T08:05:00.000Z"),
             ("Sunday, March 1, 2026, 12:05 PM (UTC)", "2026-03-01T12:05:00.000Z"),
+            ("2026-03-01T12:05:09.123456-06:00", "2026-03-01T18:05:09.123Z"),
         ] {
             assert_eq!(time(text).map(|at| at.to_string()).as_deref(), Some(expected), "{text}");
         }

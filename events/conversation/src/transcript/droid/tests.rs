@@ -172,8 +172,15 @@ fn the_session_names_itself_its_caller_and_its_origin() {
     let start = r#"{"type":"session_start","id":"s","title":"mend the crane","sessionTitle":"Crane","cwd":"/p","version":2,"parent":"s0","callingSessionId":"s1"}"#;
     let renamed = r#"{"type":"session_start","id":"s","title":"Mine","isSessionTitleManuallySet":true,"cwd":"/p"}"#;
     let untitled = r#"{"type":"session_start","id":"s","title":"New Session","cwd":"/p"}"#;
-    let (items, _, seen) = read_every_way(MAIN, &[start, renamed, untitled]);
-    assert_eq!(items, ["1 cwd /p", "1 link forked_from s0", "1 title Model Crane", "2 title Person Mine"]);
+    let first_prompt =
+        untitled.replace(r#""cwd""#, r#""sessionTitle":"New Session","cwd""#).replacen("New Session", "go", 1);
+    let context = user(
+        r#"[{"type":"text","text":"<system-reminder>\n% git rev-parse --abbrev-ref HEAD\ndock\n\n% git status</system-reminder>"}]"#,
+    );
+    let (items, _, seen) = read_every_way(MAIN, &[start, renamed, untitled, &first_prompt, &context]);
+    let expected = ["1 cwd /p", "1 link forked_from s0", "1 title Model Crane", "2 title Person Mine"];
+    assert_eq!(items[..4], expected);
+    assert_eq!(items[4..], ["4 title Model go", "5 branch dock"]);
     assert_eq!((seen.cwd.as_deref(), seen.agent_session.as_deref()), (Some("/p"), Some("s1")));
 }
 
