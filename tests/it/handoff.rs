@@ -318,7 +318,7 @@ fn whoever_asks_is_shown_it_and_changes_nothing() {
     assert_eq!(hook["hookSpecificOutput"]["additionalContext"], shown["text"]);
     assert_eq!(ran("codex").trim_end(), text(&shown["text"]));
     assert!(ran("markdown").contains("## What it was for"));
-    assert!(desk.world.ok(&["handoff", "--project", "harbor"]).out.starts_with("# Handoff: session "));
+    assert!(desk.world.ok(&["handoff", "--project", "harbor"]).out.starts_with("# Handoff: Claude Code session "));
     assert_eq!(desk.world.json(&["log", "stats"])["position"], position, "nothing was recorded");
     is_of(desk.begins(2, "startup").as_deref(), 1);
     desk.prompts(2);

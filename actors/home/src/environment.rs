@@ -62,8 +62,13 @@ impl Environment {
         let mut directories = BTreeMap::new();
         for &agent in Agent::ALL {
             let AgentHome { variable, directory, .. } = agent.home();
-            let path = self::directory(variable, directory)?;
-            directories.insert(agent, AgentDirectory { path, is_named: variable.is_some_and(is_set) });
+            let is_named = variable.is_some_and(is_set);
+            let path = match self::directory(variable, directory) {
+                // Without the user's home there is no usual directory, and nobody asked for it.
+                Err(_) if !is_named && !matches!(agent, Agent::ClaudeCode | Agent::Codex) => continue,
+                path => path?,
+            };
+            directories.insert(agent, AgentDirectory { path, is_named });
         }
         Ok(Self { home: directory(Some("BATON_HOME"), ".baton")?, directories, only_named: false })
     }
@@ -129,7 +134,7 @@ impl Environment {
             Agent::Codex => !self.is_named(Agent::ClaudeCode),
             _ => !self.only_named,
         };
-        (self.is_named(agent) || may_be_usual).then(|| self.directory(agent))
+        self.directories.get(&agent).filter(|it| it.is_named || may_be_usual).map(|it| it.path.as_path())
     }
 
     /// The log file of the daemon.

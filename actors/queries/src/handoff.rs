@@ -207,6 +207,7 @@ impl Handoffs {
         let about = About {
             occasion,
             session: &chosen.id,
+            agent: state.transcript.as_ref().map(|transcript| transcript.agent),
             short: table.short_id(&chosen.id),
             episode: chosen.current.uuid,
             project,

@@ -20,6 +20,7 @@ use uuid::Uuid;
 
 use crate::digest::{Episode, MODEL_MARK, Pointed, contains_title, last_commit};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
+use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::CloseReason;
 use baton_protocol::answer;
@@ -182,6 +183,8 @@ pub struct About<'a> {
     pub occasion: Occasion,
     /// Their session.
     pub session: &'a SessionId,
+    /// The agent that it was with.
+    pub agent: Option<Agent>,
     /// The part of its id that identifies it.
     pub short: &'a str,
     /// Their episode.
@@ -232,6 +235,7 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
         message: format!("Handoff of session {}{when}", about.session),
         project: about.project.map(path),
         session_id: Some(about.session.to_string()),
+        agent: about.agent.map(|agent| agent.to_string()),
         episode_uuid: Some(about.episode.to_string()),
         ended_at,
         claimed_by: about.claimed_by.map(ToString::to_string),

@@ -88,6 +88,9 @@ pub struct Handoff {
     pub project: Option<String>,
     /// The session that hands over.
     pub session_id: Option<String>,
+    /// The agent of that session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Its episode.
     pub episode_uuid: Option<String>,
     /// When that session ended, or was last active, RFC 3339 UTC.
