@@ -16,6 +16,7 @@
 
 mod claude;
 mod codex;
+mod copilot;
 mod cursor;
 mod format;
 mod item_writer;
@@ -76,6 +77,7 @@ macro_rules! formats {
 formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
+    Copilot => copilot::Copilot,
 }
 
 /// Receives a reader's items.

@@ -34,6 +34,12 @@ impl Media {
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
+    /// Reads an image that has its data in the block itself: `{"type":"image","data":"…","mimeType":"image/png"}`.
+    pub(crate) fn attached(block: Value<'_>) -> Option<Self> {
+        let is_text = |name: &[u8]| block.get(name).is_some_and(|value| value.text().is_some());
+        (is_text(b"data") && is_text(b"mimeType")).then(|| Self { what: "image", ..Self::from_source(block) })
+    }
+
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
     /// `file`.
     fn from_source(source: Value<'_>) -> Self {
@@ -41,7 +47,7 @@ impl Media {
         for (key, value) in source.fields() {
             match key.raw() {
                 b"type" => encoded = value.text().is_none_or(|kind| kind.raw() != b"text"),
-                b"media_type" => kind = value.text(),
+                b"media_type" | b"mimeType" => kind = value.text(),
                 b"data" => data = value.text(),
                 _ => {}
             }

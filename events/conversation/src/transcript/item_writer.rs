@@ -239,8 +239,13 @@ impl<'a> ItemWriter<'a> {
         self.contents.conversation = true;
         self.cursor.working = true;
         if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
-            self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
+            self.below(stamp, parent);
         }
+    }
+
+    /// The conversation goes on below a record: what came since the last prompt below it is abandoned.
+    pub(crate) fn below(&mut self, stamp: &Stamp<'_>, parent: Text<'_>) {
+        self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
     }
 
     /// An attachment of a prompt.

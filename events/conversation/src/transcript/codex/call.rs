@@ -66,13 +66,17 @@ pub(super) fn function(
             None => writer.emit_call(Act::Shell, stamp, id, SHELL, parameters, None),
         }
     } else if name == PATCH {
-        let patch = match parameters {
-            Value::Text(text) => Some(text.decode()),
-            object => text(object.get(b"input").or_else(|| object.get(b"patch"))).map(Text::decode),
-        };
-        apply_patch(id, patch.as_deref().unwrap_or(""), stamp, writer);
+        apply_patch(id, patch_of(parameters).as_deref().unwrap_or(""), stamp, writer);
     } else {
         writer.emit_call(Act::of_tool(&name), stamp, id, &name, parameters, None);
+    }
+}
+
+/// The patch in a call's parameters.
+pub(in crate::transcript) fn patch_of(parameters: Value<'_>) -> Option<Cow<'_, str>> {
+    match parameters {
+        Value::Text(text) => Some(text.decode()),
+        object => text(object.get(b"input").or_else(|| object.get(b"patch"))).map(Text::decode),
     }
 }
 
@@ -97,7 +101,12 @@ pub(super) fn shell(
 }
 
 /// Emits a patch: the first of its files is the call itself.
-pub(super) fn apply_patch(id: Option<Text<'_>>, patch: &str, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+pub(in crate::transcript) fn apply_patch(
+    id: Option<Text<'_>>,
+    patch: &str,
+    stamp: &Stamp<'_>,
+    writer: &mut ItemWriter<'_>,
+) {
     let changes = patch::find(patch).map(patch::changes).unwrap_or_default();
     if changes.is_empty() {
         let parameters = json!({ "patch": patch });
