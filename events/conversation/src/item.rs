@@ -31,6 +31,8 @@ named! {
         Codex = "codex",
         /// GitHub Copilot CLI: JSON Lines below `session-state/`.
         Copilot = "copilot",
+        /// Pi: JSON Lines below `sessions/<project>/`.
+        Pi = "pi",
     }
 }
 

@@ -22,6 +22,7 @@ mod format;
 mod item_writer;
 mod location;
 mod observation;
+mod pi;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -78,6 +79,7 @@ formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
     Copilot => copilot::Copilot,
+    Pi => pi::Pi,
 }
 
 /// Receives a reader's items.

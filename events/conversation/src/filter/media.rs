@@ -31,6 +31,8 @@ impl Media {
                 _ => {}
             }
         }
+        // Some agents put type and data into the block itself.
+        let source = if source == Value::Null { block } else { source };
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
