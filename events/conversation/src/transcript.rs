@@ -16,6 +16,7 @@
 
 mod claude;
 mod codex;
+mod copilot;
 mod cursor;
 mod cursor_agent;
 mod droid;
@@ -25,6 +26,7 @@ mod item_writer;
 mod location;
 mod observation;
 mod qwen;
+mod pi;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -84,6 +86,8 @@ formats! {
     Qwen => qwen::Qwen,
     Droid => droid::Droid,
     Cursor => cursor_agent::CursorAgent,
+    Copilot => copilot::Copilot,
+    Pi => pi::Pi,
 }
 
 /// Receives a reader's items.

@@ -31,15 +31,24 @@ impl Media {
                 _ => {}
             }
         }
+        // Some agents put type and data into the block itself.
+        let source = if source == Value::Null { block } else { source };
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
+<<<<<<< HEAD
     /// Reads Gemini's form of a block: `{"inlineData":{"mimeType":"image/png","data":"…"}}`.
     pub(crate) fn inline(part: Value<'_>) -> Option<Self> {
         let inline = part.get(b"inlineData").filter(|inline| matches!(inline, Value::Object(_)))?;
         let kind = inline.get(b"mimeType").and_then(Value::text).map(|kind| one_line(&kind.decode(), MAX_TYPE_CHARS));
         let what = if kind.as_ref().is_some_and(|kind| kind.starts_with("image/")) { "image" } else { "document" };
         Some(Self { what, kind, bytes: inline.get(b"data").and_then(Value::text).map(decoded_bytes) })
+=======
+    /// Reads an image that has its data in the block itself: `{"type":"image","data":"…","mimeType":"image/png"}`.
+    pub(crate) fn attached(block: Value<'_>) -> Option<Self> {
+        let is_text = |name: &[u8]| block.get(name).is_some_and(|value| value.text().is_some());
+        (is_text(b"data") && is_text(b"mimeType")).then(|| Self { what: "image", ..Self::from_source(block) })
+>>>>>>> r25-a
     }
 
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
@@ -49,7 +58,7 @@ impl Media {
         for (key, value) in source.fields() {
             match key.raw() {
                 b"type" => encoded = value.text().is_none_or(|kind| kind.raw() != b"text"),
-                b"media_type" => kind = value.text(),
+                b"media_type" | b"mimeType" => kind = value.text(),
                 b"data" => data = value.text(),
                 _ => {}
             }
