@@ -29,6 +29,8 @@ named! {
         ClaudeCode = "claude_code",
         /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
         Codex = "codex",
+        /// Kiro CLI: JSON Lines below `sessions/cli/`.
+        Kiro = "kiro",
     }
 }
 

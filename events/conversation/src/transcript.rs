@@ -19,6 +19,7 @@ mod codex;
 mod cursor;
 mod format;
 mod item_writer;
+mod kiro;
 mod location;
 mod observation;
 mod spilled;
@@ -76,6 +77,7 @@ macro_rules! formats {
 formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
+    Kiro => kiro::Kiro,
 }
 
 /// Receives a reader's items.

@@ -34,6 +34,11 @@ impl Media {
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
+    /// An image with this source, or with these fields of one.
+    pub(crate) fn image(source: Value<'_>) -> Self {
+        Self { what: "image", ..Self::from_source(source) }
+    }
+
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
     /// `file`.
     fn from_source(source: Value<'_>) -> Self {

@@ -209,7 +209,7 @@ fn from_agent(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>
 }
 
 /// The fields with these names, in one pass; the last one if a name occurs twice.
-fn pick<'r, const N: usize>(object: Value<'r>, names: [&[u8]; N]) -> [Option<Value<'r>>; N] {
+pub(super) fn pick<'r, const N: usize>(object: Value<'r>, names: [&[u8]; N]) -> [Option<Value<'r>>; N] {
     let mut found = [None; N];
     for (key, value) in object.fields() {
         if let Some(at) = names.iter().position(|name| *name == key.raw()) {
@@ -219,12 +219,12 @@ fn pick<'r, const N: usize>(object: Value<'r>, names: [&[u8]; N]) -> [Option<Val
     found
 }
 
-fn text(value: Option<Value<'_>>) -> Option<Text<'_>> {
+pub(super) fn text(value: Option<Value<'_>>) -> Option<Text<'_>> {
     value.and_then(Value::text)
 }
 
 /// A number, or one in a string.
-fn number(value: Option<Value<'_>>) -> Option<u64> {
+pub(super) fn number(value: Option<Value<'_>>) -> Option<u64> {
     let digits = match value? {
         Value::Number(digits) => digits,
         Value::Text(text) => text.raw(),

@@ -9,7 +9,7 @@ use super::item_writer::ItemWriter;
 use super::location::Located;
 use crate::item::Act;
 use baton_redaction::raw_json;
-use baton_redaction::raw_json::Fields;
+use baton_redaction::raw_json::{Fields, Found};
 
 /// Location of an agent's transcripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,5 +101,14 @@ pub(super) trait Format {
     fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize>;
 
     /// Type of a record of which only the beginning is known, for lines too long to be read.
-    fn kind_of(head: &[u8]) -> Option<String>;
+    fn kind_of(head: &[u8]) -> Option<String> {
+        field_of(head, b"type")
+    }
+}
+
+/// The first text field with this name, of a record of which only the beginning is known.
+pub(super) fn field_of(head: &[u8], name: &[u8]) -> Option<String> {
+    let Found::Object(mut fields) = raw_json::first_object(head) else { return None };
+    let text = fields.find_map(|(key, value)| (key.raw() == name).then(|| value.text())?)?;
+    Some(text.decode().into_owned())
 }

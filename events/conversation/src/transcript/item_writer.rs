@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 mod persons_shell;
+mod trail;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -239,8 +240,13 @@ impl<'a> ItemWriter<'a> {
         self.contents.conversation = true;
         self.cursor.working = true;
         if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
-            self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
+            self.below(stamp, parent);
         }
+    }
+
+    /// The conversation goes on below a record: what came since the last prompt below it is abandoned.
+    pub(crate) fn below(&mut self, stamp: &Stamp<'_>, parent: Text<'_>) {
+        self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
     }
 
     /// An attachment of a prompt.
@@ -252,6 +258,16 @@ impl<'a> ItemWriter<'a> {
     pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
         if mark.is_none_or(|mark| self.cursor.remember_said(mark)) {
             self.emit(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
+        }
+    }
+
+    /// The model that the next messages are of, unless it was named before.
+    pub(crate) fn named_model(&mut self, stamp: &Stamp<'_>, model: Text<'_>) {
+        if self.wants_text && !model.is_blank() {
+            let model = one_line(&model.decode(), MAX_NAME_CHARS);
+            if model != self.model() {
+                self.usage(stamp, None, || Usage { model, ..Usage::default() });
+            }
         }
     }
 

@@ -72,9 +72,12 @@ pub(super) fn claude(rel_path: &str) -> Option<Located> {
         [_, parent, "subagents", ..] if subagent => Kind::Subagent { parent: Some(SessionId::new(parent)?) },
         _ => return None,
     };
-    // Names reserved for memos, or that look like a secret, are not accepted.
-    let session = SessionId::new(stem).filter(|id| !id.is_memo() && id.may_be_shown())?;
-    Some(Located { agent: Agent::ClaudeCode, session, kind })
+    Some(Located { agent: Agent::ClaudeCode, session: session_of(stem)?, kind })
+}
+
+/// The session of a file's stem. Names reserved for memos, or that look like a secret, are not accepted.
+pub(super) fn session_of(stem: &str) -> Option<SessionId> {
+    SessionId::new(stem).filter(|id| !id.is_memo() && id.may_be_shown())
 }
 
 /// Prefix of the names of Codex's transcripts.

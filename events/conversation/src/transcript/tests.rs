@@ -9,7 +9,7 @@ mod unread;
 
 const MAIN: Source = Source { agent: Agent::ClaudeCode, subagent: false };
 
-fn read_as(source: Source, bytes: &[u8]) -> (Vec<Item>, Cursor, Observation) {
+pub(super) fn read_as(source: Source, bytes: &[u8]) -> (Vec<Item>, Cursor, Observation) {
     let mut items = Vec::new();
     let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
     let read = reader.feed(bytes);
@@ -29,7 +29,7 @@ fn read(bytes: &[u8]) -> (Vec<Item>, Cursor, Observation) {
 }
 
 /// An item as one short line: line number, `~` for an aside, kind, text.
-fn shown(item: &Item) -> String {
+pub(super) fn shown(item: &Item) -> String {
     let (kind, text) = match &item.body {
         Body::Prompt { text } => ("prompt", text.clone()),
         Body::Answer { text } => ("answer", text.clone()),
@@ -56,6 +56,28 @@ fn shown(item: &Item) -> String {
         Body::Meta(Meta::Link { link, session }) => ("link", format!("{} {session}", link.as_str())),
     };
     format!("{}{} {kind} {text}", item.line, if item.sidechain { "~" } else { "" })
+}
+
+/// Reads lines at once, and checks that counting alone and reading in two pieces give the same.
+pub(super) fn read_every_way(source: Source, lines: &[&str]) -> (Vec<String>, Cursor, Observation) {
+    let bytes = format!("{}\n", lines.join("\n")).into_bytes();
+    let (items, cursor, seen) = read_as(source, &bytes);
+    let mut none = NullSink;
+    let mut counter = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut none);
+    counter.feed(&bytes);
+    assert_eq!(counter.into_parts(), (cursor.clone(), seen.clone()), "counting and reading see the same");
+    for split in 0..bytes.len() {
+        let (mut pieces, at, mut both) = read_as(source, &bytes[..split]);
+        let mut later = Vec::new();
+        let mut reader = Reader::new(source, at.clone(), pieces.iter().collect(), &mut later);
+        reader.feed(&bytes[usize::try_from(at.offset).unwrap()..]);
+        let (end, rest) = reader.into_parts();
+        both.absorb(&rest);
+        pieces.append(&mut later);
+        assert_eq!((&end, &both, &pieces), (&cursor, &seen, &items), "split at {split}");
+    }
+    assert_eq!(seen.malformed, 0);
+    (items.iter().map(shown).collect(), cursor, seen)
 }
 
 fn check(lines: &[&str], expected: &[&str]) -> (Cursor, Observation) {
