@@ -31,6 +31,8 @@ named! {
         Codex = "codex",
         /// Kiro CLI: JSON Lines below `sessions/cli/`.
         Kiro = "kiro",
+        /// Mistral Vibe: JSON Lines below `logs/session/`.
+        Vibe = "vibe",
     }
 }
 

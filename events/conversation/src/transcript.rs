@@ -23,6 +23,7 @@ mod kiro;
 mod location;
 mod observation;
 mod spilled;
+mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
 pub use format::Layout;
@@ -78,6 +79,7 @@ formats! {
     ClaudeCode => claude::ClaudeCode,
     Codex => codex::Codex,
     Kiro => kiro::Kiro,
+    Vibe => vibe::Vibe,
 }
 
 /// Receives a reader's items.
