@@ -23,11 +23,13 @@ mod droid;
 mod format;
 mod gemini;
 mod item_writer;
+mod kiro;
 mod location;
 mod observation;
 mod qwen;
 mod pi;
 mod spilled;
+mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
 pub use format::Layout;
@@ -88,6 +90,8 @@ formats! {
     Cursor => cursor_agent::CursorAgent,
     Copilot => copilot::Copilot,
     Pi => pi::Pi,
+    Kiro => kiro::Kiro,
+    Vibe => vibe::Vibe,
 }
 
 /// Receives a reader's items.

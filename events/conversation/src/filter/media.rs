@@ -37,6 +37,7 @@ impl Media {
     }
 
 <<<<<<< HEAD
+<<<<<<< HEAD
     /// Reads Gemini's form of a block: `{"inlineData":{"mimeType":"image/png","data":"…"}}`.
     pub(crate) fn inline(part: Value<'_>) -> Option<Self> {
         let inline = part.get(b"inlineData").filter(|inline| matches!(inline, Value::Object(_)))?;
@@ -49,6 +50,11 @@ impl Media {
         let is_text = |name: &[u8]| block.get(name).is_some_and(|value| value.text().is_some());
         (is_text(b"data") && is_text(b"mimeType")).then(|| Self { what: "image", ..Self::from_source(block) })
 >>>>>>> r25-a
+=======
+    /// An image with this source, or with these fields of one.
+    pub(crate) fn image(source: Value<'_>) -> Self {
+        Self { what: "image", ..Self::from_source(source) }
+>>>>>>> r25-d
     }
 
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,

@@ -72,6 +72,11 @@ impl<'a> Output<'a> {
         output
     }
 
+    /// An output of these texts.
+    pub(crate) fn of(texts: impl IntoIterator<Item = Text<'a>>) -> Self {
+        Self { texts: texts.into_iter().map(|text| text.before(REMINDER)).collect(), ..Self::default() }
+    }
+
     fn block(&mut self, block: Value<'a>) {
         let before = self.texts.len();
         let mut media = false;

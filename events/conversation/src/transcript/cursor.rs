@@ -46,7 +46,8 @@ pub struct Cursor {
     /// Agent messages that were counted, oldest first.
     #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub recent_messages: Window<Mark, MAX_RECENT_MESSAGES>,
-    /// Codex: the agent's last message. Claude Code: queued prompts held by an earlier version of the program.
+    /// Codex: the agent's last message. Claude Code: queued prompts held by an earlier version of the program. Agents
+    /// whose messages do not name their parent: the last messages that stand.
     #[serde(default, skip_serializing_if = "Window::is_empty")]
     pub queue: Window<Queued, MAX_QUEUED>,
     /// Number of counted messages that were withdrawn; as many of the next ones are not counted.
@@ -239,6 +240,12 @@ impl<T: Copy + PartialEq, const MAX: usize> Window<T, MAX> {
 
     pub(crate) fn clear(&mut self) {
         self.0.clear();
+    }
+
+    /// Removes the values after the last one that matches; false, and nothing is removed, if there is none.
+    pub(crate) fn cut_after(&mut self, is_it: impl Fn(T) -> bool) -> bool {
+        let place = self.0.iter().rposition(|one| is_it(*one));
+        place.map(|at| self.0.truncate(at + 1)).is_some()
     }
 
     /// Copies the values of another window into this allocation.

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 mod persons_shell;
+mod trail;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -257,6 +258,16 @@ impl<'a> ItemWriter<'a> {
     pub(crate) fn usage(&mut self, stamp: &Stamp<'_>, mark: Option<Mark>, usage: impl FnOnce() -> Usage) {
         if mark.is_none_or(|mark| self.cursor.remember_said(mark)) {
             self.emit(stamp, || Some(Body::Meta(Meta::Usage(usage()))));
+        }
+    }
+
+    /// The model that the next messages are of, unless it was named before.
+    pub(crate) fn named_model(&mut self, stamp: &Stamp<'_>, model: Text<'_>) {
+        if self.wants_text && !model.is_blank() {
+            let model = one_line(&model.decode(), MAX_NAME_CHARS);
+            if model != self.model() {
+                self.usage(stamp, None, || Usage { model, ..Usage::default() });
+            }
         }
     }
 
