@@ -26,8 +26,8 @@ mod item_writer;
 mod kiro;
 mod location;
 mod observation;
-mod qwen;
 mod pi;
+mod qwen;
 mod spilled;
 mod vibe;
 

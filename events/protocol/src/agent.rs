@@ -13,10 +13,18 @@ named! {
         Gemini = "gemini",
         /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
         Qwen = "qwen",
+        /// GitHub Copilot CLI: JSON Lines below `session-state/<session>/`.
+        Copilot = "copilot",
+        /// Pi: JSON Lines below `sessions/<project>/`.
+        Pi = "pi",
         /// Factory Droid: JSON Lines below `sessions/`.
         Droid = "droid",
         /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`.
         Cursor = "cursor",
+        /// Kiro CLI: JSON Lines below `sessions/cli/`.
+        Kiro = "kiro",
+        /// Mistral Vibe: JSON Lines below `logs/session/`.
+        Vibe = "vibe",
     }
 }
 
@@ -48,6 +56,10 @@ impl Agent {
             Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
+            Self::Copilot => ("Copilot CLI", Some("COPILOT_HOME"), ".copilot", &["copilot", "--resume={id}"]),
+            Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &[]),
+            Self::Kiro => ("Kiro CLI", Some("KIRO_HOME"), ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
+            Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

@@ -36,25 +36,23 @@ impl Media {
         Some(Self { what: what?, ..Self::from_source(source) })
     }
 
-<<<<<<< HEAD
-<<<<<<< HEAD
     /// Reads Gemini's form of a block: `{"inlineData":{"mimeType":"image/png","data":"…"}}`.
     pub(crate) fn inline(part: Value<'_>) -> Option<Self> {
         let inline = part.get(b"inlineData").filter(|inline| matches!(inline, Value::Object(_)))?;
         let kind = inline.get(b"mimeType").and_then(Value::text).map(|kind| one_line(&kind.decode(), MAX_TYPE_CHARS));
         let what = if kind.as_ref().is_some_and(|kind| kind.starts_with("image/")) { "image" } else { "document" };
         Some(Self { what, kind, bytes: inline.get(b"data").and_then(Value::text).map(decoded_bytes) })
-=======
+    }
+
     /// Reads an image that has its data in the block itself: `{"type":"image","data":"…","mimeType":"image/png"}`.
     pub(crate) fn attached(block: Value<'_>) -> Option<Self> {
         let is_text = |name: &[u8]| block.get(name).is_some_and(|value| value.text().is_some());
-        (is_text(b"data") && is_text(b"mimeType")).then(|| Self { what: "image", ..Self::from_source(block) })
->>>>>>> r25-a
-=======
+        (is_text(b"data") && is_text(b"mimeType")).then(|| Self::image(block))
+    }
+
     /// An image with this source, or with these fields of one.
     pub(crate) fn image(source: Value<'_>) -> Self {
         Self { what: "image", ..Self::from_source(source) }
->>>>>>> r25-d
     }
 
     /// Reads a block's source: `{"type":"base64","media_type":"image/png","data":"…"}`, or one of type `text`, `url`,
