@@ -33,6 +33,8 @@ named! {
         Kiro = "kiro",
         /// Mistral Vibe: JSON Lines below `logs/session/`.
         Vibe = "vibe",
+        /// Antigravity CLI: JSON Lines below `brain/<session>/`.
+        Antigravity = "antigravity",
     }
 }
 

@@ -14,9 +14,11 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod antigravity;
 mod claude;
 mod codex;
 mod cursor;
+mod ended;
 mod format;
 mod item_writer;
 mod kiro;
@@ -59,6 +61,11 @@ macro_rules! formats {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
         }
 
+        /// See [`Format::fuller`].
+        pub fn fuller(agent: Agent, path: &str) -> Option<String> {
+            match agent { $(Agent::$agent => <$format>::fuller(path)),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -80,6 +87,7 @@ formats! {
     Codex => codex::Codex,
     Kiro => kiro::Kiro,
     Vibe => vibe::Vibe,
+    Antigravity => antigravity::Antigravity,
 }
 
 /// Receives a reader's items.

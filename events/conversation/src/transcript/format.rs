@@ -97,6 +97,12 @@ pub(super) trait Format {
     /// transcript.
     fn classify(rel_path: &str) -> Option<Located>;
 
+    /// The path of the transcript that takes precedence over this one if it exists: the agent writes both, and this one
+    /// with shortened texts.
+    fn fuller(_path: &str) -> Option<String> {
+        None
+    }
+
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
     fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize>;
 
