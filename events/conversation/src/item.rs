@@ -35,6 +35,8 @@ named! {
         Vibe = "vibe",
         /// Antigravity CLI: JSON Lines below `brain/<session>/`.
         Antigravity = "antigravity",
+        /// Kimi Code: JSON Lines below `sessions/<directory>/<session>/agents/`.
+        Kimi = "kimi",
     }
 }
 

@@ -21,6 +21,7 @@ mod cursor;
 mod ended;
 mod format;
 mod item_writer;
+mod kimi;
 mod kiro;
 mod location;
 mod observation;
@@ -88,6 +89,7 @@ formats! {
     Kiro => kiro::Kiro,
     Vibe => vibe::Vibe,
     Antigravity => antigravity::Antigravity,
+    Kimi => kimi::Kimi,
 }
 
 /// Receives a reader's items.

@@ -257,8 +257,8 @@ fn result(index: u64, status: &[u8], content: Text<'_>, stamp: &Stamp<'_>, write
     }
     let went_well = lead.contains(SUCCESS).then_some(0);
     output.facts.exit_code = line(EXIT_CODE).and_then(|code| code.parse().ok()).or(went_well);
-    output.facts.agent =
-        line(CHILD).map(|id| id.trim_matches([' ', '"', ',']).into()).filter(|id: &Box<str>| !id.is_empty());
+    let child = line(CHILD).map(|id| id.trim_matches([' ', '"', ','])).filter(|id| !id.is_empty());
+    output.facts.agent = child.map(Into::into);
     let outcome = match status {
         b"CANCELED" | b"CANCELLED" | b"INTERRUPTED" => Outcome::Interrupted,
         b"ERROR" => how_it_failed(&output),
