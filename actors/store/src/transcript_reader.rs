@@ -10,6 +10,7 @@
 
 mod beside;
 mod content;
+mod working_directory;
 
 use std::io::{self, Read};
 
@@ -116,6 +117,9 @@ pub enum Peek {
 
 /// Reads the head of a transcript up to the first working directory that it names. Nothing is stored.
 pub fn peek(source: Source, path: &str) -> Peek {
+    if let Some(directory) = working_directory::find(source.agent, path) {
+        return Peek::Cwd(directory);
+    }
     let look = || -> io::Result<Peek> {
         let mut content = Content::open(source.agent, path)?;
         let left = content.size().unwrap_or(u64::MAX);
@@ -219,7 +223,10 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         io::copy(&mut bytes, &mut io::sink())?;
     }
     drop(bytes);
-    let (cursor, seen) = reader.into_parts();
+    let (cursor, mut seen) = reader.into_parts();
+    if cursor.cwd.is_none() {
+        seen.cwd = working_directory::find(start.source.agent, &start.path);
+    }
     let tail = match cursor.offset == offset {
         true => start.tail,
         // A file that is now shorter than what was read is another one: nothing continues there.

@@ -14,15 +14,18 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod antigravity;
 mod claude;
 mod codex;
 mod copilot;
 mod cursor;
 mod cursor_agent;
 mod droid;
+mod ended;
 mod format;
 mod gemini;
 mod item_writer;
+mod kimi;
 mod kiro;
 mod location;
 mod observation;
@@ -32,7 +35,7 @@ mod spilled;
 mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
-pub use format::Layout;
+pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
@@ -65,6 +68,11 @@ macro_rules! formats {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
         }
 
+        /// See [`Format::fuller`].
+        pub fn fuller(agent: Agent, path: &str) -> Option<String> {
+            match agent { $(Agent::$agent => <$format>::fuller(path)),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -92,6 +100,8 @@ formats! {
     Pi => pi::Pi,
     Kiro => kiro::Kiro,
     Vibe => vibe::Vibe,
+    Antigravity => antigravity::Antigravity,
+    Kimi => kimi::Kimi,
 }
 
 /// Receives a reader's items.

@@ -25,6 +25,10 @@ named! {
         Kiro = "kiro",
         /// Mistral Vibe: JSON Lines below `logs/session/`.
         Vibe = "vibe",
+        /// Antigravity CLI: JSON Lines below `brain/<session>/`.
+        Antigravity = "antigravity",
+        /// Kimi Code: JSON Lines below `sessions/<directory>/<session>/agents/`.
+        Kimi = "kimi",
     }
 }
 
@@ -58,8 +62,10 @@ impl Agent {
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Copilot => ("Copilot CLI", Some("COPILOT_HOME"), ".copilot", &["copilot", "--resume={id}"]),
             Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &[]),
-            Self::Kiro => ("Kiro CLI", Some("KIRO_HOME"), ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
+            Self::Kiro => ("Kiro CLI", None, ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
             Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
+            Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
+            Self::Kimi => ("Kimi Code", Some("KIMI_CODE_HOME"), ".kimi-code", &["kimi", "--session", ID]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

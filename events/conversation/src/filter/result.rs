@@ -229,7 +229,7 @@ fn success(call: Option<&OpenCall>, head: &str, output: &Output<'_>) -> String {
     }
     let said = match usual_name(call) {
         "Read" | "NotebookRead" => counted(size.lines, "line"),
-        "Bash" | "KillShell" | "PowerShell" | "shell" => match size.lines {
+        "Bash" | "KillShell" | "PowerShell" | "shell" | "bash" => match size.lines {
             0 => "ok, no output".to_owned(),
             lines => format!("ok, {}", counted(lines, "line")),
         },

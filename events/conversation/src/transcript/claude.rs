@@ -18,7 +18,7 @@ use crate::record::Timestamp;
 
 use memchr::memmem;
 
-use super::format::{Format, Layout};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
@@ -48,6 +48,7 @@ impl Format for ClaudeCode {
         depth: 6,
         passed_over: &["tool-results", "memory"],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
 
     fn classify(rel_path: &str) -> Option<Located> {

@@ -22,7 +22,7 @@ use crate::item::{Link, Usage};
 use crate::record::Timestamp;
 
 use super::cursor::Queued;
-use super::format::{Format, Layout};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
@@ -46,6 +46,7 @@ impl Format for Codex {
         depth: 4,
         passed_over: &[],
         compressed: Some(".zst"),
+        working_directory: WorkingDirectory::Recorded,
     };
 
     fn classify(rel_path: &str) -> Option<Located> {

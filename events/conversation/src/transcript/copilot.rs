@@ -14,7 +14,7 @@ use crate::record::Timestamp;
 
 use super::codex::{apply_patch, number, patch_of, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, Tools};
+use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -54,6 +54,7 @@ impl Format for Copilot {
         depth: 2,
         passed_over: &["checkpoints", "files", "research", "rewind-snapshots", "rewind-file-snapshots"],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -15,7 +15,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::claude::{Author, Block, Delivery, PromptParts};
 use super::codex::{apply_patch, patch_of};
-use super::format::{Format, Layout, Tools, field_of};
+use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -51,6 +51,7 @@ impl Format for CursorAgent {
         depth: 5,
         passed_over: &["terminals", "mcps", "agent-tools", "assets"],
         compressed: None,
+        working_directory: WorkingDirectory::Above("agent-transcripts"),
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -10,7 +10,7 @@ use crate::record::Timestamp;
 
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, QUESTION_TOOL, judge};
 use super::codex::{apply_patch, patch_of};
-use super::format::{Format, Layout, Tools};
+use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -56,6 +56,7 @@ impl Format for Droid {
         depth: 2,
         passed_over: &[],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
     const TOOLS: Tools = Tools {
         acts: &[

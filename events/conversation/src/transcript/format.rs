@@ -24,6 +24,24 @@ pub struct Layout {
     pub passed_over: &'static [&'static str],
     /// Ending that the agent appends to a transcript that it compresses in place.
     pub compressed: Option<&'static str>,
+    /// Where a session's working directory stands, if no record names it.
+    pub working_directory: WorkingDirectory,
+}
+
+/// Where the working directory of a session stands that its records do not name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkingDirectory {
+    /// Nowhere else.
+    Recorded,
+    /// In a JSON file beside the transcript.
+    Beside {
+        /// The file's name; `*` stands for the transcript's, without its ending.
+        file: &'static str,
+        /// The JSON pointer to the directory.
+        pointer: &'static str,
+    },
+    /// In the name of the folder above this one: the path, with a `-` for everything but letters and digits.
+    Above(&'static str),
 }
 
 impl Layout {
@@ -90,6 +108,12 @@ pub(super) trait Format {
     /// Identifies the session of a file by its path below a root, with `/` as separator; `None` if it is not a
     /// transcript.
     fn classify(rel_path: &str) -> Option<Located>;
+
+    /// The path of the transcript that takes precedence over this one if it exists: the agent writes both, and this one
+    /// with shortened texts.
+    fn fuller(_path: &str) -> Option<String> {
+        None
+    }
 
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
     fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize>;

@@ -27,7 +27,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, Tools};
+use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
@@ -63,6 +63,7 @@ impl Format for Gemini {
         depth: 4,
         passed_over: &["tool-outputs"],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
     const TOOLS: Tools = Tools {
         acts: &[

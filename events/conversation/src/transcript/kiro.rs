@@ -9,7 +9,8 @@ use crate::item::{Act, Agent, Outcome};
 use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
-use super::format::{Format, Layout, Tools, field_of};
+use super::ended::how_it_failed;
+use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -18,11 +19,6 @@ use baton_redaction::raw_json::{Fields, Text, Value};
 const SERVER_END: &str = "___";
 /// What Kiro writes for the agent when a person stops it.
 const INTERRUPTED: &[u8] = b"Tool uses were interrupted, waiting for the next user prompt";
-/// Words of the results of calls that a person stopped or refused.
-const STOPPED: &[&str] = &["cancelled by the user", "canceled by the user", "interrupted by the user"];
-const REFUSED: &[&str] = &["denied", "rejected by the user", "not approved"];
-/// Bytes of a result that are searched for these words.
-const LEAD_BYTES: usize = 200;
 
 /// The format of Kiro CLI.
 pub(super) enum Kiro {}
@@ -35,6 +31,7 @@ impl Format for Kiro {
         depth: 2,
         passed_over: &[],
         compressed: None,
+        working_directory: WorkingDirectory::Beside { file: "*.json", pointer: "/cwd" },
     };
     const TOOLS: Tools = Tools {
         acts: &[
@@ -225,16 +222,6 @@ fn result(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let is_killed = exit.is_some_and(|exit| exit.starts_with("signal"));
     let outcome = if is_error || is_killed { how_it_failed(&output) } else { Outcome::Ok };
     writer.result(stamp, text(id), outcome, &output);
-}
-
-fn how_it_failed(output: &Output<'_>) -> Outcome {
-    let lead = output.head(LEAD_BYTES).to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| lead.contains(word));
-    match output.facts.exit_code {
-        None if says(STOPPED) => Outcome::Interrupted,
-        None if says(REFUSED) => Outcome::Denied,
-        _ => Outcome::Failed,
-    }
 }
 
 /// A compaction: the messages after it follow those that it kept.

@@ -10,7 +10,7 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, Tools};
+use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -42,6 +42,7 @@ impl Format for Pi {
         depth: 2,
         passed_over: &[],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -15,7 +15,7 @@ use crate::item::{Act, Agent, Link, TitleSource, Usage};
 use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
-use super::format::{Format, Layout, Tools};
+use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::gemini::typed::{self, Typed};
 use super::gemini::{Answer, answer, is_first, mark, texts};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
@@ -64,6 +64,7 @@ impl Format for Qwen {
         depth: 4,
         passed_over: &[],
         compressed: None,
+        working_directory: WorkingDirectory::Recorded,
     };
     const TOOLS: Tools = Tools {
         acts: &[

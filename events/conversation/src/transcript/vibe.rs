@@ -8,7 +8,7 @@ use crate::filter::result::Output;
 use crate::item::{Act, Agent, Outcome};
 
 use super::codex::{pick, text};
-use super::format::{Format, Layout, Tools, field_of};
+use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use baton_redaction::raw_json::{Fields, Text, Value};
@@ -43,6 +43,7 @@ impl Format for Vibe {
         depth: 5,
         passed_over: &[],
         compressed: None,
+        working_directory: WorkingDirectory::Beside { file: "meta.json", pointer: "/environment/working_directory" },
     };
     const TOOLS: Tools = Tools {
         acts: &[

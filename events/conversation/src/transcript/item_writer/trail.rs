@@ -41,6 +41,13 @@ impl ItemWriter<'_> {
         }
     }
 
+    /// The last `count` messages are taken back, if it is known which these are.
+    pub(crate) fn back_by(&mut self, stamp: &Stamp<'_>, count: u64) {
+        if let Some(left) = self.last_message().line.checked_sub(1).and_then(|all| all.checked_sub(count)) {
+            self.back_to(stamp, left);
+        }
+    }
+
     /// The conversation goes on from `count` messages that replace all before: nothing is abandoned.
     pub(crate) fn messages_begin(&mut self, count: u64) {
         let mark = Mark::digest(&[&b"begin"[..], &self.cursor.line.to_le_bytes()].concat());
