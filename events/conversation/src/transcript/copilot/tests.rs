@@ -153,7 +153,7 @@ fn messages_calls_and_results() {
             r#"3 call bash {"command":"false"}"#,
             "4 result Failed bash false: exit 1, no",
             r#"5 call bash {"command":"true"}"#,
-            "6 result Ok bash true: 1 line, 3 B",
+            "6 result Ok bash true: ok, 1 line",
             r#"7 call edit {"new_string":"y","old_string":"x","path":"a.rs"}"#,
             "8 result Ok edit a.rs: +1 -1",
             r#"9 call apply_patch {"change":"update","patch":"@@\n-x\n+y\n+z\n","path":"a.rs"}"#,
