@@ -18,6 +18,7 @@ mod claude;
 mod codex;
 mod cursor;
 mod cursor_agent;
+mod document;
 mod droid;
 mod format;
 mod gemini;
@@ -28,6 +29,7 @@ mod qwen;
 mod spilled;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
+pub use document::{Document, Fault};
 pub use format::Layout;
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
@@ -61,6 +63,10 @@ macro_rules! formats {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
         }
 
+        fn documents(agent: Agent) -> Option<&'static Document> {
+            match agent { $(Agent::$agent => const { &<$format as Format>::DOCUMENT }.as_ref()),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -84,6 +90,24 @@ formats! {
     Qwen => qwen::Qwen,
     Droid => droid::Droid,
     Cursor => cursor_agent::CursorAgent,
+}
+
+/// How the transcript at `path` is read, if it is a whole document.
+pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
+    documents(agent).filter(|document| path.ends_with(document.ending))
+}
+
+/// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, or a document
+/// that a later version of the agent replaced.
+pub fn plain(agent: Agent, path: &str) -> Option<String> {
+    let successor = || documents(agent)?.successor(path);
+    layout(agent).plain(path).map(str::to_owned).or_else(successor)
+}
+
+/// The path of the other form that a transcript may have, whichever `path` is.
+pub fn other_form(agent: Agent, path: &str) -> Option<String> {
+    let compressed = || layout(agent).compressed.map(|ending| format!("{path}{ending}"));
+    plain(agent, path).or_else(|| documents(agent)?.predecessor(path)).or_else(compressed)
 }
 
 /// Receives a reader's items.
