@@ -2,7 +2,7 @@
 //!
 //! A session reads to count and an index job to get items, both through [`read`]. First the bytes before the offset are
 //! checked: a file that does not continue what was read counts as rewritten, not as an error. Memory is bounded by one
-//! block and one line, whatever the file.
+//! block and one line, whatever the file; a document, which is held as a whole, by its largest size.
 //!
 //! # Hazards
 //!
@@ -121,7 +121,7 @@ pub fn peek(source: Source, path: &str) -> Peek {
         return Peek::Cwd(directory);
     }
     let look = || -> io::Result<Peek> {
-        let mut content = Content::open(source.agent, path)?;
+        let content = Content::open(source.agent, path)?;
         let left = content.size().unwrap_or(u64::MAX);
         let mut bytes = content.from(0)?;
         let (mut sink, mut lines) =
@@ -145,8 +145,8 @@ pub fn peek(source: Source, path: &str) -> Peek {
 
 /// True if the file at `path` may take over a session that was read from `known` up to `offset`. That is so if `known`
 /// is gone, if the other file is longer and has the same bytes before the offset, or if only the other file contains
-/// conversation: a transcript that moves with its session may leave a few records at its old path. If the agent
-/// compresses and restores a transcript in place, the plain file takes over as soon as it exists.
+/// conversation: a transcript that moves with its session may leave a few records at its old path. Of the two forms of
+/// one transcript, the plain one takes over as soon as it exists.
 pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
@@ -157,7 +157,7 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
         return true;
     }
     let compare = || -> io::Result<bool> {
-        let mut content = Content::open(agent, path)?;
+        let content = Content::open(agent, path)?;
         let (size, known_size) = (content.metadata().len(), at_known.len());
         Ok(offset > 0 && size > known_size && content.digest_before(offset)? == Some(tail))
     };
@@ -189,7 +189,7 @@ enum End {
 }
 
 fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> io::Result<Pass> {
-    let mut content = Content::open(start.source.agent, &start.path)?;
+    let content = Content::open(start.source.agent, &start.path)?;
     let identity = transcript_file::identity(content.metadata());
     let offset = start.cursor.offset;
     let needed = match end {
@@ -200,14 +200,13 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
     if is_short || (offset > 0 && content.digest_before(offset)? != Some(start.tail)) {
         return Ok(Pass::Rewritten { identity });
     }
-    let to_the_end = matches!(end, End::At(_));
+    let (to_the_end, is_compressed) = (matches!(end, End::At(_)), content.is_compressed());
     let (end, enough) = match end {
-        End::After(_) if content.is_compressed() => (u64::MAX, u64::MAX),
+        End::After(_) if is_compressed => (u64::MAX, u64::MAX),
         End::After(bytes) => (content.size().unwrap_or(u64::MAX), bytes),
         // The index job holds all of its items anyway.
         End::At(to) => (to, u64::MAX),
     };
-    let is_compressed = content.is_compressed();
     let mut bytes = content.from(offset)?;
     let beside = Beside::of_transcript(&start.path);
     let wants_text = sink.wants_text();
@@ -309,6 +308,8 @@ impl Lines<'_> {
     }
 }
 
+#[cfg(test)]
+mod documents;
 #[cfg(test)]
 mod rewriting;
 

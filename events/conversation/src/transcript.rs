@@ -20,6 +20,7 @@ mod codex;
 mod copilot;
 mod cursor;
 mod cursor_agent;
+mod document;
 mod droid;
 mod ended;
 mod format;
@@ -35,6 +36,7 @@ mod spilled;
 mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
+pub use document::{Document, Fault};
 pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
@@ -69,8 +71,12 @@ macro_rules! formats {
         }
 
         /// See [`Format::fuller`].
-        pub fn fuller(agent: Agent, path: &str) -> Option<String> {
+        fn fuller(agent: Agent, path: &str) -> Option<String> {
             match agent { $(Agent::$agent => <$format>::fuller(path)),+ }
+        }
+
+        fn documents(agent: Agent) -> Option<&'static Document> {
+            match agent { $(Agent::$agent => const { &<$format as Format>::DOCUMENT }.as_ref()),+ }
         }
 
         fn tools(agent: Agent) -> &'static Tools {
@@ -102,6 +108,24 @@ formats! {
     Vibe => vibe::Vibe,
     Antigravity => antigravity::Antigravity,
     Kimi => kimi::Kimi,
+}
+
+/// How the transcript at `path` is read, if it is a whole document.
+pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
+    documents(agent).filter(|document| path.ends_with(document.ending))
+}
+
+/// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, shortened,
+/// or a document that a later version of the agent replaced.
+pub fn plain(agent: Agent, path: &str) -> Option<String> {
+    let successor = || documents(agent)?.successor(path);
+    layout(agent).plain(path).map(str::to_owned).or_else(successor).or_else(|| fuller(agent, path))
+}
+
+/// The path of the other form that a transcript may have, whichever `path` is.
+pub fn other_form(agent: Agent, path: &str) -> Option<String> {
+    let compressed = || layout(agent).compressed.map(|ending| format!("{path}{ending}"));
+    plain(agent, path).or_else(|| documents(agent)?.predecessor(path)).or_else(compressed)
 }
 
 /// Receives a reader's items.

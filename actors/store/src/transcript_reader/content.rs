@@ -1,8 +1,10 @@
-//! The bytes of a transcript in either form: plain, or compressed in place by its agent when it is cold.
+//! The bytes of a transcript in any form: plain, compressed in place by its agent when it is cold, or a document that
+//! its agent writes anew as a whole.
 //!
 //! Offsets count bytes of the plain transcript. A compressed one is streamed from its beginning on each access: it is
 //! cold, and does not grow before its agent has restored it. The stream's window bounds memory, and the file's size
-//! bounds the length of its content.
+//! bounds the length of its content. A document is held as a whole, as [lines](Document::lines), and its size bounds
+//! memory.
 //!
 //! # Hazards
 //!
@@ -14,7 +16,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::layout;
+use baton_conversation::transcript::{Document, Fault, document, layout, other_form, plain};
 use baton_events::session::TailDigest;
 use sha2::{Digest, Sha256};
 
@@ -24,29 +26,35 @@ use baton_base::{limits, transcript_file};
 pub(super) struct Content {
     file: File,
     metadata: Metadata,
-    compressed: bool,
+    form: Form,
+}
+
+enum Form {
+    Plain,
+    Compressed,
+    /// A document's lines.
+    Document(Vec<u8>),
 }
 
 impl Content {
     /// Opens a transcript. If it does not exist under its name, its other form is tried: its agent may have compressed
-    /// or restored it since it was seen.
+    /// or restored it since it was seen, or have replaced a document.
     pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
-        let layout = layout(agent);
-        let opened = transcript_file::open(Path::new(path)).map(|file| (file, layout.plain(path).is_some()));
-        let (file, compressed) = opened.or_else(|error| {
-            let other = match (layout.plain(path), layout.compressed) {
-                (Some(plain), _) => plain.to_owned(),
-                (None, Some(ending)) => format!("{path}{ending}"),
-                (None, None) => return Err(error),
-            };
-            match error.kind() {
-                io::ErrorKind::NotFound => {
-                    transcript_file::open(Path::new(&other)).map(|file| (file, layout.plain(&other).is_some()))
-                }
-                _ => Err(error),
-            }
-        })?;
-        Ok(Self { metadata: file.metadata()?, file, compressed })
+        let open = |path: &str| Self::of(transcript_file::open(Path::new(path))?, agent, path);
+        match (open(path), other_form(agent, path)) {
+            (Err(error), Some(other)) if error.kind() == io::ErrorKind::NotFound => open(&other),
+            (opened, _) => opened,
+        }
+    }
+
+    fn of(file: File, agent: Agent, path: &str) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        let form = match document(agent, path) {
+            Some(document) => Form::Document(lines_of(document, &file, metadata.len())?),
+            None if layout(agent).plain(path).is_some() => Form::Compressed,
+            None => Form::Plain,
+        };
+        Ok(Self { file, metadata, form })
     }
 
     pub(super) fn metadata(&self) -> &Metadata {
@@ -55,27 +63,39 @@ impl Content {
 
     /// True if it is compressed. It is then read in one pass, because the next one would start from its beginning.
     pub(super) fn is_compressed(&self) -> bool {
-        self.compressed
+        matches!(self.form, Form::Compressed)
     }
 
     /// Its length in bytes, if that is known without reading.
     pub(super) fn size(&self) -> Option<u64> {
-        (!self.compressed).then_some(self.metadata.len())
+        match &self.form {
+            Form::Plain => Some(self.metadata.len()),
+            Form::Compressed => None,
+            Form::Document(lines) => Some(lines.len() as u64),
+        }
     }
 
     /// The bytes from an offset on; none if it is beyond the end.
-    pub(super) fn from(&mut self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
-        if !self.compressed {
-            self.file.seek(SeekFrom::Start(offset))?;
-            return Ok(Box::new(&self.file));
+    pub(super) fn from(&self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
+        match &self.form {
+            Form::Plain => {
+                (&self.file).seek(SeekFrom::Start(offset))?;
+                Ok(Box::new(&self.file))
+            }
+            Form::Compressed => {
+                let mut stream = self.stream()?;
+                io::copy(&mut stream.by_ref().take(offset), &mut io::sink())?;
+                Ok(Box::new(stream))
+            }
+            Form::Document(lines) => {
+                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+                Ok(Box::new(lines.get(offset..).unwrap_or_default()))
+            }
         }
-        let mut stream = self.stream()?;
-        io::copy(&mut stream.by_ref().take(offset), &mut io::sink())?;
-        Ok(Box::new(stream))
     }
 
     /// The digest of up to [`limits::TAIL_BYTES`] before `offset`; `None` if there are fewer bytes than `offset`.
-    pub(super) fn digest_before(&mut self, offset: u64) -> io::Result<Option<TailDigest>> {
+    pub(super) fn digest_before(&self, offset: u64) -> io::Result<Option<TailDigest>> {
         let from = offset.saturating_sub(limits::TAIL_BYTES);
         let wanted = offset - from;
         let mut bytes = Vec::with_capacity(usize::try_from(wanted).unwrap_or(0));
@@ -85,8 +105,8 @@ impl Content {
         Ok((bytes.len() as u64 == wanted).then_some(TailDigest(digest)))
     }
 
-    fn stream(&mut self) -> io::Result<impl Read + '_> {
-        self.file.seek(SeekFrom::Start(0))?;
+    fn stream(&self) -> io::Result<impl Read + '_> {
+        (&self.file).seek(SeekFrom::Start(0))?;
         let file = BufReader::with_capacity(limits::READ_BLOCK_BYTES, &self.file);
         let mut decoder = zstd::Decoder::with_buffer(file).map_err(broken)?;
         decoder.window_log_max(limits::COMPRESSED_WINDOW_LOG)?;
@@ -95,15 +115,30 @@ impl Content {
     }
 }
 
-/// True if two paths are the plain and the compressed form of one transcript.
-pub(super) fn are_one(agent: Agent, one: &str, other: &str) -> bool {
-    let plain = |path: &str| layout(agent).plain(path).unwrap_or(path).to_owned();
-    plain(one) == plain(other)
+/// Reads a document as lines. One that is torn may be whole a moment later; the other faults last until it is written.
+fn lines_of(document: &Document, file: &File, size: u64) -> io::Result<Vec<u8>> {
+    let most = limits::DOCUMENT_BYTES;
+    let lasting = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or(0));
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(lasting(format!("it is a document of more than {} MB", most >> 20)));
+    }
+    document.lines(&bytes).map_err(|fault| match fault {
+        Fault::Torn => io::Error::new(io::ErrorKind::UnexpectedEof, "it is being written, or was left incomplete"),
+        Fault::Foreign => lasting("it is no JSON document with messages".to_owned()),
+    })
 }
 
-/// True if a path is a compressed transcript whose plain form exists: the plain one takes precedence.
+/// True if two paths are the two forms of one transcript.
+pub(super) fn are_one(agent: Agent, one: &str, other: &str) -> bool {
+    let of = |path: &str| plain(agent, path).unwrap_or_else(|| path.to_owned());
+    of(one) == of(other)
+}
+
+/// True if a path is the other form of a transcript whose plain form exists: the plain one takes precedence.
 pub(super) fn is_beside_plain(agent: Agent, path: &str) -> bool {
-    layout(agent).plain(path).is_some_and(|plain| Path::new(plain).exists())
+    plain(agent, path).is_some_and(|plain| Path::new(&plain).exists())
 }
 
 /// A stream that fails if it is longer than plausible.
@@ -148,7 +183,7 @@ mod tests {
         (folder, path.to_str().unwrap().to_owned())
     }
 
-    fn rest(content: &mut Content, offset: u64) -> Vec<u8> {
+    fn rest(content: &Content, offset: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         content.from(offset).unwrap().read_to_end(&mut bytes).unwrap();
         bytes
@@ -159,11 +194,11 @@ mod tests {
         let text: Vec<u8> = (0..20_000_u32).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
         let (_plain_folder, plain) = content(false, &text);
         let (_folder, packed) = content(true, &text);
-        let mut plain = Content::open(Agent::Codex, &plain).unwrap();
-        let mut packed = Content::open(Agent::Codex, &packed).unwrap();
+        let plain = Content::open(Agent::Codex, &plain).unwrap();
+        let packed = Content::open(Agent::Codex, &packed).unwrap();
         assert_eq!((plain.size(), packed.size()), (Some(text.len() as u64), None));
         for offset in [0, 1, 5_000, text.len() as u64 - 1, text.len() as u64] {
-            assert_eq!(rest(&mut plain, offset), rest(&mut packed, offset), "{offset}");
+            assert_eq!(rest(&plain, offset), rest(&packed, offset), "{offset}");
             let digest = plain.digest_before(offset).unwrap();
             assert!(digest.is_some());
             assert_eq!(digest, packed.digest_before(offset).unwrap(), "{offset}");
@@ -171,7 +206,7 @@ mod tests {
         let behind = text.len() as u64 + 1;
         assert_eq!(packed.digest_before(behind).unwrap(), None);
         assert_eq!(plain.digest_before(behind).unwrap(), None);
-        assert!(rest(&mut packed, behind).is_empty());
+        assert!(rest(&packed, behind).is_empty());
     }
 
     #[test]
@@ -192,14 +227,14 @@ mod tests {
     fn what_comes_to_too_much_or_is_broken_is_refused_with_a_reason() {
         let zeros = vec![b' '; usize::try_from(limits::COMPRESSED_ALWAYS_BYTES).unwrap() + 1];
         let (_folder, bomb) = content(true, &zeros);
-        let mut bomb = Content::open(Agent::Codex, &bomb).unwrap();
+        let bomb = Content::open(Agent::Codex, &bomb).unwrap();
         let error = io::copy(&mut bomb.from(0).unwrap(), &mut io::sink()).unwrap_err();
         assert!(error.to_string().contains("times its compressed size"), "{error}");
         let (_folder, path) = content(true, b"whole\n");
         let bytes = std::fs::read(&path).unwrap();
         let refused = |what: &[u8]| {
             std::fs::write(&path, what).unwrap();
-            let mut content = Content::open(Agent::Codex, &path).unwrap();
+            let content = Content::open(Agent::Codex, &path).unwrap();
             let error = io::copy(&mut content.from(0).unwrap(), &mut io::sink()).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
             assert!(error.to_string().contains("damaged"), "{error}");

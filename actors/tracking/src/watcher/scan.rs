@@ -209,8 +209,8 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         return None;
     }
     let path_text = transcript_file::path_text(path)?;
-    // Skip a compressed copy as long as the plain transcript exists.
-    if transcript::layout(root.agent).plain(&path_text).is_some_and(|plain| Path::new(plain).is_file()) {
+    // Skip the other form of a transcript as long as the plain one exists.
+    if transcript::plain(root.agent, &path_text).is_some_and(|plain| Path::new(&plain).is_file()) {
         return None;
     }
     let file = FileSeen {

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::document::Document;
 use super::item_writer::ItemWriter;
 use super::location::Located;
 use crate::item::Act;
@@ -104,6 +105,8 @@ impl Tools {
 pub(super) trait Format {
     const LAYOUT: Layout;
     const TOOLS: Tools = Tools::USUAL;
+    /// Transcripts that are whole documents, if the agent has such.
+    const DOCUMENT: Option<Document> = None;
 
     /// Identifies the session of a file by its path below a root, with `/` as separator; `None` if it is not a
     /// transcript.

@@ -1,4 +1,5 @@
-//! Transcripts of Gemini CLI ("chats"): JSON Lines of messages, and of records that change what stands before.
+//! Transcripts of Gemini CLI ("chats"): JSON Lines of messages, and of records that change what stands before; before
+//! version 0.40 documents of the same messages.
 //!
 //! A message is written again under its id when it has more in it: calls, results, token counts. What was said of it
 //! already is recognised by fingerprints in [`Cursor::said`](super::Cursor::said), which hold for the last messages;
@@ -27,6 +28,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
+use super::document::Document;
 use super::format::{Format, Layout, Tools, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
@@ -58,7 +60,7 @@ impl Format for Gemini {
     const LAYOUT: Layout = Layout {
         // The variable stands for the home.
         folders: &[".gemini/tmp"],
-        endings: &[".jsonl"],
+        endings: &[".jsonl", ".json"],
         // `<project>/chats/<parent>/`
         depth: 4,
         passed_over: &["tool-outputs"],
@@ -80,6 +82,13 @@ impl Format for Gemini {
         parameters: &[("dir_path", "path"), ("absolute_path", "file_path")],
     };
 
+    const DOCUMENT: Option<Document> = Some(Document {
+        ending: ".json",
+        replaced_by: Some(".jsonl"),
+        messages: "messages",
+        header: &["sessionId", "projectHash", "startTime", "kind", "directories", "summary"],
+    });
+
     fn classify(rel_path: &str) -> Option<Located> {
         let names: Vec<&str> = rel_path.split('/').collect();
         if names.iter().any(|name| matches!(*name, "" | "." | "..")) {
@@ -88,13 +97,13 @@ impl Format for Gemini {
         let short = |id: &str| id.char_indices().nth(ID_CHARS).map_or(id.len(), |(at, _)| at);
         let (id, kind) = match names.as_slice() {
             [_, "chats", name] => {
-                let name = name.strip_suffix(".jsonl")?.strip_prefix(SESSION)?;
+                let name = stem(name)?.strip_prefix(SESSION)?;
                 let id = name.get(TIME_CHARS..).filter(|_| name[..TIME_CHARS].ends_with('-'))?;
                 (id, Kind::Main)
             }
             [_, "chats", parent, name] => {
                 let parent = Some(SessionId::new(&parent[..short(parent)])?);
-                (name.strip_suffix(".jsonl")?, Kind::Subagent { parent })
+                (stem(name)?, Kind::Subagent { parent })
             }
             _ => return None,
         };
@@ -137,6 +146,11 @@ impl Format for Gemini {
         let kind = fields.find_map(|(key, value)| (key.raw() == b"type").then(|| value.text())?)?;
         Some(kind.decode().into_owned())
     }
+}
+
+/// The name of a transcript without its ending.
+fn stem(name: &str) -> Option<&str> {
+    name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json"))
 }
 
 fn message(kind: &[u8], message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {

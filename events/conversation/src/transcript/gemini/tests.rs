@@ -1,5 +1,5 @@
 use super::super::tests::shown;
-use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source, classify};
+use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source, classify, document, other_form, plain};
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::{Body, Item};
@@ -289,15 +289,17 @@ fn paths_name_sessions() {
         assert_eq!(found, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))), "{path}");
     };
     check("tide/chats/session-2026-06-11T19-15-d5be006c.jsonl", Some(("d5be006c", None)));
+    check("tide/chats/session-2026-06-11T19-15-d5be006c.json", Some(("d5be006c", None)));
     check("tide/chats/d5be006c-3180-402b-977a-50ad2bb30a2e/child-1.jsonl", Some(("child-1", Some("d5be006c"))));
     for none in [
         "",
-        "tide/chats/session-2026-06-11T19-15-d5be006c.json",
         "tide/chats/session-2026-06-11T19-15-d5be006c.jsonl.unreadable-1",
         "tide/chats/session-é.jsonl",
         "tide/chats/session-2026-06-11T19-15-.jsonl",
         "tide/chats/x.jsonl",
         "tide/logs.jsonl",
+        "tide/logs.json",
+        "tide/chats/x.json",
         "../chats/session-2026-06-11T19-15-d5be006c.jsonl",
     ] {
         check(none, None);
@@ -314,4 +316,36 @@ fn a_long_lines_kind_is_known_by_its_beginning() {
     ] {
         assert_eq!(Gemini::kind_of(head.as_bytes()).as_deref(), expected, "{head}");
     }
+}
+
+#[test]
+fn an_older_document_gives_the_same_lines() {
+    let path = "/h/.gemini/tmp/tide/chats/session-2026-06-11T19-15-d5be006c.json";
+    let later = format!("{path}l");
+    let document = document(Agent::Gemini, path).unwrap();
+    assert_eq!(super::super::document(Agent::Gemini, &later), None);
+    assert_eq!(plain(Agent::Gemini, path).as_deref(), Some(&*later), "the later file takes precedence");
+    assert_eq!(other_form(Agent::Gemini, &later).as_deref(), Some(path));
+    let output = r#"{"output":"Output: a\nExit Code: 1\nProcess Group PGID: 7"}"#;
+    let ls = call("c1", "run_shell_command", r#"{"command":"ls"}"#, "success", output);
+    let written = format!(
+        r#"{{"sessionId": "d5be006c-3180-402b-977a-50ad2bb30a2e", "startTime": "2026-06-11T19:15:35.513Z",
+            "lastUpdated": "2026-06-11T19:16:00.000Z", "messages": [
+              {}, {}, {}
+            ], "summary": "Lists files"}}"#,
+        user("m1", r#""list it""#),
+        gemini("m2", &format!(r#""content":"I look.","model":"gemini-3","toolCalls":[{ls}]"#)),
+        gemini("m3", r#""content":"One file.","model":"gemini-3""#),
+    );
+    let lines = String::from_utf8(document.lines(written.as_bytes()).unwrap()).unwrap();
+    let expected = [
+        "1 title Model Lists files",
+        "2 below m1",
+        "2 prompt list it",
+        "3 reply I look.",
+        r#"3 call run_shell_command {"command":"ls"}"#,
+        "3 result Failed run_shell_command ls: exit 1, a",
+        "4 reply One file.",
+    ];
+    check(MAIN, &lines.lines().collect::<Vec<_>>(), &expected);
 }
