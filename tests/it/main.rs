@@ -15,6 +15,7 @@
 mod abuse;
 mod acceptance;
 mod agent;
+mod agents;
 mod bench;
 mod changing_transcripts;
 mod clones;
