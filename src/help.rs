@@ -5,7 +5,8 @@
 //! stale.
 
 use baton_config::configuration::{former_keys, keys};
-use baton_protocol::tool;
+use baton_conversation::transcript::layout;
+use baton_protocol::{Agent, tool};
 
 /// Width of generated text; the files keep to 80.
 const WIDTH: usize = 78;
@@ -116,6 +117,7 @@ fn generated(line: &str) -> Option<String> {
     match line {
         "{{keys}}" => Some(key_list()),
         "{{former keys}}" => Some(former_key_list()),
+        "{{agents}}" => Some(agent_list()),
         "{{tools}}" => Some(tool_list()),
         _ => None,
     }
@@ -134,6 +136,19 @@ fn key_list() -> String {
 
 fn former_key_list() -> String {
     former_keys().map(|(name, successor)| wrapped_item(&format!("`{name}`: {successor}"))).collect()
+}
+
+fn agent_list() -> String {
+    let entry = |agent: &Agent| {
+        let home = agent.home();
+        let below = if home.directory.is_empty() { "~".to_owned() } else { format!("~/{}", home.directory) };
+        let folders = layout(*agent).folders.iter().map(|folder| format!("`{below}/{folder}`"));
+        let folders = folders.collect::<Vec<_>>().join(" and ");
+        let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
+        let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
+        wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))
+    };
+    Agent::ALL.iter().map(entry).collect()
 }
 
 fn tool_list() -> String {
