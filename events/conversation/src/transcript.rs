@@ -14,6 +14,7 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod amp;
 mod claude;
 mod codex;
 mod cursor;
@@ -90,6 +91,7 @@ formats! {
     Qwen => qwen::Qwen,
     Droid => droid::Droid,
     Cursor => cursor_agent::CursorAgent,
+    Amp => amp::Amp,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.

@@ -9,7 +9,7 @@ named! {
         ClaudeCode = "claude_code",
         /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
         Codex = "codex",
-        /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`.
+        /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`, documents before version 0.40.
         Gemini = "gemini",
         /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
         Qwen = "qwen",
@@ -17,6 +17,8 @@ named! {
         Droid = "droid",
         /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`.
         Cursor = "cursor",
+        /// Amp: documents in `amp/threads/`.
+        Amp = "amp",
     }
 }
 
@@ -48,6 +50,7 @@ impl Agent {
             Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
+            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }
