@@ -16,6 +16,7 @@
 
 mod amp;
 mod claude;
+mod cline;
 mod codex;
 mod cursor;
 mod cursor_agent;
@@ -92,6 +93,9 @@ formats! {
     Droid => droid::Droid,
     Cursor => cursor_agent::CursorAgent,
     Amp => amp::Amp,
+    Cline => cline::Cline,
+    Roo => cline::Roo,
+    Kilo => cline::Kilo,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.

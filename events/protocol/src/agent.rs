@@ -19,6 +19,12 @@ named! {
         Cursor = "cursor",
         /// Amp: documents in `amp/threads/`.
         Amp = "amp",
+        /// Cline: documents in an editor's storage, one folder per task.
+        Cline = "cline",
+        /// Roo Code: as Cline.
+        Roo = "roo",
+        /// Kilo Code, before it was written anew: as Cline.
+        Kilo = "kilo",
     }
 }
 
@@ -51,6 +57,9 @@ impl Agent {
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
+            Self::Cline => ("Cline", None, "", &[]),
+            Self::Roo => ("Roo Code", None, "", &[]),
+            Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

@@ -72,6 +72,11 @@ impl<'a> Output<'a> {
         output
     }
 
+    /// An output of these texts.
+    pub(crate) fn of_texts(texts: Vec<Text<'a>>) -> Self {
+        Self { texts, ..Self::default() }
+    }
+
     fn block(&mut self, block: Value<'a>) {
         let before = self.texts.len();
         let mut media = false;
