@@ -6,7 +6,8 @@
 //! conversation's open calls continues as if there had been no break.
 //!
 //! Each agent's format is a module below this one that implements `Format`: [`classify`] identifies the session of a
-//! path, and the reader passes each record to the agent's format.
+//! path, and the reader passes each record to the agent's format. A transcript that is one JSON document is made into
+//! lines first, by [`Document::lines`].
 //!
 //! # Hazards
 //!
