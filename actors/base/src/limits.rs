@@ -72,8 +72,8 @@ pub const COMPRESSED_RATIO: u64 = 1_000;
 /// Content bytes that are allowed for any compressed transcript, whatever the ratio.
 pub const COMPRESSED_ALWAYS_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Largest transcript that is one document. It is held as a whole, and its lines beside it, while it is read: with
-/// [`READS_AT_ONCE`] this comes to 256 MB. A message may still have the longest line.
+/// Largest transcript that is one document. While it is read it is held as a whole, and its lines beside it, so this
+/// bounds a read to 64 MB. It is twice the longest line, and about eight times what the largest context of a model holds.
 pub const DOCUMENT_BYTES: u64 = 2 * TRANSCRIPT_LINE_BYTES as u64;
 
 /// Bytes before an offset whose digest tells whether a file still continues what was already read.

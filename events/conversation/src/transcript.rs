@@ -6,7 +6,8 @@
 //! conversation's open calls continues as if there had been no break.
 //!
 //! Each agent's format is a module below this one that implements `Format`: [`classify`] identifies the session of a
-//! path, and the reader passes each record to the agent's format.
+//! path, and the reader passes each record to the agent's format. A transcript that is one JSON document is made into
+//! lines first, by [`Document::lines`].
 //!
 //! # Hazards
 //!
@@ -14,8 +15,10 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod amp;
 mod antigravity;
 mod claude;
+mod cline;
 mod codex;
 mod copilot;
 mod cursor;
@@ -108,6 +111,10 @@ formats! {
     Vibe => vibe::Vibe,
     Antigravity => antigravity::Antigravity,
     Kimi => kimi::Kimi,
+    Amp => amp::Amp,
+    Cline => cline::Cline,
+    Roo => cline::Roo,
+    Kilo => cline::Kilo,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.

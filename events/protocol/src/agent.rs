@@ -9,7 +9,7 @@ named! {
         ClaudeCode = "claude_code",
         /// Codex CLI: JSON Lines below `sessions/`, compressed once they are old.
         Codex = "codex",
-        /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`.
+        /// Gemini CLI: JSON Lines below `tmp/<project>/chats/`, documents before version 0.40.
         Gemini = "gemini",
         /// Qwen Code: JSON Lines below `projects/<project>/chats/`.
         Qwen = "qwen",
@@ -29,6 +29,14 @@ named! {
         Antigravity = "antigravity",
         /// Kimi Code: JSON Lines below `sessions/<directory>/<session>/agents/`.
         Kimi = "kimi",
+        /// Amp: documents in `amp/threads/`.
+        Amp = "amp",
+        /// Cline: documents in an editor's storage, one folder per task.
+        Cline = "cline",
+        /// Roo Code: as Cline.
+        Roo = "roo",
+        /// Kilo Code, before it was written anew: as Cline.
+        Kilo = "kilo",
     }
 }
 
@@ -66,6 +74,10 @@ impl Agent {
             Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
             Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
             Self::Kimi => ("Kimi Code", Some("KIMI_CODE_HOME"), ".kimi-code", &["kimi", "--session", ID]),
+            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
+            Self::Cline => ("Cline", None, "", &[]),
+            Self::Roo => ("Roo Code", None, "", &[]),
+            Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

@@ -10,6 +10,8 @@
 //!
 //! - A compressed transcript is always read from its beginning to its end, so its time is not bounded, and one that is
 //!   damaged anywhere fails as a whole.
+//! - A document is read as a whole on each access too. One whose last message is written step by step counts as rewritten
+//!   with each step.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};

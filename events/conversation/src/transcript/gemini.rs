@@ -119,7 +119,8 @@ impl Format for Gemini {
             pick(whole, [b"id", b"type", b"timestamp", b"$set", b"$rewindTo", b"sessionId"]);
         let (id, kind) = (text(id), text(kind).map_or(&b""[..], Text::raw));
         let at = text(at).and_then(|text| Timestamp::parse(&text.decode()));
-        let stamp = Stamp { at, uuid: id, message: id.filter(|_| kind == b"gemini"), ..Stamp::default() };
+        let stamp =
+            Stamp { at, uuid: id, message: id.filter(|_| matches!(kind, b"gemini" | b"model")), ..Stamp::default() };
         writer.begin(&stamp);
         if let Some(target) = text(rewind) {
             writer.seen.count_type(b"$rewindTo");
@@ -154,7 +155,9 @@ fn stem(name: &str) -> Option<&str> {
 }
 
 fn message(kind: &[u8], message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let content = message.get(b"content").unwrap_or(Value::Null);
+    // Early versions have parts, as the model's interface names them.
+    let content = message.get(b"content").or_else(|| message.get(b"parts")).unwrap_or(Value::Null);
+    let kind = if kind == b"model" { b"gemini" } else { kind };
     let is_models = message.get(b"model").is_some() || message.get(b"toolCalls").is_some();
     if matches!(kind, b"user" | b"gemini") && !is_models && again::goes_on(stamp, writer) {
         // A person may go back to it.

@@ -335,7 +335,7 @@ fn an_older_document_gives_the_same_lines() {
             ], "summary": "Lists files"}}"#,
         user("m1", r#""list it""#),
         gemini("m2", &format!(r#""content":"I look.","model":"gemini-3","toolCalls":[{ls}]"#)),
-        gemini("m3", r#""content":"One file.","model":"gemini-3""#),
+        gemini("m3", r#""parts":[{"text":"One file."}]"#).replace("gemini", "model"),
     );
     let lines = String::from_utf8(document.lines(written.as_bytes()).unwrap()).unwrap();
     let expected = [
