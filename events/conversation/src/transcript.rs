@@ -36,6 +36,7 @@ mod observation;
 mod pi;
 mod qwen;
 mod spilled;
+mod tools;
 mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
@@ -55,8 +56,9 @@ use crate::item::{Agent, Body, Item, TitleSource};
 
 use baton_redaction::raw_json;
 use baton_redaction::raw_json::{Fields, Found, Index};
-use format::{Format, Tools};
+use format::Format;
 use item_writer::{ItemWriter, Stamp};
+use tools::Tools;
 
 macro_rules! formats {
     ($($agent:ident => $format:ty),+ $(,)?) => {

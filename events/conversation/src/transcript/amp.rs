@@ -13,9 +13,10 @@ use crate::record::Timestamp;
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, judge};
 use super::codex::{number, pick, text};
 use super::document::Document;
-use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
+use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// Prefix of the names of threads.

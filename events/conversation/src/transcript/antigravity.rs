@@ -17,9 +17,10 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::ended::how_it_failed;
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 const FULL: &str = "transcript_full.jsonl";

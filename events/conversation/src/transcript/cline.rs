@@ -13,9 +13,10 @@ use crate::record::Timestamp;
 use super::claude::Block;
 use super::codex::{number, pick, text};
 use super::document::Document;
-use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
+use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// The document of a task among others of it.

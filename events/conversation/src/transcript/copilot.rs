@@ -14,9 +14,10 @@ use crate::record::Timestamp;
 
 use super::codex::{apply_patch, number, patch_of, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 use baton_words::WordList;
 

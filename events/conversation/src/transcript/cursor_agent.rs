@@ -15,9 +15,10 @@ use crate::record::{SessionId, Timestamp};
 
 use super::claude::{Author, Block, Delivery, PromptParts};
 use super::codex::{apply_patch, patch_of};
-use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
+use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 use user_text::UserText;

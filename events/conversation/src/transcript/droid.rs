@@ -10,9 +10,10 @@ use crate::record::Timestamp;
 
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, QUESTION_TOOL, judge};
 use super::codex::{apply_patch, patch_of};
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// Records without conversation.

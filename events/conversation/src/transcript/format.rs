@@ -3,14 +3,11 @@
 //! To add an agent: write its [`Format`] in a file, name it in [`Agent`](crate::item::Agent), and add both to the table
 //! in the parent module.
 
-use serde_json::Value;
-
 use super::document::Document;
 use super::item_writer::ItemWriter;
 use super::location::Located;
-use crate::item::Act;
-use baton_redaction::raw_json;
-use baton_redaction::raw_json::{Fields, Found};
+use super::tools::Tools;
+use baton_redaction::raw_json::{Fields, Found, first_object};
 
 /// Location of an agent's transcripts in its [directory](baton_protocol::AgentHome).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,50 +54,6 @@ impl Layout {
     }
 }
 
-/// How an agent names its tools and their parameters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Tools {
-    /// Names of tools, separated by spaces, by the act they are.
-    pub(crate) acts: &'static [(Act, &'static str)],
-    /// Parameters that Claude Code names otherwise: the name here, and Claude Code's, by which they are stored.
-    pub(crate) parameters: &'static [(&'static str, &'static str)],
-}
-
-impl Tools {
-    /// Tools that are named as [`Act::of_tool`] knows them.
-    pub(crate) const USUAL: Self = Self { acts: &[], parameters: &[] };
-
-    /// The act of a tool.
-    pub(crate) fn act(&self, name: &str) -> Act {
-        let named = self.acts.iter().find(|(_, names)| names.split(' ').any(|known| known == name));
-        named.map_or_else(|| Act::of_tool(name), |(act, _)| *act)
-    }
-
-    /// The parameters of a call under the names by which they are stored, as JSON; `None` if they have them already.
-    pub(crate) fn renamed(&self, parameters: raw_json::Value<'_>) -> Option<String> {
-        let raw_json::Value::Object(bytes) = parameters else { return None };
-        if self.parameters.is_empty() {
-            return None;
-        }
-        let mut whole: Value = serde_json::from_slice(&bytes).ok()?;
-        self.rename(&mut whole);
-        Some(whole.to_string())
-    }
-
-    /// Renames the fields of an object and of the objects in its lists.
-    fn rename(&self, object: &mut Value) {
-        let Value::Object(fields) = object else { return };
-        for (written, stored) in self.parameters {
-            if !fields.contains_key(*stored)
-                && let Some(value) = fields.remove(*written)
-            {
-                fields.insert((*stored).to_owned(), value);
-            }
-        }
-        fields.values_mut().filter_map(Value::as_array_mut).flatten().for_each(|element| self.rename(element));
-    }
-}
-
 /// The format of one agent's transcripts.
 pub(super) trait Format {
     const LAYOUT: Layout;
@@ -129,7 +82,7 @@ pub(super) trait Format {
 
 /// The first text field with this name, of a record of which only the beginning is known.
 pub(super) fn field_of(head: &[u8], name: &[u8]) -> Option<String> {
-    let Found::Object(mut fields) = raw_json::first_object(head) else { return None };
+    let Found::Object(mut fields) = first_object(head) else { return None };
     let text = fields.find_map(|(key, value)| (key.raw() == name).then(|| value.text())?)?;
     Some(text.decode().into_owned())
 }

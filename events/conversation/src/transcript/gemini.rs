@@ -29,9 +29,10 @@ use crate::record::{SessionId, Timestamp};
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
 use super::document::Document;
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 use typed::Typed;
 

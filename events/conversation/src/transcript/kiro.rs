@@ -10,9 +10,10 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::ended::how_it_failed;
-use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
+use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// Text between the names of a server and of its tool, if more than one server has a tool of this name.

@@ -10,9 +10,10 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// Entries without conversation.

@@ -15,11 +15,12 @@ use crate::item::{Act, Agent, Link, TitleSource, Usage};
 use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
-use super::format::{Format, Layout, Tools, WorkingDirectory};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::gemini::typed::{self, Typed};
 use super::gemini::{Answer, answer, is_first, mark, texts};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
 
 /// Longest name of a model, in characters.

@@ -8,9 +8,10 @@ use crate::filter::result::Output;
 use crate::item::{Act, Agent, Outcome};
 
 use super::codex::{pick, text};
-use super::format::{Format, Layout, Tools, WorkingDirectory, field_of};
+use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
 const TRANSCRIPT: &str = "messages.jsonl";
