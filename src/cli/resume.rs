@@ -113,20 +113,30 @@ fn find(environment: &Environment, words: &[String]) -> Result<Found, Error> {
     {
         match show(environment, word) {
             Err(Error::Client(client::Error::Refused(failure))) if failure.code == code::NOT_FOUND => {}
+            // A search reads first what is new.
+            Ok(row) if row.directory.is_none() => {
+                search(environment, word)?;
+                return Ok(Found::One(Box::new(show(environment, word)?)));
+            }
             shown => return Ok(Found::One(Box::new(shown?))),
         }
     }
-    let (query, limit) = (words.join(" "), LISTED);
-    let params = SearchParams { query, limit, caller: environment::caller(), ..SearchParams::default() };
-    let result = super::ask(environment, |client| client.call_raw(method::SEARCH, &params, |_| {}))?;
-    let mut found: Search = super::parse_result(&result)?;
+    let query = words.join(" ");
+    let mut found = search(environment, &query)?;
     let mut seen = std::collections::BTreeSet::new();
     found.hits.retain(|hit| hit.resume.is_some() && seen.insert(hit.session_id.clone()));
     match found.hits.as_slice() {
-        [] => Err(Error::Usage(format!("no session that an agent can go on with fits {:?}", params.query))),
+        [] => Err(Error::Usage(format!("no session that an agent can go on with fits {query:?}"))),
         [hit] => Ok(Found::One(Box::new(show(environment, &hit.session_id)?))),
         _ => Ok(Found::Several(found)),
     }
+}
+
+fn search(environment: &Environment, query: &str) -> Result<Search, Error> {
+    let (query, limit) = (query.to_owned(), LISTED);
+    let params = SearchParams { query, limit, caller: environment::caller(), ..SearchParams::default() };
+    let result = super::ask(environment, |client| client.call_raw(method::SEARCH, &params, |_| {}))?;
+    Ok(super::parse_result(&result)?)
 }
 
 fn show(environment: &Environment, session: &str) -> Result<Row, Error> {

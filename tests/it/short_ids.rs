@@ -25,7 +25,8 @@ fn world() -> World {
 
 /// Removes paths, because names of transcript files contain whole ids.
 fn without_paths(shown: &str) -> String {
-    shown.split([' ', '\n']).filter(|word| !word.contains('/')).collect::<Vec<_>>().join(" ")
+    let lines = shown.lines().filter(|line| !line.contains("claude --resume "));
+    lines.flat_map(|line| line.split(' ')).filter(|word| !word.contains('/')).collect::<Vec<_>>().join(" ")
 }
 
 #[test]

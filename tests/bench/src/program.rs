@@ -25,6 +25,7 @@ pub(super) fn baton() -> Result<PathBuf, Error> {
 /// `baton` in `environment`, without input. It works in its home: a configuration directory below the working directory
 /// is one that a repository could name, so that `baton` does not read it.
 pub(super) fn command(environment: &Environment) -> Result<Command, Error> {
+    baton_base::durable::create_private_folder(&environment.home).map_err(io_error("create", &environment.home))?;
     let mut command = Command::new(baton()?);
     command
         .env("BATON_HOME", &environment.home)
