@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::Error;
 use crate::environment::Environment;
-use crate::install::{Change, Host, Installer, Plan, Scope};
+use crate::install::{Change, Error as Planning, Host, Installer, Plan, Scope};
 use crate::print::{self, Output, Style};
 
 #[derive(Debug, clap::Args)]
@@ -36,8 +36,8 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Shows what changes in Claude Code's settings.json and in Codex's hooks.json, and asks before it writes. Only Baton's own \
-hooks are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
+Shows what changes in the agents' files for hooks and MCP servers, and asks before it writes. Only Baton's own entries \
+are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
 right, or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
 
 Codex runs no hook before you have trusted it: start `codex` once and accept them where it says that hooks need review.
@@ -85,14 +85,15 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(done)
 }
 
-/// One installer per named agent, or per agent found if none is named. Only Claude Code has project settings.
+/// One installer per named agent, or per agent found if none is named. Only Claude Code has project scope.
 pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope) -> Result<Vec<Installer>, Error> {
     let hosts = match (named, scope) {
         ([], Scope::Project) => vec![Host::Claude],
         ([], Scope::User) => Host::found(environment),
-        (named, Scope::Project) if named.contains(&Host::Codex) => {
+        (named, Scope::Project) if named.iter().any(|host| *host != Host::Claude) => {
             return Err(Error::Usage(
-                "Codex can only be set up for you, in all projects: leave out --scope project".to_owned(),
+                "only Claude Code can be set up for a project: leave out --scope project, or name only `claude`"
+                    .to_owned(),
             ));
         }
         (named, _) => named.to_vec(),
@@ -106,13 +107,15 @@ pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope
 pub(super) fn plan_all(
     installers: &[Installer],
     is_dry: bool,
-    plan: impl Fn(&Installer) -> Result<Plan, crate::install::Error>,
+    plan: impl Fn(&Installer) -> Result<Plan, Planning>,
 ) -> Result<Plan, Error> {
     let mut all = Plan::default();
     for installer in installers {
         let Plan { changes, remarks } = match plan(installer) {
-            // A plugin already covers this agent; the others still need changes.
-            Err(error @ crate::install::Error::Plugin(..)) if installers.len() > 1 => {
+            // One agent that a plugin covers, or whose file cannot be changed, does not keep the others from theirs.
+            Err(error @ (Planning::Plugin(..) | Planning::Content { .. } | Planning::Target(_)))
+                if installers.len() > 1 =>
+            {
                 Plan { changes: Vec::new(), remarks: vec![error.to_string()] }
             }
             planned => planned?,
@@ -130,9 +133,13 @@ pub(super) fn plan_all(
 
 fn print_by_hand(installer: &Installer, output: &Output) {
     let printed = installer.printed();
-    output.line(&printed.hooks);
-    print::note(&format!("\nThe hooks go into {}. The MCP server:", printed.settings.display()));
-    print::note(&format!("  {}", printed.command));
+    for (text, path) in printed.files {
+        output.line(&text);
+        print::note(&format!("\nThis goes into {}.", path.display()));
+    }
+    if let Some(command) = printed.command {
+        print::note(&format!("The MCP server:\n  {command}"));
+    }
     if let Some(servers) = printed.servers {
         print::note("or, for one project, in its .mcp.json:");
         servers.lines().for_each(print::note);

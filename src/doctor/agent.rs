@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::Finding;
 use crate::environment::{self, Environment, in_time};
+use crate::install::Host;
 use crate::install::document::Document;
-use crate::install::hooks::{self, EVENTS, FoundHook};
-use crate::install::locations::{self, AgentFiles, Host, Programs, Scope};
+use crate::install::hooks::{self, CLAUDE, FoundHook, HookForm};
+use crate::install::locations::{self, AgentFiles, Programs, Scope};
 use crate::install::server::{self, Registered, Server};
 use crate::install::target::Target;
 use crate::install::{plugin, retention};
@@ -25,14 +26,15 @@ pub(super) fn check(environment: &Environment, directory: &Path) -> Vec<Finding>
     let of = |host| match host {
         Host::Claude => claude(environment, directory),
         Host::Codex => codex(environment),
+        other => of_files(other, environment, directory),
     };
     Host::found(environment).into_iter().flat_map(of).collect()
 }
 
 fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
     let (user, project) = (
-        AgentFiles::for_scope(Scope::User, environment, directory),
-        AgentFiles::for_scope(Scope::Project, environment, directory),
+        AgentFiles::new(Host::Claude, Scope::User, environment, directory),
+        AgentFiles::new(Host::Claude, Scope::Project, environment, directory),
     );
     let paths: Vec<PathBuf> =
         [user.settings.clone(), project.settings.clone()].into_iter().chain(project.overriding()).collect();
@@ -81,7 +83,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             None => Some(Finding::unknown("codex", format!("{shown} does not answer"))),
         });
     }
-    let place = AgentFiles::for_codex(environment);
+    let place = AgentFiles::new(Host::Codex, Scope::User, environment, Path::new(""));
     let value = match read(&place.settings) {
         Ok(value) => value.unwrap_or_default(),
         Err(why) => {
@@ -90,21 +92,21 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             Value::Null
         }
     };
-    let config = server::codex_config(&place);
+    let config = server::codex_config(&place.settings);
     if let Err(why) = &config {
         findings.push(Finding::error("codex", why.to_string(), "fix the file, then run: baton install codex"));
     }
     let config = config.ok();
     let path = place.settings.as_path();
-    let found: Vec<(&Path, FoundHook)> = hooks::find(&value).into_iter().map(|found| (path, found)).collect();
+    let found: Vec<(&Path, FoundHook)> = hooks::find(&CLAUDE, &value).into_iter().map(|found| (path, found)).collect();
     if found.is_empty() {
         let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
         findings.push(Finding::warn("codex", what, FIX));
     } else {
-        let faults = faults(&found, environment, FIX);
+        let faults = faults(&CLAUDE, &found, environment, FIX);
         let untrusted = config.as_ref().map(hooks::untrusted).unwrap_or_default();
         if faults.is_empty() && untrusted.is_empty() {
-            findings.push(Finding::ok("codex", format!("all {} hooks are in {}", EVENTS.len(), path.display())));
+            findings.push(Finding::ok("codex", format!("all {} hooks are in {}", CLAUDE.events.len(), path.display())));
         }
         findings.extend(faults);
         if !untrusted.is_empty() {
@@ -122,27 +124,79 @@ fn codex(environment: &Environment) -> Vec<Finding> {
 /// Fix for a server registered with another home.
 const OTHER_HOME: &str = "set BATON_HOME to the right one, then run: baton install";
 
+/// How Codex has registered the server.
 fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
-    let add = server.add_line();
-    Some(match server.in_codex(config) {
-        Registered::This => Finding::ok("codex", "Codex knows the MCP server"),
+    let add = format!("run: {}", server.add_line());
+    let again = format!("run: {} && {}", server.remove_line(), server.add_line());
+    Some(registered(Host::Codex, server.in_file(config), add, again))
+}
+
+/// Hooks and server of an agent whose files Baton changes itself.
+fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Finding> {
+    let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.word()));
+    let files = AgentFiles::new(host, Scope::User, environment, directory);
+    let contents = |path: &Path| {
+        let unreadable = |why| {
+            let what = format!("{} cannot be read, so Baton cannot be set up in {title}: {why}", path.display());
+            Finding::error(check, what, format!("fix the file, then run: {fix}"))
+        };
+        read(path).map(Option::unwrap_or_default).map_err(unreadable)
+    };
+    let mut findings = Vec::new();
+    if let Some(form) = host.setup().hooks {
+        match contents(&files.settings) {
+            Err(finding) => findings.push(finding),
+            Ok(value) => {
+                let path = files.settings.as_path();
+                let found: Vec<_> = hooks::find(form, &value).into_iter().map(|found| (path, found)).collect();
+                let faults = faults(form, &found, environment, &fix);
+                findings.extend(match (found.is_empty(), faults.is_empty()) {
+                    (true, _) => {
+                        let what = format!("{title} calls none of Baton's hooks, so its sessions end by the timeout");
+                        vec![Finding::warn(check, what, &fix)]
+                    }
+                    (_, true) => {
+                        let what = format!("all {} hooks are in {}", form.events.len(), path.display());
+                        vec![Finding::ok(check, what)]
+                    }
+                    (_, false) => faults,
+                });
+            }
+        }
+    }
+    let Some((path, programs)) = files.servers.zip(Programs::own().ok()) else { return findings };
+    let server = Server::new(host, &programs, environment);
+    match contents(&path) {
+        Err(finding) if !findings.contains(&finding) => findings.push(finding),
+        Err(_) => {}
+        Ok(value) => {
+            let fix = format!("run: {fix}");
+            findings.push(registered(host, server.in_file(&value), fix.clone(), fix));
+        }
+    }
+    findings
+}
+
+/// How an agent has registered the server. `add` registers it, `again` does so after removing an older entry.
+fn registered(host: Host, registered: Registered, add: String, again: String) -> Finding {
+    let (check, title) = (host.program(), host.title());
+    match registered {
+        Registered::This => Finding::ok(check, format!("{title} knows the MCP server")),
         Registered::Otherwise(command) if is_there(Path::new(&command)) => {
-            Finding::ok("codex", format!("Codex knows the MCP server as {command}"))
+            Finding::ok(check, format!("{title} knows the MCP server as {command}"))
         }
         Registered::OtherHome(command) if is_there(Path::new(&command)) => Finding::warn(
-            "codex",
-            "Codex starts the MCP server with another BATON_HOME, so there are two memories",
+            check,
+            format!("{title} starts the MCP server with another BATON_HOME, so there are two memories"),
             OTHER_HOME,
         ),
-        Registered::Otherwise(command) | Registered::OtherHome(command) => Finding::error(
-            "codex",
-            format!("Codex starts {command} as MCP server, which does not exist"),
-            format!("run: {} && {add}", server.remove_line()),
-        ),
-        Registered::Foreign(command) => Finding::error("codex", server::foreign(&command), format!("run: {add}")),
-        Registered::Nothing => Finding::warn("codex", "Codex does not know the MCP server", format!("run: {add}")),
-    })
+        Registered::Otherwise(command) | Registered::OtherHome(command) => {
+            Finding::error(check, format!("{title} starts {command} as MCP server, which does not exist"), again)
+        }
+        Registered::Foreign(command) => Finding::error(check, server::foreign(&command), add),
+        Registered::Nothing => Finding::warn(check, format!("{title} does not know the MCP server"), add),
+    }
 }
 
 /// True if the program exists, at its path or on `PATH`.
@@ -171,7 +225,9 @@ fn switched_off(settings: &Settings) -> Option<Finding> {
 fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec<Finding> {
     let found: Vec<(&Path, FoundHook)> = all
         .iter()
-        .flat_map(|settings| hooks::find(&settings.value).into_iter().map(|found| (settings.path.as_path(), found)))
+        .flat_map(|settings| {
+            hooks::find(&CLAUDE, &settings.value).into_iter().map(|found| (settings.path.as_path(), found))
+        })
         .collect();
     let Some((path, _)) = found.first() else {
         return vec![match plugins.first() {
@@ -187,18 +243,19 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
             "baton uninstall, or remove the plugin with `/plugin` in Claude Code",
         ));
     }
-    findings.extend(faults(&found, environment, "baton install"));
+    findings.extend(faults(&CLAUDE, &found, environment, "baton install"));
     if findings.is_empty() {
-        findings.push(Finding::ok("hooks", format!("all {} are in {}", EVENTS.len(), path.display())));
+        findings.push(Finding::ok("hooks", format!("all {} are in {}", CLAUDE.events.len(), path.display())));
     }
     findings
 }
 
 /// Problems of one agent's hooks. `fix` is the command that repairs them.
-fn faults(found: &[(&Path, FoundHook)], environment: &Environment, fix: &str) -> Vec<Finding> {
+fn faults(form: &HookForm, found: &[(&Path, FoundHook)], environment: &Environment, fix: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
-        found.iter().filter_map(|(path, found)| fault(path, found, environment, fix)).collect();
-    let missing: Vec<&str> = EVENTS
+        found.iter().filter_map(|(path, found)| fault(form, path, found, environment, fix)).collect();
+    let missing: Vec<&str> = form
+        .events
         .iter()
         .map(|(event, _)| *event)
         .filter(|event| !found.iter().any(|(_, found)| found.event == *event))
@@ -206,9 +263,9 @@ fn faults(found: &[(&Path, FoundHook)], environment: &Environment, fix: &str) ->
     if !missing.is_empty() {
         findings.push(Finding::warn("hooks", format!("not called for {}", missing.join(", ")), fix));
     }
-    for (event, _) in EVENTS {
+    for (event, _) in form.events {
         let mut lines: Vec<&str> =
-            found.iter().filter(|(_, found)| found.event == event).map(|(_, found)| found.line.as_str()).collect();
+            found.iter().filter(|(_, found)| found.event == *event).map(|(_, found)| found.line.as_str()).collect();
         lines.sort_unstable();
         lines.dedup();
         // Claude Code runs an identical line from several files once.
@@ -221,7 +278,7 @@ fn faults(found: &[(&Path, FoundHook)], environment: &Environment, fix: &str) ->
 }
 
 /// The problem of one hook.
-fn fault(path: &Path, found: &FoundHook, environment: &Environment, fix: &str) -> Option<Finding> {
+fn fault(form: &HookForm, path: &Path, found: &FoundHook, environment: &Environment, fix: &str) -> Option<Finding> {
     let (event, shown, program) = (&found.event, path.display(), &found.own.program);
     if !is_there(program) {
         return Some(Finding::error(
@@ -230,7 +287,7 @@ fn fault(path: &Path, found: &FoundHook, environment: &Environment, fix: &str) -
             fix,
         ));
     }
-    if !found.is_sound() {
+    if !found.is_sound(form) {
         let what = match &found.timeout {
             Some(timeout) if timeout.as_u64().is_none_or(|seconds| seconds > hooks::TIMEOUT_S_MAX) => {
                 format!("has a timeout of {timeout} seconds: it is in seconds, not in milliseconds")

@@ -12,7 +12,7 @@ use baton_protocol::method;
 use super::Finding;
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
-use crate::install::hooks::EVENTS;
+use crate::install::hooks::CLAUDE;
 use crate::print;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -233,7 +233,7 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
     }];
     let ends = |name: &str| stats.events.get(name).is_some_and(|event| event.calls > 0);
     if ends("UserPromptSubmit") && !ends("SessionStart") {
-        let known: Vec<&str> = EVENTS.iter().map(|(event, _)| *event).filter(|event| ends(event)).collect();
+        let known: Vec<&str> = CLAUDE.events.iter().map(|(event, _)| *event).filter(|event| ends(event)).collect();
         findings.push(Finding::unknown(
             "signals",
             format!("only {} so far: sessions that ran before `baton install` send no SessionStart", known.join(", ")),

@@ -8,6 +8,8 @@ use baton_events::session::SignalKind;
 const PROGRAMS: [&str; 2] = ["baton-hook", "baton"];
 /// May precede the program.
 const HOME: &str = "BATON_HOME=";
+/// May precede the event, with an agent's name.
+const AGENT: &str = "--agent";
 
 /// How a settings file calls hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +30,12 @@ impl HookCommand {
         Self { words, home: home.map(|home| home.display().to_string()) }
     }
 
-    /// The command for one event, for `bash` or, if there is none, `PowerShell`.
-    pub(crate) fn line(&self, event: &str) -> String {
+    /// The command for one event, for `bash` or, if there is none, `PowerShell`; with the agent's name, if there is one.
+    pub(crate) fn line(&self, agent: Option<&str>, event: &str) -> String {
         let home = self.home.iter().filter(|_| cfg!(unix)).map(|home| format!("BATON_HOME={}", quoted(home)));
         let words = self.words.iter().map(|word| quoted(word));
-        home.chain(words).chain([event.to_owned()]).collect::<Vec<_>>().join(" ")
+        let agent = agent.iter().flat_map(|agent| [AGENT, agent]).map(str::to_owned);
+        home.chain(words).chain(agent).chain([event.to_owned()]).collect::<Vec<_>>().join(" ")
     }
 
     /// The program.
@@ -63,6 +66,9 @@ impl OwnHook {
             words.next_if(|word| word == "hook")?;
         } else if file != PROGRAMS[0] {
             return None;
+        }
+        if words.next_if(|word| word == AGENT).is_some() {
+            words.next()?;
         }
         let event = words.next()?;
         let is_all = words.next().is_none() && SignalKind::from_hook_name(&event) != SignalKind::Other;
@@ -132,15 +138,15 @@ mod tests {
         for path in
             ["/usr/bin/baton-hook", "/a b/baton-hook", "/it's \"$HOME\"/baton-hook", "/ü/baton-hook", "~x/baton-hook"]
         {
-            for home in [None, Some(Path::new("/h o/me"))] {
-                let line = HookCommand::new(Some(Path::new(path)), Path::new("/b/baton"), home).line("Stop");
+            for (home, agent) in [(None, None), (Some(Path::new("/h o/me")), Some("qwen"))] {
+                let line = HookCommand::new(Some(Path::new(path)), Path::new("/b/baton"), home).line(agent, "Stop");
                 let own = OwnHook::parse(&line).unwrap_or_else(|| panic!("{line}"));
                 assert_eq!(own.program, Path::new(path), "{line}");
                 assert_eq!(own.home.as_deref(), home.and_then(Path::to_str), "{line}");
             }
         }
         let large = HookCommand::new(None, Path::new("/b/baton"), None);
-        assert_eq!(large.line("SessionEnd"), "/b/baton hook SessionEnd");
+        assert_eq!(large.line(None, "SessionEnd"), "/b/baton hook SessionEnd");
     }
 
     #[test]
@@ -153,7 +159,10 @@ mod tests {
             ("/b/baton hook session-start", Some("/b/baton")),
             ("BATON_HOME='2 3' /b/baton hook stop", Some("/b/baton")),
             (" BATON_HOME=/h  '/it'\\''s/baton-hook' Stop ", Some("/it's/baton-hook")),
+            ("/b/baton-hook --agent gemini SessionEnd", Some("/b/baton-hook")),
             // Lines that a person has extended.
+            ("/b/baton-hook --agent Stop", None),
+            ("/b/baton-hook --loud qwen Stop", None),
             ("A=1 /b/baton hook stop", None),
             ("/usr/bin/baton-hook Stop && notify-send done", None),
             ("/usr/bin/baton-hook Stop&", None),

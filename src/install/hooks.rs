@@ -1,5 +1,4 @@
-//! Baton's hooks in Claude Code's settings or in Codex's `hooks.json`, which has the same shape: finds, adds, repairs
-//! and removes them. Hooks of others stay as they are.
+//! Baton's hooks in an agent's file: finds, adds, repairs and removes them. Hooks of others stay as they are.
 
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -8,17 +7,42 @@ use serde_json::Value;
 use super::document::{Document, Error, Step};
 use super::hook_command::{HookCommand, OwnHook};
 
-/// The events with hooks, and the seconds after which Claude Code gives up on them. The hook ends long before that.
-/// SessionEnd has no timeout, because an exit would wait for it.
-pub(crate) const EVENTS: [(&str, Option<u64>); 7] = [
-    ("SessionStart", Some(TIMEOUT_S)),
-    ("UserPromptSubmit", Some(TIMEOUT_S)),
-    ("Stop", Some(TIMEOUT_S)),
-    ("PreCompact", Some(TIMEOUT_S)),
-    ("PostCompact", Some(TIMEOUT_S)),
-    ("SubagentStop", Some(TIMEOUT_S)),
-    ("SessionEnd", None),
-];
+/// How an agent's file holds hooks: an object `hooks` with a list for each event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct HookForm {
+    /// The events with hooks, and the timeout of each.
+    pub(crate) events: &'static [(&'static str, Option<u64>)],
+    /// The agent's name in the command. `None` for Claude Code and Codex, whose input is what `baton-hook` expects.
+    pub(crate) agent: Option<&'static str>,
+    /// True if the list has groups with a list `hooks` of their own.
+    pub(crate) is_grouped: bool,
+    /// The hook's `type`, if it has one.
+    pub(crate) kind: Option<&'static str>,
+    /// The member with the command line.
+    pub(crate) command: &'static str,
+    /// The file's `version`, if it must have one.
+    pub(crate) version: Option<u64>,
+}
+
+/// Claude Code's hooks, and Codex's. The timeout is in seconds; the hook ends long before that. SessionEnd has none,
+/// because an exit would wait for it.
+pub(crate) const CLAUDE: HookForm = HookForm {
+    events: &[
+        ("SessionStart", Some(TIMEOUT_S)),
+        ("UserPromptSubmit", Some(TIMEOUT_S)),
+        ("Stop", Some(TIMEOUT_S)),
+        ("PreCompact", Some(TIMEOUT_S)),
+        ("PostCompact", Some(TIMEOUT_S)),
+        ("SubagentStop", Some(TIMEOUT_S)),
+        ("SessionEnd", None),
+    ],
+    agent: None,
+    is_grouped: true,
+    kind: Some("command"),
+    command: "command",
+    version: None,
+};
+
 const TIMEOUT_S: u64 = 5;
 /// Longest timeout that is kept if a person has set it; a larger one was meant in milliseconds.
 pub(crate) const TIMEOUT_S_MAX: u64 = 60;
@@ -26,37 +50,65 @@ pub(crate) const TIMEOUT_S_MAX: u64 = 60;
 /// Codex's file for hooks, in the same shape.
 pub(crate) const CODEX_HOOKS: &str = "hooks.json";
 const HOOKS: Step = Step::Key("hooks");
+const VERSION: Step = Step::Key("version");
 
-/// An entry of an event's list, in Claude Code's format.
-#[derive(Debug, Clone, Serialize)]
-struct Group {
-    hooks: [Handler; 1],
-}
-
-#[derive(Debug, Clone, Serialize)]
-struct Handler {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    command: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+/// A hook as written in a file.
+struct Handler<'a> {
+    form: &'a HookForm,
+    line: String,
     timeout: Option<u64>,
 }
 
+impl Serialize for Handler<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(kind) = self.form.kind {
+            map.serialize_entry("type", kind)?;
+        }
+        map.serialize_entry(self.form.command, &self.line)?;
+        if let Some(timeout) = self.timeout {
+            map.serialize_entry("timeout", &timeout)?;
+        }
+        map.end()
+    }
+}
+
+/// An element of an event's list.
+struct Element<'a>(Handler<'a>);
+
+impl Serialize for Element<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.0.form.is_grouped {
+            return self.0.serialize(serializer);
+        }
+        let mut group = serializer.serialize_map(Some(1))?;
+        group.serialize_entry("hooks", &[&self.0])?;
+        group.end()
+    }
+}
+
 /// All hooks, serialised as the value of `hooks`.
-#[derive(Debug, Clone)]
-pub(crate) struct AllHooks<'a>(pub(crate) &'a HookCommand);
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AllHooks<'a> {
+    pub(crate) form: &'a HookForm,
+    pub(crate) command: &'a HookCommand,
+}
 
 impl AllHooks<'_> {
-    fn group(&self, event: &str, timeout: Option<u64>) -> Group {
-        Group { hooks: [Handler { kind: "command", command: self.0.line(event), timeout }] }
+    fn line(&self, event: &str) -> String {
+        self.command.line(self.form.agent, event)
+    }
+
+    fn element(&self, event: &str, timeout: Option<u64>) -> Element<'_> {
+        Element(Handler { form: self.form, line: self.line(event), timeout })
     }
 }
 
 impl Serialize for AllHooks<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(EVENTS.len()))?;
-        for (event, timeout) in EVENTS {
-            map.serialize_entry(event, &[self.group(event, timeout)])?;
+        let mut map = serializer.serialize_map(Some(self.form.events.len()))?;
+        for (event, timeout) in self.form.events {
+            map.serialize_entry(event, &[self.element(event, *timeout)])?;
         }
         map.end()
     }
@@ -77,17 +129,20 @@ pub(crate) struct FoundHook {
     pub(crate) matcher: Option<String>,
     /// True unless it is a plain command that the agent waits for.
     pub(crate) is_odd: bool,
+    /// Its place in the event's list.
     group: usize,
-    at: usize,
+    /// Its place in the group, if it is in one.
+    at: Option<usize>,
 }
 
 impl FoundHook {
     /// True if it is called at every occurrence and waited for, with a valid timeout.
-    pub(crate) fn is_sound(&self) -> bool {
-        let timeout = match (&self.timeout, is_end(&self.event)) {
+    pub(crate) fn is_sound(&self, form: &HookForm) -> bool {
+        let wanted = form.events.iter().find(|(event, _)| *event == self.event).and_then(|(_, timeout)| *timeout);
+        let timeout = match (&self.timeout, wanted) {
             (None, _) => true,
-            (Some(_), true) => false,
-            (Some(value), false) => value.as_u64().is_some_and(|seconds| (1..=TIMEOUT_S_MAX).contains(&seconds)),
+            (Some(_), None) => false,
+            (Some(value), Some(_)) => value.as_u64().is_some_and(|seconds| (1..=TIMEOUT_S_MAX).contains(&seconds)),
         };
         timeout && !self.is_odd && matches!(self.matcher.as_deref(), None | Some("" | "*"))
     }
@@ -108,23 +163,23 @@ pub(crate) fn untrusted(config: &Value) -> Vec<&'static str> {
         let noted = format!("{CODEX_HOOKS}:{snake}:");
         trusted.is_some_and(|trusted| trusted.keys().any(|name| name.contains(&noted)))
     };
-    EVENTS.iter().map(|(event, _)| *event).filter(|event| !is_noted(event)).collect()
-}
-
-fn is_end(event: &str) -> bool {
-    event == "SessionEnd"
+    CLAUDE.events.iter().map(|(event, _)| *event).filter(|event| !is_noted(event)).collect()
 }
 
 /// Finds Baton's hooks in a file, whatever else is wrong with it.
-pub(crate) fn find(settings: &Value) -> Vec<FoundHook> {
+pub(crate) fn find(form: &HookForm, settings: &Value) -> Vec<FoundHook> {
     let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
-    for (event, groups) in events {
-        for (group, value) in groups.as_array().into_iter().flatten().enumerate() {
-            let handlers = value.get("hooks").and_then(Value::as_array);
-            let matcher = value.get("matcher").map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
-            for (at, handler) in handlers.into_iter().flatten().enumerate() {
-                let Some(line) = line(handler) else { continue };
+    for (event, list) in events {
+        for (group, element) in list.as_array().into_iter().flatten().enumerate() {
+            let grouped = element.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate();
+            let handlers: Vec<(Option<usize>, &Value)> = match form.is_grouped {
+                true => grouped.map(|(at, handler)| (Some(at), handler)).collect(),
+                false => vec![(None, element)],
+            };
+            let matcher = element.get("matcher").map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+            for (at, handler) in handlers {
+                let Some(line) = line(form, handler) else { continue };
                 let Some(own) = OwnHook::parse(&line) else { continue };
                 let kind = handler.get("type").and_then(Value::as_str);
                 let odd = ["args", "async", "asyncRewake", "shell", "if", "once"];
@@ -134,7 +189,7 @@ pub(crate) fn find(settings: &Value) -> Vec<FoundHook> {
                     line,
                     timeout: handler.get("timeout").cloned(),
                     matcher: matcher.clone(),
-                    is_odd: kind != Some("command") || odd.iter().any(|key| handler.get(key).is_some()),
+                    is_odd: kind != form.kind || odd.iter().any(|key| handler.get(key).is_some()),
                     group,
                     at,
                 });
@@ -145,8 +200,8 @@ pub(crate) fn find(settings: &Value) -> Vec<FoundHook> {
 }
 
 /// The command line of a handler, including arguments given separately.
-fn line(handler: &Value) -> Option<String> {
-    let command = handler.get("command")?.as_str()?;
+fn line(form: &HookForm, handler: &Value) -> Option<String> {
+    let command = handler.get(form.command)?.as_str()?;
     let Some(arguments) = handler.get("args").and_then(Value::as_array) else { return Some(command.to_owned()) };
     let words = std::iter::once(Some(command)).chain(arguments.iter().map(Value::as_str));
     let words: Option<Vec<String>> = words.map(|word| word.map(super::hook_command::quoted)).collect();
@@ -154,46 +209,50 @@ fn line(handler: &Value) -> Option<String> {
 }
 
 /// Adds missing hooks and repairs wrong ones.
-pub(crate) fn put_in(document: &mut Document, command: &HookCommand) -> Result<(), Error> {
-    let wanted = AllHooks(command);
+pub(crate) fn put_in(document: &mut Document, wanted: AllHooks) -> Result<(), Error> {
+    let form = wanted.form;
+    if let Some(version) = form.version.filter(|_| !document.has(&[VERSION])) {
+        document.insert(&[], "version", &version)?;
+    }
     let before = document.value()?;
     match before.get("hooks") {
         None => return document.insert(&[], "hooks", &wanted),
         Some(Value::Object(_)) => {}
         Some(_) => document.must_be_object(&[HOOKS])?,
     }
-    for (event, timeout) in EVENTS {
+    for (event, timeout) in form.events {
         let path = [HOOKS, Step::Key(event)];
-        let line = command.line(event);
+        let line = wanted.line(event);
+        let is_right = |found: &FoundHook| found.line == line && found.is_sound(form);
         // Keeps the first correct hook, or repairs the first one; removes all others.
-        let own = of_event(document, event)?;
-        let kept = own.iter().position(|found| found.line == line && found.is_sound()).unwrap_or(0);
+        let own = of_event(form, document, event)?;
+        let kept = own.iter().position(is_right).unwrap_or(0);
         // From the back, so that earlier positions stay valid.
         for (_, surplus) in own.iter().enumerate().rev().filter(|(index, _)| *index != kept) {
             take_one(document, surplus)?;
         }
-        let own = of_event(document, event)?;
-        let group = wanted.group(event, timeout);
+        let own = of_event(form, document, event)?;
+        let element = wanted.element(event, *timeout);
         match own.first() {
-            Some(found) if found.line == line && found.is_sound() => {}
+            Some(found) if is_right(found) => {}
             Some(found) if is_alone(&document.value()?, found) => {
-                document.replace(&[path[0], path[1], Step::At(found.group)], &group)?;
+                document.replace(&[path[0], path[1], Step::At(found.group)], &element)?;
             }
             Some(found) => {
                 take_one(document, found)?;
-                document.push(&path, &group)?;
+                document.push(&path, &element)?;
             }
-            None if document.has(&path) => document.push(&path, &group)?,
-            None => document.insert(&[HOOKS], event, &[group])?,
+            None if document.has(&path) => document.push(&path, &element)?,
+            None => document.insert(&[HOOKS], event, &[element])?,
         }
     }
     Ok(())
 }
 
 /// Removes all of Baton's hooks, and lists and objects that become empty.
-pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
+pub(crate) fn take_out(document: &mut Document, form: &HookForm) -> Result<(), Error> {
     // Each round removes one hook.
-    while let Some(last) = find(&document.value()?).pop() {
+    while let Some(last) = find(form, &document.value()?).pop() {
         take_one(document, &last)?;
         let value = document.value()?;
         let hooks = &value["hooks"];
@@ -207,21 +266,24 @@ pub(crate) fn take_out(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-fn of_event(document: &Document, event: &str) -> Result<Vec<FoundHook>, Error> {
-    Ok(find(&document.value()?).into_iter().filter(|found| found.event == event).collect())
+fn of_event(form: &HookForm, document: &Document, event: &str) -> Result<Vec<FoundHook>, Error> {
+    Ok(find(form, &document.value()?).into_iter().filter(|found| found.event == event).collect())
 }
 
-/// True if it is the only hook in its group.
+/// True if it is the only hook in its group, or in none.
 fn is_alone(settings: &Value, found: &FoundHook) -> bool {
-    settings["hooks"][&found.event][found.group]["hooks"].as_array().is_some_and(|handlers| handlers.len() == 1)
+    let group = &settings["hooks"][&found.event][found.group]["hooks"];
+    found.at.is_none() || group.as_array().is_some_and(|handlers| handlers.len() == 1)
 }
 
 fn take_one(document: &mut Document, found: &FoundHook) -> Result<(), Error> {
-    let group = [HOOKS, Step::Key(&found.event), Step::At(found.group)];
-    if is_alone(&document.value()?, found) {
-        return document.remove(&group);
+    let element = [HOOKS, Step::Key(&found.event), Step::At(found.group)];
+    match found.at {
+        Some(at) if !is_alone(&document.value()?, found) => {
+            document.remove(&[&element[..], &[Step::Key("hooks"), Step::At(at)]].concat())
+        }
+        _ => document.remove(&element),
     }
-    document.remove(&[group[0], group[1], group[2], Step::Key("hooks"), Step::At(found.at)])
 }
 
 #[cfg(test)]

@@ -2,52 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::environment::{Environment, in_time};
-use crate::program;
 use baton_protocol::Agent;
 
-/// An agent that Baton can be set up in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Host {
-    /// Claude Code
-    Claude,
-    /// Codex
-    Codex,
-}
-
-impl Host {
-    const ALL: [Self; 2] = [Self::Claude, Self::Codex];
-
-    /// The name of its program.
-    pub(crate) fn program(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-            Self::Codex => "codex",
-        }
-    }
-
-    /// Its display name.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-            Self::Codex => "Codex",
-        }
-    }
-
-    /// The agents on this machine: those whose program is on the path or whose folder exists. If there is none, Claude
-    /// Code, which may be installed later.
-    pub(crate) fn found(environment: &Environment) -> Vec<Self> {
-        let folder = |host| match host {
-            Self::Claude => environment.directory(Agent::ClaudeCode).to_owned(),
-            Self::Codex => environment.directory(Agent::Codex).to_owned(),
-        };
-        // A folder that does not answer counts as existing; reading it will report the problem.
-        let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
-        let is_there = |host: &Self| has_folder(folder(*host)) || program::find(host.program()).is_some();
-        let found: Vec<Self> = Self::ALL.into_iter().filter(is_there).collect();
-        if found.is_empty() { vec![Self::Claude] } else { found }
-    }
-}
+use super::agents::Host;
+use crate::environment::Environment;
+use crate::program;
 
 /// Scope of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -58,47 +17,43 @@ pub enum Scope {
     Project,
 }
 
-/// The agent's files of one scope.
+/// An agent's files of one scope.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentFiles {
     pub(crate) scope: Scope,
-    /// `settings.json`.
+    /// The file for hooks: `settings.json` of Claude Code.
     pub(crate) settings: PathBuf,
-    /// `CLAUDE.md`.
-    pub(crate) guidance: PathBuf,
-    /// `.mcp.json` of a project. `None` for a user, whose servers are in `~/.claude.json`, which running sessions
-    /// rewrite.
+    /// The file for guidance: `CLAUDE.md`. `None` if Baton has never written any for this agent.
+    pub(crate) guidance: Option<PathBuf>,
+    /// The file for MCP servers, such as `.mcp.json` of a project. `None` if only the agent's own command may change it:
+    /// running sessions of Claude Code rewrite `~/.claude.json`.
     pub(crate) servers: Option<PathBuf>,
     /// The project's folder; links in it must not cause changes outside.
     pub(crate) top: Option<PathBuf>,
 }
 
 impl AgentFiles {
-    /// Codex's files; its hooks have the shape of Claude Code's settings.
-    pub(crate) fn for_codex(environment: &Environment) -> Self {
-        let folder = environment.directory(Agent::Codex);
-        let (settings, guidance) = (folder.join(super::hooks::CODEX_HOOKS), folder.join("AGENTS.md"));
-        Self { scope: Scope::User, settings, guidance, servers: None, top: None }
-    }
-
-    /// The files of a scope, seen from a directory.
-    pub(crate) fn for_scope(scope: Scope, environment: &Environment, directory: &Path) -> Self {
-        match scope {
-            Scope::User => {
-                let folder = environment.directory(Agent::ClaudeCode);
-                let (settings, guidance) = (folder.join("settings.json"), folder.join("CLAUDE.md"));
-                Self { scope, settings, guidance, servers: None, top: None }
-            }
-            Scope::Project => {
-                let top = top(directory);
-                Self {
-                    scope,
-                    settings: top.join(".claude").join("settings.json"),
-                    guidance: top.join("CLAUDE.md"),
-                    servers: Some(top.join(".mcp.json")),
-                    top: Some(top),
-                }
-            }
+    /// The files of a scope, seen from a directory. Only Claude Code has project scope.
+    pub(crate) fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Self {
+        if scope == Scope::Project {
+            let top = top(directory);
+            return Self {
+                scope,
+                settings: top.join(".claude").join("settings.json"),
+                guidance: Some(top.join("CLAUDE.md")),
+                servers: Some(top.join(".mcp.json")),
+                top: Some(top),
+            };
+        }
+        let (folder, setup) = (host.folder(environment), host.setup());
+        let names = setup.servers.iter().map(|name| folder.join(name));
+        let existing = names.clone().find(|path| path.symlink_metadata().is_ok());
+        Self {
+            scope,
+            settings: folder.join(setup.settings),
+            guidance: setup.guidance.map(|name| folder.join(name)),
+            servers: existing.or_else(|| names.clone().next()),
+            top: None,
         }
     }
 

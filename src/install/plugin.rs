@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::document;
 use super::hook_command::HookCommand;
-use super::hooks::AllHooks;
+use super::hooks::{AllHooks, CLAUDE};
 use super::server::{NAME, Server};
 use super::target::{self, Error, Target};
 
@@ -76,7 +76,7 @@ fn is_ours(folder: &Path) -> bool {
 
 fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
     let description = "Session memory: every session becomes one episode, and the next one is told what concerns it";
-    let hooks = serde_json::to_value(AllHooks(command)).unwrap_or_default();
+    let hooks = serde_json::to_value(AllHooks { form: &CLAUDE, command }).unwrap_or_default();
     [
         (
             MARKET_FILE,

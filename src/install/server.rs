@@ -1,5 +1,5 @@
-//! Registers Baton's MCP server: for a user through the agent's own command, for a project of Claude Code in
-//! `.mcp.json`.
+//! Registers Baton's MCP server: in the agent's file for servers, or through the agent's own command where running
+//! sessions rewrite that file.
 //!
 //! # Hazards
 //!
@@ -11,11 +11,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::ser::{Error as _, SerializeMap as _, Serializer};
 use serde_json::Value;
 
+use super::agents::Host;
 use super::document::{Document, Error, Step};
 use super::hook_command::quoted;
-use super::locations::{self, AgentFiles, Host, Programs};
+use super::locations::{self, Programs};
 use super::target::{self, Target};
 use crate::environment::Environment;
 use crate::program;
@@ -29,19 +31,74 @@ const CODEX_FILE: &str = "config.toml";
 const WAIT: Duration = Duration::from_secs(30);
 /// The variable that names Baton's own directory.
 const HOME: &str = "BATON_HOME";
-const SERVERS: Step = Step::Key("mcpServers");
+/// The argument with which Baton serves MCP.
+const ARGUMENT: &str = "mcp";
 
-/// The server as written in Claude Code's files.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// How an agent's file names an MCP server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EntryForm {
+    /// The member of the file that has all servers.
+    pub(crate) key: &'static str,
+    /// The entry's `type`, if it has one.
+    pub(crate) kind: Option<&'static str>,
+    /// True if `command` is a list with the arguments in it, and variables are in `environment` instead of `env`.
+    pub(crate) is_list: bool,
+    /// A further member with its JSON.
+    pub(crate) more: Option<(&'static str, &'static str)>,
+}
+
+/// The form that most agents share.
+pub(crate) const PLAIN: EntryForm = EntryForm { key: "mcpServers", kind: None, is_list: false, more: None };
+/// The same with a type.
+pub(crate) const STDIO: EntryForm = EntryForm { kind: Some("stdio"), ..PLAIN };
+/// OpenCode's form.
+pub(crate) const OPENCODE: EntryForm =
+    EntryForm { key: "mcp", kind: Some("local"), is_list: true, more: Some(("enabled", "true")) };
+
+impl EntryForm {
+    fn env(self) -> &'static str {
+        if self.is_list { "environment" } else { "env" }
+    }
+
+    /// The command of an entry, and its first argument.
+    fn command(self, entry: &Value) -> (String, Option<&str>) {
+        let (command, argument) = match self.is_list {
+            true => (&entry["command"][0], &entry["command"][1]),
+            false => (&entry["command"], &entry["args"][0]),
+        };
+        (command.as_str().unwrap_or_default().to_owned(), argument.as_str())
+    }
+}
+
+/// The server as written in an agent's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Server {
-    #[serde(skip)]
     host: Host,
-    #[serde(rename = "type")]
-    kind: &'static str,
+    form: EntryForm,
     command: String,
-    args: [&'static str; 1],
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     env: BTreeMap<&'static str, String>,
+}
+
+impl Serialize for Server {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut entry = serializer.serialize_map(None)?;
+        if let Some(kind) = self.form.kind {
+            entry.serialize_entry("type", kind)?;
+        }
+        if self.form.is_list {
+            entry.serialize_entry("command", &[&self.command, ARGUMENT])?;
+        } else {
+            entry.serialize_entry("command", &self.command)?;
+            entry.serialize_entry("args", &[ARGUMENT])?;
+        }
+        if !self.env.is_empty() {
+            entry.serialize_entry(self.form.env(), &self.env)?;
+        }
+        if let Some((name, json)) = self.form.more {
+            entry.serialize_entry(name, &serde_json::from_str::<Value>(json).map_err(S::Error::custom)?)?;
+        }
+        entry.end()
+    }
 }
 
 /// The server registered under our name.
@@ -67,7 +124,7 @@ impl Server {
         let home = locations::other_home(environment).map(|home| (HOME, home));
         let env = home.into_iter().chain(named).map(|(name, path)| (name, path.display().to_string()));
         let command = programs.baton.display().to_string();
-        Self { host, kind: "stdio", command, args: ["mcp"], env: env.collect() }
+        Self { host, form: host.setup().entry, command, env: env.collect() }
     }
 
     /// The agent in which it is registered.
@@ -75,24 +132,18 @@ impl Server {
         self.host
     }
 
-    /// Looks the server up in a file of Claude Code.
+    /// Looks the server up in a file of the agent.
     pub(crate) fn in_file(&self, file: &Value) -> Registered {
-        let entry = file.get("mcpServers").and_then(|servers| servers.get(NAME));
-        entry.map_or(Registered::Nothing, |entry| self.compare(entry))
-    }
-
-    /// Looks the server up in Codex's [configuration](codex_config).
-    pub(crate) fn in_codex(&self, config: &Value) -> Registered {
-        let entry = config.get("mcp_servers").and_then(|servers| servers.get(NAME));
+        let entry = file.get(self.form.key).and_then(|servers| servers.get(NAME));
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
     /// Compares an entry under our name with this server.
     fn compare(&self, entry: &Value) -> Registered {
-        let command = entry.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let is_ours = is_baton(&command) && entry["args"].get(0).and_then(Value::as_str) == Some("mcp");
-        let says =
-            |name: &str| entry["env"].get(name).and_then(Value::as_str) == self.env.get(name).map(String::as_str);
+        let (command, argument) = self.form.command(entry);
+        let is_ours = is_baton(&command) && argument == Some(ARGUMENT);
+        let env = &entry[self.form.env()];
+        let says = |name: &str| env.get(name).and_then(Value::as_str) == self.env.get(name).map(String::as_str);
         let matters = self.env.keys().copied().chain([HOME]);
         match is_ours {
             true if command == self.command && matters.into_iter().all(says) => Registered::This,
@@ -110,30 +161,31 @@ impl Server {
         found.find(|registered| *registered != Registered::Nothing).unwrap_or(Registered::Nothing)
     }
 
-    /// Adds it to a project's `.mcp.json`, or replaces an older entry of ours.
+    /// Adds it to a file of the agent, or replaces an older entry of ours.
     pub(crate) fn put_in(&self, document: &mut Document) -> Result<(), Error> {
-        let path = [SERVERS, Step::Key(NAME)];
-        if !document.has(&[SERVERS]) {
-            return document.insert(&[], "mcpServers", &BTreeMap::from([(NAME, self)]));
+        let servers = Step::Key(self.form.key);
+        if !document.has(&[servers]) {
+            return document.insert(&[], self.form.key, &BTreeMap::from([(NAME, self)]));
         }
-        document.must_be_object(&[SERVERS])?;
+        document.must_be_object(&[servers])?;
         match self.in_file(&document.value()?) {
-            Registered::Nothing => document.insert(&[SERVERS], NAME, self),
+            Registered::Nothing => document.insert(&[servers], NAME, self),
             Registered::This | Registered::Foreign(_) => Ok(()),
-            Registered::Otherwise(_) | Registered::OtherHome(_) => document.replace(&path, self),
+            Registered::Otherwise(_) | Registered::OtherHome(_) => document.replace(&[servers, Step::Key(NAME)], self),
         }
     }
 
-    /// Removes it from a project's `.mcp.json`.
+    /// Removes it from a file of the agent, and the list of servers if that becomes empty.
     pub(crate) fn take_out(&self, document: &mut Document) -> Result<(), Error> {
+        let servers = Step::Key(self.form.key);
         match self.in_file(&document.value()?) {
             Registered::Nothing | Registered::Foreign(_) => return Ok(()),
             Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
-                document.remove(&[SERVERS, Step::Key(NAME)])?;
+                document.remove(&[servers, Step::Key(NAME)])?;
             }
         }
-        if document.value()?["mcpServers"].as_object().is_some_and(serde_json::Map::is_empty) {
-            document.remove(&[SERVERS])?;
+        if document.value()?[self.form.key].as_object().is_some_and(serde_json::Map::is_empty) {
+            document.remove(&[servers])?;
         }
         Ok(())
     }
@@ -147,7 +199,7 @@ impl Server {
         for assignment in &env {
             words.extend(["--env", assignment]);
         }
-        words.extend(["--", &self.command, "mcp"]);
+        words.extend(["--", &self.command, ARGUMENT]);
         words.into_iter().map(str::to_owned).collect()
     }
 
@@ -235,9 +287,9 @@ impl Server {
     }
 }
 
-/// Codex's `config.toml`; empty if there is none. It is only read here: `codex mcp` changes it.
-pub(crate) fn codex_config(files: &AgentFiles) -> Result<Value, target::Error> {
-    let target = Target::read(&files.settings.with_file_name(CODEX_FILE))?;
+/// Codex's `config.toml` beside its hooks; empty if there is none. It is only read here: `codex mcp` changes it.
+pub(crate) fn codex_config(hooks: &Path) -> Result<Value, target::Error> {
+    let target = Target::read(&hooks.with_file_name(CODEX_FILE))?;
     toml::from_str(target.text()).map_err(|error| {
         // The rest of the error quotes the file, which may hold keys.
         let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);
@@ -281,7 +333,7 @@ mod tests {
 
     fn server(home: Option<&str>) -> Server {
         let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
-        Server { host: Host::Claude, kind: "stdio", command: "/b b/baton".to_owned(), args: ["mcp"], env }
+        Server { host: Host::Claude, form: STDIO, command: "/b b/baton".to_owned(), env }
     }
 
     #[test]
@@ -303,12 +355,12 @@ mod tests {
             assert!(line.contains(&format!("baton {expected} -- ")), "{line}");
             let entry = |env: &BTreeMap<&str, String>| {
                 let entry = serde_json::json!({"command": "/b/baton", "args": ["mcp"], "env": env});
-                serde_json::json!({"mcp_servers": {"baton": entry}})
+                serde_json::json!({server.form.key: {"baton": entry}})
             };
-            assert_eq!(server.in_codex(&entry(&server.env)), Registered::This, "{expected}");
+            assert_eq!(server.in_file(&entry(&server.env)), Registered::This, "{expected}");
             let older = BTreeMap::from([(HOME, "/h".to_owned())]);
             let is_same = older == server.env;
-            assert_eq!(server.in_codex(&entry(&older)) == Registered::This, is_same, "{expected}");
+            assert_eq!(server.in_file(&entry(&older)) == Registered::This, is_same, "{expected}");
         }
     }
 
@@ -317,14 +369,14 @@ mod tests {
         assert_eq!(server(None).add_line(), "claude mcp add --scope user baton -- \"/b b/baton\" mcp");
         let line = server(Some("/h")).add_line();
         assert_eq!(line, "claude mcp add --scope user baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
-        let codex = Server { host: Host::Codex, ..server(Some("/h")) };
+        let codex = Server { host: Host::Codex, form: Host::Codex.setup().entry, ..server(Some("/h")) };
         assert_eq!(codex.add_line(), "codex mcp add baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
         assert_eq!(codex.remove_line(), "codex mcp remove baton");
     }
 
     #[test]
     fn what_codex_has_registered_is_read_from_its_file() {
-        let codex = |home| Server { host: Host::Codex, ..server(home) };
+        let codex = |home| Server { host: Host::Codex, form: Host::Codex.setup().entry, ..server(home) };
         let entry = "model = \"m\"\n[mcp_servers.baton]\ncommand = \"/b b/baton\"\nargs = [\"mcp\"]\n";
         let env = "\n[mcp_servers.baton.env]\nBATON_HOME = \"/h\"\n[other]\ncommand = \"x\"\n";
         let other_home = || Registered::OtherHome("/b b/baton".to_owned());
@@ -348,7 +400,7 @@ mod tests {
             ("command = \"baton\"\n[mcp_servers]\n".to_owned(), None, Registered::Nothing),
             (String::new(), None, Registered::Nothing),
         ] {
-            assert_eq!(codex(home).in_codex(&toml::from_str(&text).unwrap()), expected, "{text}");
+            assert_eq!(codex(home).in_file(&toml::from_str(&text).unwrap()), expected, "{text}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `baton install` and `baton uninstall`: what they write into Claude Code's files, and that they leave no trace.
 
+mod agents;
 mod codex;
 mod plugin;
 mod server;

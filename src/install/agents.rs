@@ -1,0 +1,203 @@
+//! The agents that Baton can be set up in: one row per agent.
+
+use std::path::PathBuf;
+
+use baton_protocol::Agent;
+
+use super::hooks::{self, HookForm};
+use super::server::{self, EntryForm};
+use crate::environment::{Environment, in_time};
+use crate::program;
+
+/// An agent that Baton can be set up in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Host {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+    /// Gemini CLI
+    Gemini,
+    /// GitHub Copilot CLI
+    Copilot,
+    /// Cursor
+    Cursor,
+    /// Qwen Code
+    Qwen,
+    /// Factory Droid
+    Droid,
+    /// OpenCode
+    #[value(name = "opencode")]
+    OpenCode,
+}
+
+/// How Baton is set up in an agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Setup {
+    /// The agent's name for display.
+    pub(crate) title: &'static str,
+    /// Names of its program; the first is the one with the command `mcp`, if `servers` is empty.
+    pub(crate) programs: &'static [&'static str],
+    /// The folder with its files.
+    pub(crate) folder: Folder,
+    /// The file for hooks, below the folder.
+    pub(crate) settings: &'static str,
+    /// The hooks in it. `None` if the agent has no hooks that are sure to be called.
+    pub(crate) hooks: Option<&'static HookForm>,
+    /// The file for guidance, if Baton has ever written any into it.
+    pub(crate) guidance: Option<&'static str>,
+    /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
+    /// agent's own command may change it.
+    pub(crate) servers: &'static [&'static str],
+    /// The server's entry in it.
+    pub(crate) entry: EntryForm,
+}
+
+/// The folder with an agent's files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Folder {
+    /// The directory in which this agent's transcripts are read.
+    Of(Agent),
+    /// A folder below the directory that a variable names, or if it names none, below the user's home.
+    Below { variable: Option<(&'static str, &'static str)>, home: &'static str },
+}
+
+const CLAUDE: Setup = Setup {
+    title: "Claude Code",
+    programs: &["claude"],
+    folder: Folder::Of(Agent::ClaudeCode),
+    settings: "settings.json",
+    hooks: Some(&hooks::CLAUDE),
+    guidance: Some("CLAUDE.md"),
+    servers: &[],
+    entry: server::STDIO,
+};
+
+impl Setup {
+    /// True if files are changed through links, as in Claude Code's and Codex's folders, where people keep them.
+    pub(crate) fn follows_links(self) -> bool {
+        self.servers.is_empty()
+    }
+}
+
+impl Host {
+    /// All of them, in the order in which they are set up.
+    pub(crate) fn all() -> &'static [Self] {
+        <Self as clap::ValueEnum>::value_variants()
+    }
+
+    /// How Baton is set up in it.
+    pub(crate) fn setup(self) -> Setup {
+        match self {
+            Self::Claude => CLAUDE,
+            Self::Codex => Setup {
+                title: "Codex",
+                programs: &["codex"],
+                folder: Folder::Of(Agent::Codex),
+                settings: hooks::CODEX_HOOKS,
+                guidance: Some("AGENTS.md"),
+                entry: EntryForm { key: "mcp_servers", ..server::STDIO },
+                ..CLAUDE
+            },
+            Self::Gemini => Setup {
+                title: "Gemini CLI",
+                programs: &["gemini"],
+                folder: Folder::Below { variable: Some(("GEMINI_CLI_HOME", ".gemini")), home: ".gemini" },
+                settings: "settings.json",
+                hooks: None,
+                guidance: None,
+                servers: &["settings.json"],
+                entry: server::PLAIN,
+            },
+            Self::Copilot => Setup {
+                title: "Copilot CLI",
+                programs: &["copilot"],
+                folder: Folder::Below { variable: Some(("COPILOT_HOME", "")), home: ".copilot" },
+                settings: "hooks/baton.json",
+                hooks: None,
+                guidance: None,
+                servers: &["mcp-config.json"],
+                entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..server::STDIO },
+            },
+            Self::Cursor => Setup {
+                title: "Cursor",
+                programs: &["cursor-agent", "cursor"],
+                folder: Folder::Below { variable: None, home: ".cursor" },
+                settings: "hooks.json",
+                hooks: None,
+                guidance: None,
+                servers: &["mcp.json"],
+                entry: server::PLAIN,
+            },
+            Self::Qwen => Setup {
+                title: "Qwen Code",
+                programs: &["qwen"],
+                folder: Folder::Below { variable: Some(("QWEN_HOME", "")), home: ".qwen" },
+                settings: "settings.json",
+                hooks: None,
+                guidance: None,
+                servers: &["settings.json"],
+                entry: server::PLAIN,
+            },
+            Self::Droid => Setup {
+                title: "Factory Droid",
+                programs: &["droid"],
+                folder: Folder::Below { variable: None, home: ".factory" },
+                settings: "hooks.json",
+                hooks: None,
+                guidance: None,
+                servers: &["mcp.json"],
+                entry: server::STDIO,
+            },
+            Self::OpenCode => Setup {
+                title: "OpenCode",
+                programs: &["opencode"],
+                folder: Folder::Below { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
+                settings: "opencode.json",
+                hooks: None,
+                guidance: None,
+                servers: &["opencode.json", "opencode.jsonc"],
+                entry: server::OPENCODE,
+            },
+        }
+    }
+
+    /// The name of its program.
+    pub(crate) fn program(self) -> &'static str {
+        self.setup().programs[0]
+    }
+
+    /// Its display name.
+    pub(crate) fn title(self) -> &'static str {
+        self.setup().title
+    }
+
+    /// The word that names it on a command line.
+    pub(crate) fn word(self) -> String {
+        clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The folder with its files.
+    pub(crate) fn folder(self, environment: &Environment) -> PathBuf {
+        let (variable, home) = match self.setup().folder {
+            Folder::Of(agent) => return environment.directory(agent).to_owned(),
+            Folder::Below { variable, home } => (variable, home),
+        };
+        let named = variable.and_then(|(variable, below)| {
+            let directory = PathBuf::from(std::env::var_os(variable)?);
+            directory.is_absolute().then(|| directory.join(below))
+        });
+        named.unwrap_or_else(|| std::env::home_dir().unwrap_or_default().join(home))
+    }
+
+    /// The agents on this machine: those with a program on the path or whose folder exists. If there is none, Claude
+    /// Code, which may be installed later.
+    pub(crate) fn found(environment: &Environment) -> Vec<Self> {
+        // A folder that does not answer counts as existing; reading it will report the problem.
+        let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
+        let has_program = |host: &Self| host.setup().programs.iter().any(|name| program::find(name).is_some());
+        let is_there = |host: &&Self| has_folder(host.folder(environment)) || has_program(host);
+        let found: Vec<Self> = Self::all().iter().filter(is_there).copied().collect();
+        if found.is_empty() { vec![Self::Claude] } else { found }
+    }
+}

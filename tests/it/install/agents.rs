@@ -1,0 +1,194 @@
+//! Agents whose files for MCP servers are edited in place: what is written, and that nothing of it remains.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{files, without_claude};
+use crate::world::{BATON, World};
+
+/// An agent's name, its program, its file below the user's home, and a file of somebody who uses it.
+const AGENTS: [(&str, &str, &str, &str); 6] = [
+    (
+        "gemini",
+        "gemini",
+        ".gemini/settings.json",
+        "{\n \"security\": {\n  \"auth\": {\n   \"selectedType\": \"gemini-api-key\"\n  }\n },\n \"general\": {}\n}",
+    ),
+    (
+        "copilot",
+        "copilot",
+        ".copilot/mcp-config.json",
+        "{\n  \"mcpServers\": {\n    \"x\": {\"type\": \"http\", \"url\": \"https://x.example/\", \"tools\": [\"*\"]}\n  }\n}\n",
+    ),
+    ("cursor", "cursor-agent", ".cursor/mcp.json", "{\"mcpServers\":{\"x\":{\"command\":\"x\"}}}"),
+    (
+        "qwen",
+        "qwen",
+        ".qwen/settings.json",
+        "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"x\": {\"command\": \"x\"}, // theirs\n\t},\n\t\"$version\": 4\n}\n",
+    ),
+    (
+        "droid",
+        "droid",
+        ".factory/mcp.json",
+        "{\r\n  \"mcpServers\": {\r\n    \"x\": {\"command\": \"x\"}\r\n  }\r\n}\r\n",
+    ),
+    (
+        "opencode",
+        "opencode",
+        ".config/opencode/opencode.json",
+        "{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"x\": {\"type\": \"remote\", \"url\": \"https://x\"}\n  }\n}\n",
+    ),
+];
+
+/// Baton's entry in an agent's file.
+fn entry(world: &World, agent: &str) -> Value {
+    let env = json!({ "BATON_HOME": world.home() });
+    match agent {
+        "copilot" => json!({"type": "local", "command": BATON, "args": ["mcp"], "env": env, "tools": ["*"]}),
+        "droid" => json!({"type": "stdio", "command": BATON, "args": ["mcp"], "env": env}),
+        "opencode" => json!({"type": "local", "command": [BATON, "mcp"], "environment": env, "enabled": true}),
+        _ => json!({"command": BATON, "args": ["mcp"], "env": env}),
+    }
+}
+
+/// A user's file in a world, with its folder.
+fn file(world: &World, name: &str) -> PathBuf {
+    let path = world.path("user").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    path
+}
+
+/// The text without comments at the ends of lines and without trailing commas.
+fn strict(text: &str) -> Value {
+    let lines: Vec<&str> = text.lines().map(|line| line.split(" //").next().unwrap()).collect();
+    let text: String = lines.iter().filter(|line| !line.trim().starts_with("//")).map(|line| line.trim()).collect();
+    serde_json::from_str(&text.replace(",}", "}").replace(",]", "]")).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn each_agents_file_gets_the_server_once_and_comes_back_byte_for_byte() {
+    for (agent, _, name, before) in AGENTS {
+        let world = without_claude();
+        let path = file(&world, name);
+        for before in [Some(before), Some("{}\n"), None] {
+            before.map(|text| fs::write(&path, text).unwrap());
+            let there = files(&world.path("user"));
+            let dry = world.ok(&["install", agent, "--dry-run"]).out;
+            assert!(dry.contains(&format!("+++ {}", path.display())), "{agent}: {dry}");
+            assert_eq!(files(&world.path("user")), there, "{agent}");
+            let refused = world.run(&["install", agent]);
+            assert!(refused.code == 1 && refused.err.contains("--yes"), "{agent}: {}", refused.err);
+            world.ok(&["install", agent, "--yes"]);
+            let after = fs::read_to_string(&path).unwrap();
+            let key = if agent == "opencode" { "mcp" } else { "mcpServers" };
+            assert_eq!(strict(&after)[key]["baton"], entry(&world, agent), "{agent}: {after}");
+            // Only insertions: everything else is unchanged.
+            let mut rest = after.chars();
+            assert!(before.unwrap_or_default().chars().all(|letter| rest.any(|other| other == letter)), "{after}");
+            assert!(world.ok(&["install", agent, "--yes"]).out.contains("nothing to do"), "{agent}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), after, "{agent}");
+            world.ok(&["uninstall", agent, "--yes"]);
+            assert_eq!(files(&world.path("user")), there, "{agent}");
+            assert!(world.ok(&["uninstall", agent, "--yes"]).out.contains("nothing to remove"), "{agent}");
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+#[test]
+fn an_agent_is_found_by_its_folder_or_its_program() {
+    for (agent, program, name, _) in AGENTS {
+        let world = without_claude();
+        let path = file(&world, name);
+        let shown = world.ok(&["install", "--dry-run"]).out;
+        assert!(shown.contains(&format!("+++ {}", path.display())), "{agent}: {shown}");
+        let mut world = without_claude();
+        fs::create_dir(world.path("bin")).unwrap();
+        fs::copy("/bin/true", world.path("bin").join(program)).unwrap();
+        world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+        let shown = world.ok(&["install", "--dry-run"]).out;
+        assert!(shown.contains(&format!("+++ {}", world.path("user").join(name).display())), "{agent}: {shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_changed_is_refused_with_the_text_to_paste_and_keeps_no_other_agent_back() {
+    for (agent, _, name, _) in AGENTS {
+        let world = without_claude();
+        let path = file(&world, name);
+        for text in ["{'single': 1}", "[]", "{\"mcpServers\": [], \"mcp\": 7}"] {
+            fs::write(&path, text).unwrap();
+            let ran = world.run(&["install", agent, "--yes"]);
+            let is_told = ran.err.contains("add this by hand:\n{") && ran.err.contains(BATON);
+            assert!(ran.code == 1 && is_told, "{agent} {text}: {}", ran.err);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text, "{agent}");
+        }
+        let said = world.ok(&["install", "claude", agent, "--yes"]).out;
+        assert!(said.contains("add this by hand:\n") && said.contains("settings.json written"), "{agent}: {said}");
+        // A link is somebody else's arrangement.
+        fs::remove_file(&path).unwrap();
+        fs::write(world.path("elsewhere.json"), "{}\n").unwrap();
+        symlink(world.path("elsewhere.json"), &path).unwrap();
+        let ran = world.run(&["install", agent, "--yes"]);
+        assert!(ran.code == 1 && ran.err.contains("it is a link to ") && ran.err.contains(BATON), "{}", ran.err);
+        assert_eq!(fs::read_to_string(world.path("elsewhere.json")).unwrap(), "{}\n");
+    }
+}
+
+#[test]
+fn entries_of_others_stay_and_older_ones_of_ours_are_replaced() {
+    for (agent, _, name, _) in AGENTS {
+        let world = without_claude();
+        let path = file(&world, name);
+        let key = if agent == "opencode" { "mcp" } else { "mcpServers" };
+        let with = |program: &str| {
+            let command = if agent == "opencode" { json!([program, "mcp"]) } else { json!(program) };
+            json!({ key: {"baton": {"command": command, "args": ["mcp"]}} }).to_string()
+        };
+        fs::write(&path, with("/usr/bin/wand")).unwrap();
+        let said = world.ok(&["install", agent, "--yes"]).out;
+        assert!(said.contains("not Baton (it runs /usr/bin/wand)"), "{agent}: {said}");
+        world.ok(&["uninstall", agent, "--yes"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), with("/usr/bin/wand"), "{agent}");
+        fs::write(&path, with("/old/baton")).unwrap();
+        let doctor = |expected: &str| {
+            let told = world.run(&["doctor"]).out;
+            assert!(told.contains(expected), "{agent}: {told}");
+        };
+        doctor("/old/baton as MCP server, which does not exist");
+        world.ok(&["install", agent, "--yes"]);
+        let after: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        assert_eq!(after[key]["baton"], entry(&world, agent), "{agent}");
+        doctor("knows the MCP server");
+    }
+}
+
+#[test]
+fn a_file_that_a_variable_or_another_name_moves_is_found() {
+    let mut world = without_claude();
+    let moved = world.path("moved");
+    for (variable, value, agent, name) in [
+        ("GEMINI_CLI_HOME", moved.clone(), "gemini", ".gemini/settings.json"),
+        ("COPILOT_HOME", moved.clone(), "copilot", "mcp-config.json"),
+        ("QWEN_HOME", moved.clone(), "qwen", "settings.json"),
+        ("XDG_CONFIG_HOME", moved.clone(), "opencode", "opencode/opencode.json"),
+    ] {
+        world.set(variable, value);
+        world.ok(&["install", agent, "--yes"]);
+        assert!(fs::read_to_string(moved.join(name)).unwrap().contains(BATON), "{agent}");
+    }
+    let world = without_claude();
+    let path = file(&world, ".config/opencode/opencode.jsonc");
+    fs::write(&path, "{\n  // mine\n}\n").unwrap();
+    world.ok(&["install", "opencode", "--yes"]);
+    assert!(fs::read_to_string(&path).unwrap().contains("// mine"));
+    assert_eq!(strict(&fs::read_to_string(&path).unwrap())["mcp"]["baton"], entry(&world, "opencode"));
+    let printed: Value = serde_json::from_str(&world.ok(&["install", "opencode", "--print"]).out).unwrap();
+    assert_eq!(printed["mcp"]["baton"], entry(&world, "opencode"));
+    let ran = world.run(&["install", "opencode", "--scope", "project", "--yes"]);
+    assert!(ran.code != 0 && ran.err.contains("only Claude Code"), "{}", ran.err);
+}
