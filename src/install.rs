@@ -7,6 +7,7 @@
 pub(crate) mod agents;
 pub(crate) mod document;
 mod edit;
+mod entry_form;
 mod guidance;
 pub(crate) mod hook_command;
 pub(crate) mod hooks;

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use baton_protocol::Agent;
 
+use super::entry_form::{self, EntryForm};
 use super::hooks::{self, HookForm};
-use super::server::{self, EntryForm};
 use crate::environment::{Environment, in_time};
 use crate::program;
 
@@ -70,7 +70,7 @@ const CLAUDE: Setup = Setup {
     hooks: Some(&hooks::CLAUDE),
     guidance: Some("CLAUDE.md"),
     servers: &[],
-    entry: server::STDIO,
+    entry: entry_form::STDIO,
 };
 
 impl Setup {
@@ -96,7 +96,7 @@ impl Host {
                 folder: Folder::Of(Agent::Codex),
                 settings: hooks::CODEX_HOOKS,
                 guidance: Some("AGENTS.md"),
-                entry: EntryForm { key: "mcp_servers", ..server::STDIO },
+                entry: EntryForm { key: "mcp_servers", ..entry_form::STDIO },
                 ..CLAUDE
             },
             Self::Gemini => Setup {
@@ -107,7 +107,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["settings.json"],
-                entry: server::PLAIN,
+                entry: entry_form::PLAIN,
             },
             Self::Copilot => Setup {
                 title: "Copilot CLI",
@@ -117,7 +117,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["mcp-config.json"],
-                entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..server::STDIO },
+                entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
             },
             Self::Cursor => Setup {
                 title: "Cursor",
@@ -127,7 +127,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["mcp.json"],
-                entry: server::PLAIN,
+                entry: entry_form::PLAIN,
             },
             Self::Qwen => Setup {
                 title: "Qwen Code",
@@ -137,7 +137,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["settings.json"],
-                entry: server::PLAIN,
+                entry: entry_form::PLAIN,
             },
             Self::Droid => Setup {
                 title: "Factory Droid",
@@ -147,7 +147,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["mcp.json"],
-                entry: server::STDIO,
+                entry: entry_form::STDIO,
             },
             Self::OpenCode => Setup {
                 title: "OpenCode",
@@ -157,7 +157,7 @@ impl Host {
                 hooks: None,
                 guidance: None,
                 servers: &["opencode.json", "opencode.jsonc"],
-                entry: server::OPENCODE,
+                entry: entry_form::OPENCODE,
             },
         }
     }

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::agents::Host;
 use super::document::{Document, Error, Step};
+use super::entry_form::EntryForm;
 use super::hook_command::quoted;
 use super::locations::{self, Programs};
 use super::target::{self, Target};
@@ -33,42 +34,6 @@ const WAIT: Duration = Duration::from_secs(30);
 const HOME: &str = "BATON_HOME";
 /// The argument with which Baton serves MCP.
 const ARGUMENT: &str = "mcp";
-
-/// How an agent's file names an MCP server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct EntryForm {
-    /// The member of the file that has all servers.
-    pub(crate) key: &'static str,
-    /// The entry's `type`, if it has one.
-    pub(crate) kind: Option<&'static str>,
-    /// True if `command` is a list with the arguments in it, and variables are in `environment` instead of `env`.
-    pub(crate) is_list: bool,
-    /// A further member with its JSON.
-    pub(crate) more: Option<(&'static str, &'static str)>,
-}
-
-/// The form that most agents share.
-pub(crate) const PLAIN: EntryForm = EntryForm { key: "mcpServers", kind: None, is_list: false, more: None };
-/// The same with a type.
-pub(crate) const STDIO: EntryForm = EntryForm { kind: Some("stdio"), ..PLAIN };
-/// OpenCode's form.
-pub(crate) const OPENCODE: EntryForm =
-    EntryForm { key: "mcp", kind: Some("local"), is_list: true, more: Some(("enabled", "true")) };
-
-impl EntryForm {
-    fn env(self) -> &'static str {
-        if self.is_list { "environment" } else { "env" }
-    }
-
-    /// The command of an entry, and its first argument.
-    fn command(self, entry: &Value) -> (String, Option<&str>) {
-        let (command, argument) = match self.is_list {
-            true => (&entry["command"][0], &entry["command"][1]),
-            false => (&entry["command"], &entry["args"][0]),
-        };
-        (command.as_str().unwrap_or_default().to_owned(), argument.as_str())
-    }
-}
 
 /// The server as written in an agent's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -333,7 +298,7 @@ mod tests {
 
     fn server(home: Option<&str>) -> Server {
         let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
-        Server { host: Host::Claude, form: STDIO, command: "/b b/baton".to_owned(), env }
+        Server { host: Host::Claude, form: crate::install::entry_form::STDIO, command: "/b b/baton".to_owned(), env }
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn each_agents_file_gets_the_server_once_and_comes_back_byte_for_byte() {
         let world = without_claude();
         let path = file(&world, name);
         for before in [Some(before), Some("{}\n"), None] {
-            before.map(|text| fs::write(&path, text).unwrap());
+            before.into_iter().for_each(|text| fs::write(&path, text).unwrap());
             let there = files(&world.path("user"));
             let dry = world.ok(&["install", agent, "--dry-run"]).out;
             assert!(dry.contains(&format!("+++ {}", path.display())), "{agent}: {dry}");
