@@ -111,12 +111,14 @@ pub(super) fn plan_all(
 ) -> Result<Plan, Error> {
     let mut all = Plan::default();
     for installer in installers {
-        let Plan { changes, remarks } = match plan(installer) {
+        let is_one_of_several = installers.len() > 1;
+        let Plan { changes, remarks, refused } = match plan(installer) {
             // One agent that a plugin covers, or whose file cannot be changed, does not keep the others from theirs.
-            Err(error @ (Planning::Plugin(..) | Planning::Content { .. } | Planning::Target(_)))
-                if installers.len() > 1 =>
-            {
-                Plan { changes: Vec::new(), remarks: vec![error.to_string()] }
+            Err(error @ Planning::Plugin(..)) if is_one_of_several => {
+                Plan { remarks: vec![error.to_string()], ..Plan::default() }
+            }
+            Err(error @ (Planning::Content { .. } | Planning::Target(_))) if is_one_of_several => {
+                Plan { refused: vec![error.to_string()], ..Plan::default() }
             }
             planned => planned?,
         };
@@ -124,6 +126,7 @@ pub(super) fn plan_all(
             installer.sweep();
         }
         all.changes.extend(changes);
+        all.refused.extend(refused);
         // Some remarks concern the machine, not one agent: show them once.
         let new: Vec<String> = remarks.into_iter().filter(|remark| !all.remarks.contains(remark)).collect();
         all.remarks.extend(new);
@@ -174,13 +177,17 @@ pub(super) fn carry_out(
     for remark in &plan.remarks {
         output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
     }
+    plan.refused.iter().for_each(|why| print::error(why));
+    let code = if plan.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if plan.changes.is_empty() {
-        output.line(nothing);
-        return Ok(ExitCode::SUCCESS);
+        if plan.refused.is_empty() {
+            output.line(nothing);
+        }
+        return Ok(code);
     }
     if is_dry {
         output.line("Nothing was changed.");
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
     if !is_agreed && !is_terminal() {
         return Err(Error::NotAgreed);
@@ -189,7 +196,7 @@ pub(super) fn carry_out(
         output.line("Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     }
-    let mut code = ExitCode::SUCCESS;
+    let mut code = code;
     for change in &plan.changes {
         match change.make() {
             Ok(done) => output.line(&print::plain(&done)),

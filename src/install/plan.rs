@@ -17,6 +17,8 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Sentences on what is not changed but may matter.
     pub remarks: Vec<String>,
+    /// Why agents are left as they are.
+    pub refused: Vec<String>,
 }
 
 /// One change.

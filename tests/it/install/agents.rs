@@ -127,8 +127,9 @@ fn what_cannot_be_changed_is_refused_with_the_text_to_paste_and_keeps_no_other_a
             assert!(ran.code == 1 && is_told, "{agent} {text}: {}", ran.err);
             assert_eq!(fs::read_to_string(&path).unwrap(), text, "{agent}");
         }
-        let said = world.ok(&["install", "claude", agent, "--yes"]).out;
-        assert!(said.contains("add this by hand:\n") && said.contains("settings.json written"), "{agent}: {said}");
+        let ran = world.run(&["install", "claude", agent, "--yes"]);
+        let is_told = ran.err.contains("add this by hand:\n") && ran.out.contains("settings.json written");
+        assert!(ran.code == 1 && is_told, "{agent}: {} {}", ran.out, ran.err);
         // A link is somebody else's arrangement.
         fs::remove_file(&path).unwrap();
         fs::write(world.path("elsewhere.json"), "{}\n").unwrap();
