@@ -19,6 +19,8 @@ class Agent:
     env: dict = field(default_factory=dict)
     # Its settings: texts by path below its home.
     files: dict = field(default_factory=dict)
+    # True if it names files by the minute, so that to resume in a later one is another case.
+    by_minute: bool = False
 
 
 CODEX = f"""\
@@ -68,7 +70,7 @@ AGENTS = {
         ["-m", "gemini-2.5-pro", "--yolo", "-p"], ["-m", "gemini-2.5-pro", "--yolo", "--resume", "latest", "-p"],
         {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": "{base}", "GEMINI_TELEMETRY_ENABLED": "false",
          "GEMINI_CLI_TRUST_WORKSPACE": "true", "NO_BROWSER": "1"},
-        {".gemini/settings.json": with_login("gemini-api-key")},
+        {".gemini/settings.json": with_login("gemini-api-key")}, by_minute=True,
     ),
     "qwen": Agent(
         "qwen", "@qwen-code/qwen-code", "qwen", ["--yolo", "-p"], ["--yolo", "--continue", "-p"],

@@ -2,7 +2,7 @@
 import script
 
 # The names of the checks, in the order of the table.
-CHECKS = ["session", "lines", "prompts", "replies", "failing", "passing", "edit", "interrupt", "title", "close", "handoff"]
+CHECKS = ["session", "lines", "prompts", "replies", "failing", "passing", "edit", "call cut", "answer cut", "title", "usage", "close", "handoff"]
 
 
 class Failed(Exception):
@@ -44,23 +44,23 @@ class Account:
         tools = [part["tool"] for part in self.parts("tool")]
         return [tool for tool in tools if word in str(tool.get("input")) or word in str(tool.get("result"))]
 
-    def session(self):
+    def check_session(self):
         found = [(session["session_id"], session.get("agent")) for session in self.sessions]
         expect([agent for _, agent in found] == [self.run.agent.name], f"expected one of {self.run.agent.name}, got {found}")
 
-    def lines(self):
+    def check_lines(self):
         """Every line of the transcript is of a known kind."""
         bad = {key: self.shown.get(key) for key in ("unknown_types", "malformed_lines", "oversize_lines")}
         expect(not any(bad.values()), f"{bad}")
 
-    def prompts(self):
-        """What was typed, verbatim and nothing else; the last one only if the agent has stored it."""
-        wanted = script.PROMPTS[:2] + [script.PROMPTS[2]] * self.is_stored(script.PROMPTS[2])
+    def check_prompts(self):
+        """What was typed, verbatim and nothing else; what was interrupted only if the agent has stored it."""
+        wanted = script.PROMPTS[:2] + [prompt for prompt in script.PROMPTS[2:] if self.is_stored(prompt)]
         got = [part["text"] for part in self.parts("prompt")]
         expect(got == wanted, f"typed {wanted}\n  got {got}")
         self.in_plain(wanted)
 
-    def replies(self):
+    def check_replies(self):
         """What was answered, verbatim; of the last answer at most what came before the interrupt."""
         wanted = script.replies(self.run.project)
         got = [part["text"] for part in self.parts("text")]
@@ -80,48 +80,65 @@ class Account:
         expect(len(got) == 2, f"expected two calls of {script.CHECK!r}, got {calls}")
         expect(got[at][0] == outcome and got[at][1] in code, f"got {got[at]}: {calls[at]}")
 
-    def failing(self):
+    def check_failing(self):
         self.shell(0, "failed", [script.CODE])
         listed = [error["text"] for error in self.episode.get("errors", [])]
         expect(any(script.CHECK in text for text in listed), f"not among the errors of the episode: {listed}")
 
-    def passing(self):
+    def check_passing(self):
         self.shell(1, "ok", [0, None])
 
-    def edit(self):
+    def check_edit(self):
         files = {file["path"]: file for file in self.episode.get("files_modified", [])}
         wanted = {f"{self.run.project}/store.py", f"{self.run.project}/NOTES.md"}
-        expect(set(files) == wanted, f"changed {sorted(wanted)}\n  got {list(files.values())}")
-        calls = [call for call in self.calls("store.py") if "busy_timeout" in str(call.get("input"))]
+        # What the long command has touched may be told or not.
+        got = {path for path in files if not path.endswith(script.BEGUN)}
+        expect(got == wanted, f"changed {sorted(wanted)}\n  got {list(files.values())}")
+        calls = [call for call in self.calls("store.py") if script.NEW.split("\n")[0] in str(call.get("input"))]
         expect([call["outcome"] for call in calls] == ["ok"], f"the call that edits: {calls}")
 
-    def interrupt(self):
-        """What was typed before the interrupt is kept, and so is the half of the answer if the agent keeps it."""
-        prompt, half = script.PROMPTS[2], script.SLOW[:50]
+    def check_answer_cut(self):
+        """What was typed is kept and open, and the half of the answer is kept if the agent keeps it."""
+        prompt, half = script.PROMPTS[3], script.SLOW[:50]
         if not self.is_stored(prompt):
             raise Skipped("the agent has not stored the prompt")
         expect(prompt in [part["text"] for part in self.parts("prompt")], "the prompt is stored, but not told")
         texts = [part["text"] for part in self.parts("text")]
         expect(not self.is_stored(half) or any(half in text for text in texts), f"the half answer is stored, but not told: {texts}")
+        listed = [item["text"] for item in self.episode.get("unresolved", [])]
+        expect(any(prompt in text for text in listed), f"what was asked last is not open: {listed}")
 
-    def title(self):
+    def check_call_cut(self):
+        """A command that was interrupted has not passed."""
+        if not self.is_stored(script.LONG.split(" && ")[1]):
+            raise Skipped("the agent has not stored the call")
+        calls = self.calls(script.BEGUN)
+        expect(len(calls) == 1 and calls[0]["outcome"] != "ok", f"expected one that is not ok, got {calls}")
+
+    def check_title(self):
+        """It says what the session is about, which is in the first sentence that was typed."""
         title = self.episode.get("title") or ""
-        expect(title and "<" not in title.replace("Vec<u8>", ""), f"{title!r}")
+        expect("writers" in title, f"{title!r}")
 
-    def close(self):
+    def check_usage(self):
+        """The tokens that the model has counted; the answer that was cut and requests for titles may add some."""
+        total = (self.shown.get("usage") or {}).get("total") or {}
+        answered = script.TOKENS * script.ANSWERS
+        expect(total.get("output_tokens", 0) >= answered, f"{answered} tokens were answered, got {total}")
+
+    def check_close(self):
         expect(self.closed.get("status") == "success" and self.closed.get("episode_uuid"), f"{self.closed}")
 
-    def handing(self):
+    def check_handoff(self):
         expect(self.handoff.get("session_id") == self.id, f"{self.handoff}")
         told = " ".join(str(self.handoff.get("text")).split())
         lost = [text for text in ("store.py", script.DECISION, script.NEXT, script.CHECK) if text not in told]
         expect(not lost, f"it does not tell {lost}: {self.handoff.get('text')}")
 
     def is_stored(self, text):
-        """Whether the agent's own files contain the text, as it is or as JSON; Baton's are elsewhere."""
-        quick = text.encode()
+        """Whether the agent's own files contain the text, which has nothing to escape; Baton's are elsewhere."""
         for path in self.run.home.rglob("*"):
-            if path.is_file() and path.suffix in (".jsonl", ".json", ".db", ".db-wal") and quick in path.read_bytes():
+            if path.is_file() and path.suffix in (".jsonl", ".json", ".db", ".db-wal") and text.encode() in path.read_bytes():
                 return True
         return False
 
@@ -131,7 +148,7 @@ def all_checks(run):
     account, outcomes = Account(run), {}
     for name in CHECKS:
         try:
-            getattr(account, "handing" if name == "handoff" else name)()
+            getattr(account, f"check_{name.replace(' ', '_')}")()
             outcomes[name] = ("ok", "")
         except Failed as difference:
             outcomes[name] = ("FAILED", str(difference))

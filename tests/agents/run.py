@@ -6,8 +6,9 @@
 It needs npm and installs the agents' newest versions below a temporary folder. Each agent has a home, a project and a
 Baton of its own there, and an environment of nothing but what the run sets; the model is a server on the loopback, so
 that no account is needed. A session is a prompt with a failing and a passing shell call and an edit, a resume with a
-second prompt, and an interrupt in the middle of a third answer. What Baton says of it is then compared with what was
-typed and answered. Exit code: 0 if every check holds, 1 if one fails, 2 if nothing could be run.
+second prompt, and interrupts in the middle of a third prompt's command and of a fourth's answer. What Baton says of it
+is then compared with what was typed and answered. Exit code: 0 if every check holds, 1 if one fails, 2 if nothing could
+be run.
 """
 import argparse
 import json
@@ -106,28 +107,34 @@ class Run:
             return subprocess.Popen(command, cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def drive(self):
-        """The whole session: two prompts that are answered, and one that is interrupted."""
-        for number, (prompt, arguments) in enumerate(zip(script.PROMPTS, [self.agent.first, self.agent.again, self.agent.again]), 1):
-            process = self.start(arguments, prompt, number)
-            if prompt == script.PROMPTS[-1]:
-                self.interrupt(process)
-                return
+        """The whole session: two prompts that are answered, and two that are interrupted."""
+        began = int(time.time() // 60)
+        for number, prompt in enumerate(script.PROMPTS, 1):
+            if number > 2 and self.agent.by_minute:
+                while int(time.time() // 60) == began:
+                    time.sleep(1)
+            process = self.start(self.agent.first if number == 1 else self.agent.again, prompt, number)
+            said = self.folder / f"agent-{number}.log"
+            if number > 2:
+                self.interrupt(process, number, said)
+                continue
             try:
                 code = process.wait(PROMPT)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 code = f"no end after {PROMPT} s"
             if code:
-                raise Undriven(f"prompt {number} ended with {code}: {last_line((self.folder / f'agent-{number}.log').read_text())}")
+                raise Undriven(f"prompt {number} ended with {code}: {last_line(said.read_text())}")
 
-    def interrupt(self, process):
-        """Waits until the model is silent in the middle of its answer, then interrupts the agent as Ctrl-C does."""
+    def interrupt(self, process, number, said):
+        """Waits until the answer has stopped half way, or the long command runs, then interrupts as Ctrl-C does."""
         until = time.monotonic() + PROMPT
-        while not self.model.halted.is_set() and process.poll() is None and time.monotonic() < until:
+        is_reached = self.model.halted.is_set if number == 4 else (self.project / script.BEGUN).exists
+        while not is_reached() and process.poll() is None and time.monotonic() < until:
             time.sleep(0.1)
-        if not self.model.halted.is_set():
+        if not is_reached():
             os.killpg(process.pid, signal.SIGKILL)
-            raise Undriven(f"prompt 3 never reached the model: {last_line((self.folder / 'agent-3.log').read_text())}")
+            raise Undriven(f"prompt {number} has not come far enough to be interrupted: {last_line(said.read_text())}")
         time.sleep(2)
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
             if process.poll() is None:

@@ -11,6 +11,7 @@ PROMPTS = [
     'The two writers of the store block each other ("database is locked").\n\n'
     "Please repair it:\n  - `sh check.sh` shows it;\n  - a naïve `Vec<u8>` & 4 MB are enough – 100 % of the time.",
     "Say in NOTES.md how long a writer waits, please.\nOne line is enough.",
+    "Wait for the other writer, please.",
     "Now a slow question: what else could block a writer?",
 ]
 OLD = "    return sqlite3.connect(path)"
@@ -20,6 +21,12 @@ NOTE = "A writer waits five seconds for the other one.\n"
 DECISION = "the store waits with a busy timeout instead of a lock file, because a lock file survives a crash."
 NEXT = "add a test with two concurrent writers."
 SLOW = "A backup that holds a read lock would be the first thing to look for. A second one is a long transaction in another process."
+
+# A command that goes on until it is interrupted, and the file that says that it has begun.
+BEGUN = "begun.txt"
+LONG = f"touch {BEGUN} && sleep 60"
+# The tokens that the model counts for an answer, and the answers until the first interrupt.
+TOKENS, ANSWERS = 40, 7
 
 
 def turns(project):
@@ -33,7 +40,7 @@ def turns(project):
         {"say": f"Both writers get through now.\n\nDecision: {DECISION}\n\nNext step: {NEXT}"},
     ]
     second = [{"write": (notes, NOTE)}, {"say": "NOTES.md says it: **five seconds**.\n\n- `store.py` is unchanged"}]
-    return list(zip(PROMPTS, [first, second, [{"say": SLOW, "halt": True}]]))
+    return list(zip(PROMPTS, [first, second, [{"shell": LONG}], [{"say": SLOW, "halt": True}]]))
 
 
 def replies(project):
