@@ -183,6 +183,21 @@ fn each_agents_sessions_are_found_at_their_usual_place() {
 }
 
 #[test]
+fn a_file_that_a_resume_began_does_not_hide_the_session() {
+    let world = World::new();
+    let all = kept();
+    let gemini = all.iter().find(|kept| kept.agent == "gemini").unwrap();
+    write(&world.path("user"), gemini);
+    // It sorts first, and is found first.
+    let begun = world.path("user").join(&gemini.path).with_file_name("session-2026-06-11T19-14-5d2f1c3a.jsonl");
+    let context = format!("<session_context>\n- **Workspace Directories:**\n  - {CWD}\n</session_context>");
+    let set = json!({ "$set": { "messages": [{ "id": "c", "type": "user", "content": [{ "text": context }] }] } });
+    fs::write(&begun, format!("{}\n{set}\n", gemini.records[0])).unwrap();
+    assert_eq!(world.found("otter swims"), [gemini.session]);
+    assert_eq!(list(&world.json(&["show", gemini.session, "--messages"])["messages"]).len(), 2);
+}
+
+#[test]
 fn what_one_agent_did_is_handed_to_the_next() {
     let world = World::new();
     let mut all = kept();

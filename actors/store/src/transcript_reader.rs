@@ -145,8 +145,8 @@ pub fn peek(source: Source, path: &str) -> Peek {
 
 /// True if the file at `path` may take over a session that was read from `known` up to `offset`. That is so if `known`
 /// is gone, if the other file is longer and has the same bytes before the offset, or if only the other file contains
-/// conversation: a transcript that moves with its session may leave a few records at its old path. Of the two forms of
-/// one transcript, the plain one takes over as soon as it exists.
+/// conversation: a transcript that moves with its session may leave a few records at its old path, and Gemini CLI begins a
+/// file for each resume and goes on in the old one. Of the two forms of one transcript, the plain one takes over as soon as it exists.
 pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
@@ -161,9 +161,12 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
         let (size, known_size) = (content.metadata().len(), at_known.len());
         Ok(offset > 0 && size > known_size && content.digest_before(offset)? == Some(tail))
     };
-    let is_silent = || at_known.len() < limits::PEEK_BYTES && peek(source, known) == Peek::NotYet;
-    let speaks = || matches!(peek(source, path), Peek::Cwd(_) | Peek::Nowhere);
-    compare().unwrap_or(false) || (is_silent() && speaks())
+    let conversation = |path: &str| match observe(&Start::beginning(source, path)) {
+        Pass::Read(done) => Some(done.seen.conversation),
+        _ => None,
+    };
+    let is_silent = || at_known.len() < limits::PEEK_BYTES && conversation(known) == Some(0);
+    compare().unwrap_or(false) || (is_silent() && conversation(path).is_some_and(|records| records > 0))
 }
 
 fn pass(read: io::Result<Pass>) -> Pass {

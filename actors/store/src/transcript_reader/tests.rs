@@ -180,6 +180,9 @@ fn another_file_takes_over_when_it_continues_the_first_or_the_first_is_gone() {
     assert!(!continues(SOURCE, &known, &other.start.path, point, tail));
     std::fs::write(&known, "{\"type\":\"relocated\",\"relocatedCwd\":\"/p2\"}\n").unwrap();
     assert!(continues(SOURCE, &known, &other.start.path, point, tail), "what is left behind says nothing");
+    std::fs::write(&known, "{\"type\":\"system\",\"subtype\":\"local_command\",\"cwd\":\"/p\",\"content\":\"\"}\n")
+        .unwrap();
+    assert!(continues(SOURCE, &known, &other.start.path, point, tail), "a directory is no conversation");
     drop(first);
     assert!(continues(SOURCE, &known, &other.start.path, point, tail));
 }
