@@ -92,9 +92,10 @@ pub fn log_is_empty(environment: &Environment) -> bool {
 
 /// True if there is a transcript, or may be: a root that does not answer may hold some.
 pub fn has_transcripts(environment: &Environment) -> bool {
-    let deep = |agent: Agent| if agent == Agent::Codex { layout(agent).depth } else { 3 };
+    // Claude Code's are looked for above its subagents' only.
+    let deep = |agent: Agent| if agent == Agent::ClaudeCode { 3 } else { layout(agent).depth };
     let roots = roots(environment);
-    let any = move || roots.iter().any(|root| has_transcript(root.agent, &root.projects, deep(root.agent)));
+    let any = move || roots.iter().any(|root| has_transcript(root, &root.projects, deep(root.agent)));
     in_time(any).unwrap_or(true)
 }
 
@@ -131,13 +132,13 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
 }
 
-fn has_transcript(agent: Agent, directory: &Path, depth: usize) -> bool {
+fn has_transcript(root: &Root, directory: &Path, depth: usize) -> bool {
     let Ok(entries) = std::fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| {
         let path = entry.path();
         match path.is_dir() {
-            true => depth > 1 && has_transcript(agent, &path, depth - 1),
-            false => path.to_str().is_some_and(|path| layout(agent).may_be_transcript(path)),
+            true => depth > 1 && has_transcript(root, &path, depth - 1),
+            false => root.classify(&path).is_some(),
         }
     })
 }

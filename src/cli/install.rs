@@ -178,7 +178,7 @@ pub(super) fn carry_out(
         output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
     }
     plan.refused.iter().for_each(|why| print::error(why));
-    let code = if plan.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let mut code = if plan.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if plan.changes.is_empty() {
         if plan.refused.is_empty() {
             output.line(nothing);
@@ -196,7 +196,6 @@ pub(super) fn carry_out(
         output.line("Nothing was changed.");
         return Ok(ExitCode::FAILURE);
     }
-    let mut code = code;
     for change in &plan.changes {
         match change.make() {
             Ok(done) => output.line(&print::plain(&done)),

@@ -1,9 +1,11 @@
 //! Directories whose transcripts are read.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use baton_conversation::item::Agent;
 use baton_conversation::transcript;
+use baton_conversation::transcript::Located;
 
 /// A directory whose transcripts are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,13 @@ impl Root {
     /// The root of Claude Code's configuration directory (`~/.claude`).
     pub fn claude_code(config_dir: &Path) -> Self {
         Self { agent: Agent::ClaudeCode, projects: config_dir.join("projects") }
+    }
+
+    /// Identifies the session of a file below this root; `None` if it is no transcript of the agent.
+    pub fn classify(&self, path: &Path) -> Option<Located> {
+        let below = path.strip_prefix(&self.projects).ok()?.to_str()?;
+        let below = if cfg!(windows) { Cow::Owned(below.replace('\\', "/")) } else { Cow::Borrowed(below) };
+        transcript::classify(self.agent, &below)
     }
 
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.

@@ -105,8 +105,11 @@ fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut dyn Sink
                 summary.conversation += seen.conversation;
                 summary.last_at = summary.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 summary.parent = summary.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
-                if let (None, Some(cwd)) = (&summary.place, &seen.cwd) {
-                    let place = project::resolve_in_time(cwd);
+                let beside = || transcript_reader::working_directory::find(start.source.agent, &start.path);
+                if summary.place.is_none()
+                    && let Some(cwd) = seen.cwd.or_else(beside)
+                {
+                    let place = project::resolve_in_time(&cwd);
                     summary.place = place.map(|place| clones::with_remote(place, seen.remote.as_deref()));
                 }
                 read += cursor.offset - from;

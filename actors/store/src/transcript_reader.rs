@@ -10,7 +10,7 @@
 
 mod beside;
 mod content;
-mod working_directory;
+pub mod working_directory;
 
 use std::io::{self, Read};
 
@@ -225,10 +225,7 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         io::copy(&mut bytes, &mut io::sink())?;
     }
     drop(bytes);
-    let (cursor, mut seen) = reader.into_parts();
-    if cursor.cwd.is_none() {
-        seen.cwd = working_directory::find(start.source.agent, &start.path);
-    }
+    let (cursor, seen) = reader.into_parts();
     let tail = match cursor.offset == offset {
         true => start.tail,
         // A file that is now shorter than what was read is another one: nothing continues there.

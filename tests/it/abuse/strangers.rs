@@ -48,9 +48,17 @@ fn another_user_is_hung_up_on() {
     let this = abused.world.path("stranger");
     std::fs::copy(std::env::current_exe().unwrap(), &this).unwrap();
     let stranger = |command: &mut Command| command.uid(NOBODY).gid(NOBODY).output();
-    let came =
-        stranger(Command::new(&this).args(["--ignored", "--exact", "abuse::strangers::comes_in"]).env(SOCKET, &socket));
-    let Ok(came) = came else { return skipped("no other user may run what is built here") };
+    let mut came = None;
+    // A process that another test was starting while the copy was written holds it open until it executes its program.
+    let is_started = || {
+        let arguments = ["--ignored", "--exact", "abuse::strangers::comes_in"];
+        let ran = stranger(Command::new(&this).args(arguments).env(SOCKET, &socket));
+        let is_busy = ran.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy);
+        came = Some(ran);
+        !is_busy
+    };
+    assert!(crate::world::wait(is_started), "the copy of this program stays busy");
+    let Some(Ok(came)) = came else { return skipped("no other user may run what is built here") };
     let told = String::from_utf8_lossy(&came.stdout).into_owned() + &String::from_utf8_lossy(&came.stderr);
     assert!(came.status.success() && told.contains("1 passed"), "{told}");
     assert!(abused.world.log().contains(&format!("peer has uid {NOBODY}")), "{}", abused.world.log());

@@ -16,7 +16,7 @@ const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 const MAX_ENTRIES: usize = 8_192;
 
 /// Finds the working directory outside of the records. Blocks for short reads.
-pub(super) fn find(agent: Agent, transcript: &str) -> Option<String> {
+pub fn find(agent: Agent, transcript: &str) -> Option<String> {
     let path = Path::new(transcript);
     let found = match layout(agent).working_directory {
         WorkingDirectory::Recorded => None,

@@ -22,7 +22,7 @@ use baton_base::project;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::AppendError;
 use baton_store::transcript_reader;
-use baton_store::transcript_reader::{Pass, Start};
+use baton_store::transcript_reader::{Pass, Start, working_directory};
 
 /// Why a read is postponed.
 const NO_PLACE: &str = "the file system of its working directory does not answer";
@@ -169,7 +169,8 @@ impl State {
                 };
                 // The working directory is recorded once, so it is never guessed.
                 let place = seen.and_then(|seen| {
-                    let place = project::resolve_in_time(seen.cwd.as_deref()?);
+                    let beside = || working_directory::find(start.source.agent, &start.path);
+                    let place = project::resolve_in_time(&seen.cwd.clone().or_else(beside)?);
                     Some(place.map(|place| clones.record(&table.now(), place, seen.remote.as_deref())))
                 });
                 let pass = match place {

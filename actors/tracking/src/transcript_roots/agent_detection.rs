@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{classify, layout};
+use baton_conversation::transcript::layout;
+
+use baton_base::transcript_root::Root;
 
 /// Number of entries examined in a directory; any of them suffices.
 const ENTRIES: usize = 32;
@@ -24,7 +26,7 @@ pub(super) fn agent_of(transcripts: &Path) -> Agent {
     match names.is_empty() {
         true => by_name,
         false if names.iter().any(is_codex) => Agent::Codex,
-        false => holder_among(transcripts, |folder| transcripts.ends_with(folder)).unwrap_or(Agent::ClaudeCode),
+        false => holder(transcripts, |folder| transcripts.ends_with(folder)).unwrap_or(Agent::ClaudeCode),
     }
 }
 
@@ -41,8 +43,8 @@ pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
     usual.or_else(|| is_codex().then_some(Agent::Codex)).unwrap_or(Agent::ClaudeCode)
 }
 
-/// Returns the agent of a configuration directory. Claude Code's may hold a folder named like Codex's, but not the
-/// other way round.
+/// Returns the agent of a configuration directory: by its usual name, by the transcripts in it, or by its folders. Claude
+/// Code's may hold a folder named like Codex's, but not the other way round.
 pub(super) fn agent_with(directory: &Path) -> Agent {
     let is_usual = |agent: &&Agent| {
         let usual = agent.home().directory;
@@ -53,32 +55,30 @@ pub(super) fn agent_with(directory: &Path) -> Agent {
     }
     let holds = |agent: &&Agent| layout(**agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
     let held = || Agent::ALL.iter().find(holds).copied();
-    if directory.join("projects").is_dir() {
-        return Agent::ClaudeCode;
-    }
-    holder_among(directory, |_| true).or_else(held).unwrap_or(Agent::ClaudeCode)
+    holder(directory, |_| true).or_else(held).unwrap_or(Agent::ClaudeCode)
 }
 
-/// Returns the agent, other than Claude Code, one of whose transcripts lies below a directory of `folders`.
-fn holder_among(directory: &Path, is_folder: impl Fn(&str) -> bool) -> Option<Agent> {
-    let others = Agent::ALL.iter().copied().filter(|agent| *agent != Agent::ClaudeCode);
-    others.into_iter().find(|agent| {
+/// Returns the first agent with a transcript below one of its folders that `is_folder` accepts.
+fn holder(directory: &Path, is_folder: impl Fn(&str) -> bool) -> Option<Agent> {
+    let has_transcript = |agent: &Agent| {
         layout(*agent).folders.iter().filter(|folder| is_folder(folder)).any(|folder| {
-            let root = if directory.ends_with(folder) { directory.to_owned() } else { directory.join(folder) };
-            holds_transcript(*agent, &root, &root, layout(*agent).depth, &mut { LOOKS })
+            let projects = if directory.ends_with(folder) { directory.to_owned() } else { directory.join(folder) };
+            let root = Root { agent: *agent, projects };
+            holds_transcript(&root, &root.projects, layout(*agent).depth, &mut { LOOKS })
         })
-    })
+    };
+    Agent::ALL.iter().copied().find(has_transcript)
 }
 
-fn holds_transcript(agent: Agent, root: &Path, directory: &Path, depth: usize, looks: &mut usize) -> bool {
+fn holds_transcript(root: &Root, directory: &Path, depth: usize, looks: &mut usize) -> bool {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(ENTRIES);
     entries.into_iter().any(|entry| {
         let Some(left) = looks.checked_sub(1) else { return false };
         *looks = left;
         let path = entry.path();
         match path.is_dir() {
-            true => depth > 1 && holds_transcript(agent, root, &path, depth - 1, looks),
-            false => path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|it| classify(agent, it)).is_some(),
+            true => depth > 1 && holds_transcript(root, &path, depth - 1, looks),
+            false => root.classify(&path).is_some(),
         }
     })
 }
@@ -109,5 +109,14 @@ mod tests {
         assert_eq!(agent_with(&temp.path().join("a")), Agent::ClaudeCode);
         assert_eq!(agent_with(&temp.path().join("b")), Agent::Codex);
         assert_eq!(agent_with(&temp.path().join("nowhere")), Agent::ClaudeCode);
+        let own = |name: &str, transcript: &str, expected: Agent| {
+            let path = temp.path().join(name).join(transcript);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+            assert_eq!(agent_with(&temp.path().join(name)), expected, "{name} {transcript}");
+        };
+        own("qwen-home", "projects/-srv-app/chats/5d2f.jsonl", Agent::Qwen);
+        own("cursor-home", "projects/srv-app/agent-transcripts/5d2f/5d2f.jsonl", Agent::Cursor);
+        own("claude-home", "projects/-srv-app/5d2f.jsonl", Agent::ClaudeCode);
     }
 }

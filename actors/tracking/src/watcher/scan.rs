@@ -201,9 +201,7 @@ fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> boo
 /// Returns the file at `path` if it is a transcript of this root, with its number of hard links. Accepts only regular
 /// files: opening a pipe would block for ever.
 fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
-    let below = path.strip_prefix(&root.projects).ok()?.to_str()?;
-    let below = if cfg!(windows) { below.replace('\\', "/") } else { below.to_owned() };
-    let located = transcript::classify(root.agent, &below)?;
+    let located = root.classify(path)?;
     let metadata = fs::metadata(path).ok()?;
     if !metadata.is_file() {
         return None;

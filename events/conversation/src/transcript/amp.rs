@@ -13,7 +13,7 @@ use crate::record::Timestamp;
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, judge};
 use super::codex::{number, pick, text};
 use super::document::Document;
-use super::format::{Format, Layout, WorkingDirectory, field_of};
+use super::format::{Format, Layout, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -39,9 +39,7 @@ impl Format for Amp {
         folders: &["amp/threads"],
         endings: &[".json"],
         depth: 1,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -17,7 +17,7 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::ended::how_it_failed;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -61,9 +61,7 @@ impl Format for Antigravity {
         endings: &[FULL, SHORTENED],
         // `<session>/.system_generated/logs/`
         depth: 4,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -18,7 +18,7 @@ use crate::record::Timestamp;
 
 use memchr::memmem;
 
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
@@ -43,12 +43,10 @@ pub(super) enum ClaudeCode {}
 impl Format for ClaudeCode {
     const LAYOUT: Layout = Layout {
         folders: &["projects"],
-        endings: &[".jsonl"],
         // `<slug>/<session>/subagents/workflows/<run>/`
         depth: 6,
         passed_over: &["tool-results", "memory"],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
 
     fn classify(rel_path: &str) -> Option<Located> {

@@ -13,7 +13,7 @@ use crate::record::Timestamp;
 use super::claude::Block;
 use super::codex::{number, pick, text};
 use super::document::Document;
-use super::format::{Format, Layout, WorkingDirectory, field_of};
+use super::format::{Format, Layout, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -61,9 +61,7 @@ macro_rules! extensions {
                 endings: &[CONVERSATION],
                 // `<task>/`
                 depth: 2,
-                passed_over: &[],
-                compressed: None,
-                working_directory: WorkingDirectory::Recorded,
+                ..Layout::LINES
             };
             const TOOLS: Tools = TOOLS;
             const DOCUMENT: Option<Document> = Some(DOCUMENT);

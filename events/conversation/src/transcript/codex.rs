@@ -22,7 +22,7 @@ use crate::item::{Link, Usage};
 use crate::record::Timestamp;
 
 use super::cursor::Queued;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Located};
 use baton_redaction::raw_json::{Fields, Found, Text, Value, first_object};
@@ -44,9 +44,8 @@ impl Format for Codex {
         endings: &[".jsonl", ".jsonl.zst"],
         // `<year>/<month>/<day>/`
         depth: 4,
-        passed_over: &[],
         compressed: Some(".zst"),
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
 
     fn classify(rel_path: &str) -> Option<Located> {

@@ -14,7 +14,7 @@ use crate::record::Timestamp;
 
 use super::codex::{apply_patch, number, patch_of, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -50,12 +50,10 @@ pub(super) enum Copilot {}
 impl Format for Copilot {
     const LAYOUT: Layout = Layout {
         folders: &["session-state"],
-        endings: &[".jsonl"],
         // `<session>/`
         depth: 2,
         passed_over: &["checkpoints", "files", "research", "rewind-snapshots", "rewind-file-snapshots"],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

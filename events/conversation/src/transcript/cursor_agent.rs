@@ -47,12 +47,11 @@ pub(super) enum CursorAgent {}
 impl Format for CursorAgent {
     const LAYOUT: Layout = Layout {
         folders: &["projects"],
-        endings: &[".jsonl"],
         // `<slug>/agent-transcripts/<session>/subagents/`
         depth: 5,
         passed_over: &["terminals", "mcps", "agent-tools", "assets"],
-        compressed: None,
         working_directory: WorkingDirectory::Above("agent-transcripts"),
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -10,7 +10,7 @@ use crate::record::Timestamp;
 
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, QUESTION_TOOL, judge};
 use super::codex::{apply_patch, patch_of};
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -52,12 +52,9 @@ pub(super) enum Droid {}
 impl Format for Droid {
     const LAYOUT: Layout = Layout {
         folders: &["sessions"],
-        endings: &[".jsonl"],
         // `<slug>/`
         depth: 2,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

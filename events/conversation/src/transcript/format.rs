@@ -43,6 +43,16 @@ pub enum WorkingDirectory {
 }
 
 impl Layout {
+    /// What most agents have: JSON Lines, and directories in the records.
+    pub(super) const LINES: Self = Self {
+        folders: &[],
+        endings: &[".jsonl"],
+        depth: 1,
+        passed_over: &[],
+        compressed: None,
+        working_directory: WorkingDirectory::Recorded,
+    };
+
     /// True if the file name has the ending of a transcript.
     pub fn may_be_transcript(&self, name: &str) -> bool {
         self.endings.iter().any(|ending| name.ends_with(ending))

@@ -29,7 +29,7 @@ use crate::record::{SessionId, Timestamp};
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
 use super::document::Document;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
 use super::tools::Tools;
@@ -65,8 +65,7 @@ impl Format for Gemini {
         // `<project>/chats/<parent>/`
         depth: 4,
         passed_over: &["tool-outputs"],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

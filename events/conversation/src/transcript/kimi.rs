@@ -11,7 +11,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
 use super::ended::how_it_failed;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -71,9 +71,7 @@ impl Format for Kimi {
         endings: &[TRANSCRIPT],
         // `<directory>/<session>/agents/<agent>/`
         depth: 5,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

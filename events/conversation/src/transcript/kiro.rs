@@ -27,12 +27,10 @@ pub(super) enum Kiro {}
 impl Format for Kiro {
     const LAYOUT: Layout = Layout {
         folders: &["sessions"],
-        endings: &[".jsonl"],
         // `cli/`
         depth: 2,
-        passed_over: &[],
-        compressed: None,
         working_directory: WorkingDirectory::Beside { file: "*.json", pointer: "/cwd" },
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -10,7 +10,7 @@ use crate::record::Timestamp;
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
 use super::tools::Tools;
@@ -38,12 +38,9 @@ pub(super) enum Pi {}
 impl Format for Pi {
     const LAYOUT: Layout = Layout {
         folders: &["sessions"],
-        endings: &[".jsonl"],
         // `<project>/`
         depth: 2,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -15,7 +15,7 @@ use crate::item::{Act, Agent, Link, TitleSource, Usage};
 use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
-use super::format::{Format, Layout, WorkingDirectory};
+use super::format::{Format, Layout};
 use super::gemini::typed::{self, Typed};
 use super::gemini::{Answer, answer, is_first, mark, texts};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
@@ -60,12 +60,9 @@ pub(super) enum Qwen {}
 impl Format for Qwen {
     const LAYOUT: Layout = Layout {
         folders: &["projects"],
-        endings: &[".jsonl"],
         // `<project>/subagents/<parent>/`
         depth: 4,
-        passed_over: &[],
-        compressed: None,
-        working_directory: WorkingDirectory::Recorded,
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

@@ -80,6 +80,32 @@ pub(super) fn read_every_way(source: Source, lines: &[&str]) -> (Vec<String>, Cu
     (items.iter().map(shown).collect(), cursor, seen)
 }
 
+/// Checks the items of a transcript of which every record is known, without the marks of the tree that it is.
+pub(super) fn check_every_way(source: Source, lines: &[String], expected: &[&str]) {
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let (items, _, seen) = read_every_way(source, &lines);
+    let items: Vec<&String> = items.iter().filter(|item| !item.contains(" below ")).collect();
+    assert_eq!(items, expected, "{lines:#?}");
+    assert_eq!(seen.unknown.len(), 0, "{:?}", seen.unknown);
+}
+
+/// Checks which paths are transcripts of this main session.
+pub(super) fn check_paths(agent: Agent, session: &str, paths: &[(String, bool)]) {
+    for (path, is_transcript) in paths {
+        let expected = is_transcript.then_some((session, None));
+        check_path(agent, path, expected);
+    }
+}
+
+/// Checks the session, and for a subagent its parent, that a path names.
+pub(super) fn check_path(agent: Agent, path: &str, expected: Option<(&str, Option<&str>)>) {
+    let found = classify(agent, path).map(|located| match located.kind {
+        Kind::Main => (located.session.to_string(), None),
+        Kind::Subagent { parent } => (located.session.to_string(), parent.map(|parent| parent.to_string())),
+    });
+    assert_eq!(found, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))), "{path}");
+}
+
 fn check(lines: &[&str], expected: &[&str]) -> (Cursor, Observation) {
     let (items, cursor, seen) = read(format!("{}\n", lines.join("\n")).as_bytes());
     assert_eq!(items.iter().map(shown).collect::<Vec<_>>(), expected, "{lines:#?}");

@@ -42,9 +42,8 @@ impl Format for Vibe {
         endings: &[TRANSCRIPT],
         // `session/<session>/agents/<subagent>/`
         depth: 5,
-        passed_over: &[],
-        compressed: None,
         working_directory: WorkingDirectory::Beside { file: "meta.json", pointer: "/environment/working_directory" },
+        ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
         acts: &[

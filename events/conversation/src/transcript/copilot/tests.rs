@@ -1,5 +1,5 @@
-use super::super::tests::{read_as, read_every_way};
-use super::super::{Source, classify};
+use super::super::Source;
+use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::Body;
@@ -30,31 +30,28 @@ fn complete(id: &str, success: bool, more: &str) -> String {
 }
 
 fn check(lines: &[String], expected: &[&str]) {
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (items, _, seen) = read_every_way(MAIN, &lines);
-    let items: Vec<&String> = items.iter().filter(|item| !item.contains(" below ")).collect();
-    assert_eq!(items, expected, "{lines:#?}");
-    assert_eq!(seen.unknown.len(), 0, "{:?}", seen.unknown);
+    check_every_way(MAIN, lines, expected);
 }
 
 #[test]
 fn a_session_is_found_by_the_path_of_its_file() {
     let uuid = "721807ad-3498-4a19-8d2c-97760a0d76b0";
-    for (path, expected) in [
-        (format!("{uuid}/events.jsonl"), true),
-        (format!("{uuid}.jsonl"), true),
-        (format!("{uuid}/other.jsonl"), false),
-        (format!("{uuid}/files/events.jsonl"), false),
-        (format!("{uuid}/workspace.yaml"), false),
-        (format!("./{uuid}.jsonl"), false),
-        ("../events.jsonl".to_owned(), false),
-        ("/events.jsonl".to_owned(), false),
-        (".jsonl".to_owned(), false),
-        (String::new(), false),
-    ] {
-        let found = classify(Agent::Copilot, &path).map(|located| (located.session.to_string(), located.kind));
-        assert_eq!(found, expected.then(|| (uuid.to_owned(), Kind::Main)), "{path}");
-    }
+    check_paths(
+        Agent::Copilot,
+        uuid,
+        &[
+            (format!("{uuid}/events.jsonl"), true),
+            (format!("{uuid}.jsonl"), true),
+            (format!("{uuid}/other.jsonl"), false),
+            (format!("{uuid}/files/events.jsonl"), false),
+            (format!("{uuid}/workspace.yaml"), false),
+            (format!("./{uuid}.jsonl"), false),
+            ("../events.jsonl".to_owned(), false),
+            ("/events.jsonl".to_owned(), false),
+            (".jsonl".to_owned(), false),
+            (String::new(), false),
+        ],
+    );
 }
 
 #[test]

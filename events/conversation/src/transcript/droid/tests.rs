@@ -1,5 +1,5 @@
-use super::super::tests::{read_as, read_every_way};
-use super::super::{Source, classify};
+use super::super::Source;
+use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::Body;
@@ -29,31 +29,28 @@ fn result(id: &str, content: &str, is_error: bool) -> String {
 }
 
 fn check(lines: &[String], expected: &[&str]) {
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (items, _, seen) = read_every_way(MAIN, &lines);
-    let items: Vec<&String> = items.iter().filter(|item| !item.contains(" below ")).collect();
-    assert_eq!(items, expected, "{lines:#?}");
-    assert_eq!(seen.unknown.len(), 0, "{:?}", seen.unknown);
+    check_every_way(MAIN, lines, expected);
 }
 
 #[test]
 fn a_session_is_found_by_the_path_of_its_file() {
     let uuid = "d0c0ffee-0000-4000-8000-00000000000a";
-    for (path, expected) in [
-        (format!("-home-u-app/{uuid}.jsonl"), true),
-        (format!("{uuid}.jsonl"), true),
-        (format!("btw/{uuid}.jsonl"), true),
-        (format!("-home-u-app/{uuid}.settings.json"), false),
-        (format!("-home-u-app/{uuid}.jsonl.bak"), false),
-        (format!("-home-u-app/x/{uuid}.jsonl"), false),
-        (format!("../{uuid}.jsonl"), false),
-        (format!("/{uuid}.jsonl"), false),
-        ("-home-u-app/.jsonl".to_owned(), false),
-        (String::new(), false),
-    ] {
-        let found = classify(Agent::Droid, &path).map(|located| (located.session.to_string(), located.kind));
-        assert_eq!(found, expected.then(|| (uuid.to_owned(), Kind::Main)), "{path}");
-    }
+    check_paths(
+        Agent::Droid,
+        uuid,
+        &[
+            (format!("-home-u-app/{uuid}.jsonl"), true),
+            (format!("{uuid}.jsonl"), true),
+            (format!("btw/{uuid}.jsonl"), true),
+            (format!("-home-u-app/{uuid}.settings.json"), false),
+            (format!("-home-u-app/{uuid}.jsonl.bak"), false),
+            (format!("-home-u-app/x/{uuid}.jsonl"), false),
+            (format!("../{uuid}.jsonl"), false),
+            (format!("/{uuid}.jsonl"), false),
+            ("-home-u-app/.jsonl".to_owned(), false),
+            (String::new(), false),
+        ],
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-use super::super::tests::shown;
-use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source, classify, document, other_form, plain};
+use super::super::tests::{check_path, shown};
+use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source, document, other_form, plain};
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::{Body, Item};
@@ -281,13 +281,7 @@ fn each_kind_of_message_is_what_it_is() {
 
 #[test]
 fn paths_name_sessions() {
-    let check = |path: &str, expected: Option<(&str, Option<&str>)>| {
-        let found = classify(Agent::Gemini, path).map(|located| match located.kind {
-            Kind::Main => (located.session.to_string(), None),
-            Kind::Subagent { parent } => (located.session.to_string(), parent.map(|parent| parent.to_string())),
-        });
-        assert_eq!(found, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))), "{path}");
-    };
+    let check = |path: &str, expected| check_path(Agent::Gemini, path, expected);
     check("tide/chats/session-2026-06-11T19-15-d5be006c.jsonl", Some(("d5be006c", None)));
     check("tide/chats/session-2026-06-11T19-15-d5be006c.json", Some(("d5be006c", None)));
     check("tide/chats/d5be006c-3180-402b-977a-50ad2bb30a2e/child-1.jsonl", Some(("child-1", Some("d5be006c"))));

@@ -1,5 +1,5 @@
-use super::super::tests::{read_as, read_every_way};
-use super::super::{Source, classify};
+use super::super::Source;
+use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::Body;
@@ -38,29 +38,26 @@ fn result(id: &str, is_error: bool, text: &str) -> String {
 }
 
 fn check(lines: &[String], expected: &[&str]) {
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let (items, _, seen) = read_every_way(MAIN, &lines);
-    let items: Vec<&String> = items.iter().filter(|item| !item.contains(" below ")).collect();
-    assert_eq!(items, expected, "{lines:#?}");
-    assert_eq!(seen.unknown.len(), 0, "{:?}", seen.unknown);
+    check_every_way(MAIN, lines, expected);
 }
 
 #[test]
 fn a_session_is_found_by_the_path_of_its_file() {
-    for (path, expected) in [
-        (format!("--home-u-app--/2026-05-25T00-51-22-346Z_{UUID}.jsonl"), true),
-        (format!("2026-05-25T00-51-22-346Z_{UUID}.jsonl"), true),
-        (format!("--home-u-app--/{UUID}.jsonl"), false),
-        (format!("--home-u-app--/2026_{UUID}.json"), false),
-        (format!("--home-u-app--/x/2026_{UUID}.jsonl"), false),
-        (format!("../2026_{UUID}.jsonl"), false),
-        (format!("/2026_{UUID}.jsonl"), false),
-        ("_.jsonl".to_owned(), false),
-        (String::new(), false),
-    ] {
-        let found = classify(Agent::Pi, &path).map(|located| (located.session.to_string(), located.kind));
-        assert_eq!(found, expected.then(|| (UUID.to_owned(), Kind::Main)), "{path}");
-    }
+    check_paths(
+        Agent::Pi,
+        UUID,
+        &[
+            (format!("--home-u-app--/2026-05-25T00-51-22-346Z_{UUID}.jsonl"), true),
+            (format!("2026-05-25T00-51-22-346Z_{UUID}.jsonl"), true),
+            (format!("--home-u-app--/{UUID}.jsonl"), false),
+            (format!("--home-u-app--/2026_{UUID}.json"), false),
+            (format!("--home-u-app--/x/2026_{UUID}.jsonl"), false),
+            (format!("../2026_{UUID}.jsonl"), false),
+            (format!("/2026_{UUID}.jsonl"), false),
+            ("_.jsonl".to_owned(), false),
+            (String::new(), false),
+        ],
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
+use super::super::Source;
 use super::super::gemini::tests::{check, read};
-use super::super::{Source, classify};
+use super::super::tests::check_path;
 use super::*;
 use crate::abandoned_branches::standing;
 use crate::item::Body;
@@ -201,13 +202,7 @@ fn a_subagents_records_are_no_asides_in_its_own_file() {
 
 #[test]
 fn paths_name_sessions() {
-    let check = |path: &str, expected: Option<(&str, Option<&str>)>| {
-        let found = classify(Agent::Qwen, path).map(|located| match located.kind {
-            Kind::Main => (located.session.to_string(), None),
-            Kind::Subagent { parent } => (located.session.to_string(), parent.map(|parent| parent.to_string())),
-        });
-        assert_eq!(found, expected.map(|(id, parent)| (id.to_owned(), parent.map(str::to_owned))), "{path}");
-    };
+    let check = |path: &str, expected| check_path(Agent::Qwen, path, expected);
     check("-w-tide/chats/019f0000-0000.jsonl", Some(("019f0000-0000", None)));
     check("-w-tide/subagents/s-1/agent-explore-c1.jsonl", Some(("agent-explore-c1", Some("s-1"))));
     for none in [
