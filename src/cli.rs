@@ -244,6 +244,9 @@ pub enum Error {
     /// Confirmation is needed, but there is no terminal to ask on.
     #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
     NotAgreed,
+    /// No agent could go on with a session; the message says why.
+    #[error("{0}")]
+    Resume(String),
     /// The benchmarks could not be run.
     #[error(transparent)]
     Bench(#[from] bench::Error),

@@ -142,8 +142,12 @@ fn agent_list() -> String {
     let entry = |agent: &Agent| {
         let home = agent.home();
         let below = if home.directory.is_empty() { "~".to_owned() } else { format!("~/{}", home.directory) };
-        let folders = layout(*agent).folders.iter().map(|folder| format!("`{below}/{folder}`"));
-        let folders = folders.collect::<Vec<_>>().join(" and ");
+        let folders = layout(*agent).folders;
+        let paths: Vec<String> = folders.iter().map(|folder| format!("`{below}/{folder}`")).collect();
+        let folders = match paths.as_slice() {
+            [first, _, _, ..] => format!("{first} and in {} other editors", paths.len() - 1),
+            paths => paths.join(" and "),
+        };
         let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
         let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
         wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))

@@ -84,21 +84,21 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         return Ok(ExitCode::SUCCESS);
     }
     if !is_over(&row) {
-        return Err(Error::Usage(format!(
+        return Err(Error::Resume(format!(
             "session {} is still open; end it in its agent, or close it with `baton close {0}`",
             row.session_id
         )));
     }
     let directory = own_directory(plan.directory).map_err(|why| {
-        Error::Usage(format!("the session's directory {} {why}; `{line}` goes on with it elsewhere", plan.directory))
+        Error::Resume(format!("the session's directory {} {why}; `{line}` goes on with it elsewhere", plan.directory))
     })?;
     let name = plan.command.first().map_or("", String::as_str);
     let Some(program) = program::find(name) else {
-        return Err(Error::Usage(format!("`{name}` is not on the path; install {} or add it", plan.agent.title())));
+        return Err(Error::Resume(format!("`{name}` is not on the path; install {} or add it", plan.agent.title())));
     };
     print::note(&print::plain(&format!("{line}  (in {})", plan.directory)));
     start(&program, plan.command.get(1..).unwrap_or_default(), &directory)
-        .map_err(|error| Error::Usage(format!("`{name}` could not be started: {error}")))
+        .map_err(|error| Error::Resume(format!("`{name}` could not be started: {error}")))
 }
 
 enum Found {
@@ -126,7 +126,7 @@ fn find(environment: &Environment, words: &[String]) -> Result<Found, Error> {
     let mut seen = std::collections::BTreeSet::new();
     found.hits.retain(|hit| hit.resume.is_some() && seen.insert(hit.session_id.clone()));
     match found.hits.as_slice() {
-        [] => Err(Error::Usage(format!("no session that an agent can go on with fits {query:?}"))),
+        [] => Err(Error::Resume(format!("no session that an agent can go on with fits {query:?}"))),
         [hit] => Ok(Found::One(Box::new(show(environment, &hit.session_id)?))),
         _ => Ok(Found::Several(found)),
     }
@@ -155,7 +155,7 @@ fn last_of_project(environment: &Environment) -> Result<Row, Error> {
     let last = found.sessions.into_iter().find(may);
     last.ok_or_else(|| {
         let next = "name one by its id or by words, as in `baton resume rotate token`";
-        Error::Usage(format!("this directory's project has no session to go on with; {next}"))
+        Error::Resume(format!("this directory's project has no session to go on with; {next}"))
     })
 }
 
@@ -172,10 +172,11 @@ fn plan(row: &Row) -> Result<Plan<'_>, Error> {
             (None, Some(_)) => "a note".to_owned(),
             (None, None) => "one of an agent without a command for it, or its id is unusual".to_owned(),
         };
-        Error::Usage(format!("{none} {id}: it is {what}"))
+        Error::Resume(format!("{none} {id}: it is {what}"))
     })?;
     let directory = row.directory.as_deref();
-    let directory = directory.ok_or_else(|| Error::Usage(format!("{none} {id}: its transcript names no directory")))?;
+    let directory =
+        directory.ok_or_else(|| Error::Resume(format!("{none} {id}: its transcript names no directory")))?;
     Ok(Plan { session_id: id, agent, directory, command })
 }
 

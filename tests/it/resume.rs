@@ -70,7 +70,7 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
     let (world, work) = world();
     let refused = |session: &str, why: &str| {
         let ran = world.run(&["resume", session]);
-        assert!(ran.code != 0 && ran.err.contains(why), "{session}: {}", ran.out + &ran.err);
+        assert!(ran.code == 1 && ran.err.contains(why), "{session}: {}", ran.out + &ran.err);
         assert_eq!(started(&world), None, "{session}");
     };
     world.transcript("-work-shop", &id(1)).in_directory(&work).prompt("an open walrus").reply("yes");
