@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use baton_conversation::abandoned_branches::{Abandoned, Prompts};
-use baton_conversation::item::Item;
+use baton_conversation::item::{Body, INTERRUPTED, Item};
 use baton_conversation::messages::{Message, MessagePlace, MessagePlaces, build_messages};
 use baton_conversation::queued_prompts::Withdrawn;
 
@@ -36,6 +36,8 @@ pub(super) struct Stretch {
     pub(super) ahead: Option<u64>,
     /// Line where the next message begins.
     pub(super) behind: Option<u64>,
+    /// The last line where a person typed a prompt or stopped the agent: calls before it that have no result get none.
+    pub(super) turned: u64,
     /// Range of the messages in the conversation.
     first: usize,
     end: usize,
@@ -63,7 +65,11 @@ impl Stretch {
         stretch.abandoned = prompts.abandoned();
         let mut places = MessagePlaces::without(withdrawn);
         conversation.each(|item| {
-            stretch.add(places.next(item), item, most);
+            let place = places.next(item);
+            if turns(place, item) {
+                stretch.turned = stretch.turned.max(item.line);
+            }
+            stretch.add(place, item, most);
             Ok::<_, EpisodeError>(())
         })?;
         stretch.focus = stretch.focus.map(|focus| focus - stretch.first);
@@ -124,6 +130,15 @@ impl Stretch {
         self.begins.retain(|message, _| kept.contains(message));
         self.bytes = self.placed.iter().map(|(_, item)| item.weight()).sum();
         before != (self.first, self.end)
+    }
+}
+
+/// True if a person begins a turn or ends one here.
+fn turns(place: MessagePlace, item: &Item) -> bool {
+    match &item.body {
+        Body::Prompt { .. } => !item.sidechain && matches!(place, MessagePlace::Begins(_) | MessagePlace::In(_)),
+        Body::Notice { text } => !item.sidechain && text == INTERRUPTED,
+        _ => false,
     }
 }
 
@@ -200,7 +215,7 @@ impl Survey {
 mod tests {
     use std::sync::Arc;
 
-    use baton_conversation::item::{Body, Call, Outcome, ToolResult};
+    use baton_conversation::item::{Call, Outcome, ToolResult};
     use baton_conversation::messages::messages;
 
     use super::*;
