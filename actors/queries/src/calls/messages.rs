@@ -16,7 +16,7 @@ use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::stretch::{Stretch, StretchRequest};
+use self::stretch::{Stretch, StretchRequest, Unanswered};
 use super::{QueryError, internal};
 use crate::resolve::SessionResolver;
 use crate::{memo, page, resolve};
@@ -83,7 +83,7 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
     let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
-    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(|it| message(it, 0)).collect();
+    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(|it| message(it, &Unanswered::default())).collect();
     page::fitting(&mut messages);
     Ok(answer::Messages {
         session_id: key(uuid).to_string(),
@@ -98,7 +98,7 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
 /// together, because a page begins with a line.
 fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
     let all = stretch.messages();
-    let mut listed: Vec<answer::Message> = all.iter().take(limit).map(|it| message(it, stretch.turned)).collect();
+    let mut listed: Vec<answer::Message> = all.iter().take(limit).map(|it| message(it, &stretch.unanswered)).collect();
     page::fitting(&mut listed);
     let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
     let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
@@ -111,7 +111,7 @@ fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) 
         while end < all.len() && !is_between(end) {
             end += 1;
         }
-        listed.extend(all[listed.len()..end].iter().map(|it| message(it, stretch.turned)));
+        listed.extend(all[listed.len()..end].iter().map(|it| message(it, &stretch.unanswered)));
     }
     listed.truncate(end);
     (listed, line(end))
@@ -133,7 +133,7 @@ fn surroundings(stretch: &Stretch) -> Surroundings {
     let all = stretch.messages();
     let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Surroundings::default() };
     let (mut start, mut end) = (0, all.len());
-    let mut listed: Vec<answer::Message> = all.iter().map(|it| message(it, stretch.turned)).collect();
+    let mut listed: Vec<answer::Message> = all.iter().map(|it| message(it, &stretch.unanswered)).collect();
     let bytes: Vec<usize> = listed.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
     let mut sum = bytes.iter().sum::<usize>();
     while sum > page::PAGE_BYTES && end - start > 1 {
@@ -162,8 +162,7 @@ fn outside_note(stretch: &Stretch, line: u64) -> Option<String> {
     }
 }
 
-/// A message of a conversation in which a person began or ended a turn at the line `turned`.
-fn message(message: &Message<'_>, turned: u64) -> answer::Message {
+fn message(message: &Message<'_>, unanswered: &Unanswered) -> answer::Message {
     let left_out = message.parts.len().saturating_sub(PARTS_MAX);
     answer::Message {
         role: message.speaker.as_str().to_owned(),
@@ -172,12 +171,12 @@ fn message(message: &Message<'_>, turned: u64) -> answer::Message {
         message_id: message.id.map(redact_plain),
         abandoned: message.abandoned,
         sidechain: message.sidechain,
-        parts: message.parts.iter().take(PARTS_MAX).map(|it| part(it, turned)).collect(),
+        parts: message.parts.iter().take(PARTS_MAX).map(|it| part(it, unanswered)).collect(),
         parts_left_out: (left_out > 0).then_some(left_out as u64),
     }
 }
 
-fn part(part: &Part<'_>, turned: u64) -> answer::MessagePart {
+fn part(part: &Part<'_>, unanswered: &Unanswered) -> answer::MessagePart {
     let mut listed = answer::MessagePart { line: part.line, ..Default::default() };
     match &part.content {
         Content::Text { kind, text } => {
@@ -192,7 +191,7 @@ fn part(part: &Part<'_>, turned: u64) -> answer::MessagePart {
         }
         Content::Tool { call, result } => {
             listed.kind = "tool".to_owned();
-            listed.tool = Some(tool(*call, *result, part.line < turned));
+            listed.tool = Some(tool(*call, *result, call.is_some_and(|call| unanswered.is_cut_off(call, part.line))));
         }
         Content::Compaction(compaction) => {
             listed.kind = "compaction".to_owned();
@@ -210,12 +209,12 @@ fn part(part: &Part<'_>, turned: u64) -> answer::MessagePart {
     listed
 }
 
-fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>, is_over: bool) -> answer::ToolUse {
+fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>, is_cut_off: bool) -> answer::ToolUse {
     let answered = result.map(|(result, _)| result);
     let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
     let changed = changed(call, answered);
-    let cut_off = call.filter(|_| is_over && result.is_none());
+    let cut_off = call.filter(|_| is_cut_off && result.is_none());
     let cut_off_line = || cut_off.map(|call| format!("{}: interrupted", open_calls::subject(call)));
     answer::ToolUse {
         id: id.map(|id| redact_plain(id)),
@@ -223,7 +222,7 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>, is_over: bool) 
         input: call.map_or_else(Default::default, |call| {
             call.input.iter().map(|(key, value)| (redact_plain(key), redacted(value))).collect()
         }),
-        in_flight: result.is_none() && !is_over,
+        in_flight: result.is_none() && !is_cut_off,
         outcome: answered.map(|result| result.outcome).or(cut_off.map(|_| Outcome::Interrupted)).map(outcome_name),
         exit_code: answered.and_then(|result| result.exit_code),
         duration_ms: answered.and_then(|result| result.duration_ms),
@@ -334,6 +333,14 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_interrupted_once_a_person_goes_on() {
+        let (outcome, text) = (Outcome::Ok, "done".to_owned());
+        let result = |name: &str| {
+            let (id, name) = ("0".into(), Some(name.to_owned()));
+            let rest = (None, None, None, None, None);
+            let (exit_code, error, duration_ms, agent, report) = rest;
+            let text = text.clone();
+            Body::Result(ToolResult { id, name, outcome, exit_code, text, error, duration_ms, agent, report })
+        };
         let input = [("command".to_owned(), Value::from("make"))].into();
         let (act, id, name) = (Act::Shell, "1".into(), "sh".to_owned());
         let call = Call { act, id, name, input, edit: None, commit: None, plan: None, git_line: None };
@@ -341,9 +348,15 @@ mod tests {
         let asked = |text: &str| item(3, Body::Prompt { text: text.to_owned() });
         let stopped = item(3, Body::Notice { text: INTERRUPTED.to_owned() });
         let reply = item(3, Body::Reply { text: "I wait.".to_owned() });
-        for (last, is_over) in [(asked("Go on"), true), (stopped, true), (reply, false)] {
-            let items = [item(2, Body::Call(call.clone())), last];
-            let (listed, _) = page(&stretch(&items, StretchRequest::From(0, 1)), 1);
+        for (before, last, is_over) in [
+            ("sh", asked("Go on"), true),
+            ("sh", stopped, true),
+            ("sh", reply, false),
+            // Of this tool no results are recorded.
+            ("search", asked("Go on"), false),
+        ] {
+            let items = [item(1, result(before)), item(2, Body::Call(call.clone())), last];
+            let (listed, _) = page(&stretch(&items, StretchRequest::From(2, 1)), 1);
             let tool = listed[0].parts[0].tool.clone().unwrap();
             assert_eq!(tool.in_flight, !is_over);
             assert_eq!(tool.outcome.as_deref(), is_over.then_some("interrupted"));

@@ -1,10 +1,10 @@
 //! A stretch of the messages of a conversation. The conversation is streamed, and only the items of the stretch are
 //! held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::abandoned_branches::{Abandoned, Prompts};
-use baton_conversation::item::{Body, INTERRUPTED, Item};
+use baton_conversation::item::{Body, Call, INTERRUPTED, Item};
 use baton_conversation::messages::{Message, MessagePlace, MessagePlaces, build_messages};
 use baton_conversation::queued_prompts::Withdrawn;
 
@@ -36,8 +36,8 @@ pub(super) struct Stretch {
     pub(super) ahead: Option<u64>,
     /// Line where the next message begins.
     pub(super) behind: Option<u64>,
-    /// The last line where a person typed a prompt or stopped the agent: calls before it that have no result get none.
-    pub(super) turned: u64,
+    /// What is known of calls that have no result.
+    pub(super) unanswered: Unanswered,
     /// Range of the messages in the conversation.
     first: usize,
     end: usize,
@@ -66,9 +66,7 @@ impl Stretch {
         let mut places = MessagePlaces::without(withdrawn);
         conversation.each(|item| {
             let place = places.next(item);
-            if turns(place, item) {
-                stretch.turned = stretch.turned.max(item.line);
-            }
+            stretch.unanswered.note(place, item);
             stretch.add(place, item, most);
             Ok::<_, EpisodeError>(())
         })?;
@@ -133,12 +131,36 @@ impl Stretch {
     }
 }
 
-/// True if a person begins a turn or ends one here.
-fn turns(place: MessagePlace, item: &Item) -> bool {
-    match &item.body {
-        Body::Prompt { .. } => !item.sidechain && matches!(place, MessagePlace::Begins(_) | MessagePlace::In(_)),
-        Body::Notice { text } => !item.sidechain && text == INTERRUPTED,
-        _ => false,
+/// What a conversation tells of calls that have no result.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered {
+    /// The last line where a person typed a prompt or stopped the agent.
+    turned: u64,
+    /// Tools of which the agent records results.
+    answered: BTreeSet<String>,
+}
+
+impl Unanswered {
+    fn note(&mut self, place: MessagePlace, item: &Item) {
+        let turns = match &item.body {
+            Body::Prompt { .. } => matches!(place, MessagePlace::Begins(_) | MessagePlace::In(_)),
+            Body::Notice { text } => text == INTERRUPTED,
+            Body::Result(result) => {
+                if let Some(name) = result.name.as_ref().filter(|name| !self.answered.contains(*name)) {
+                    self.answered.insert(name.clone());
+                }
+                false
+            }
+            _ => false,
+        };
+        if turns && !item.sidechain {
+            self.turned = self.turned.max(item.line);
+        }
+    }
+
+    /// True if a call without result in this line was cut off: a person went on, and the tool's other calls have results.
+    pub(super) fn is_cut_off(&self, call: &Call, line: u64) -> bool {
+        line < self.turned && !call.id.is_empty() && self.answered.contains(&call.name)
     }
 }
 
@@ -215,7 +237,7 @@ impl Survey {
 mod tests {
     use std::sync::Arc;
 
-    use baton_conversation::item::{Call, Outcome, ToolResult};
+    use baton_conversation::item::{Outcome, ToolResult};
     use baton_conversation::messages::messages;
 
     use super::*;
