@@ -4,8 +4,8 @@ mod stretch;
 
 use baton_store::conversation::Conversation;
 
-use baton_conversation::item::{Call, Outcome, ToolResult};
 use baton_conversation::filter::open_calls;
+use baton_conversation::item::{Call, Outcome, ToolResult};
 use baton_conversation::messages;
 use baton_conversation::messages::{Content, Message, Part, changed};
 use baton_conversation::record::SessionId;
@@ -83,7 +83,8 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
     let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
-    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(|it| message(it, &Unanswered::default())).collect();
+    let mut messages: Vec<answer::Message> =
+        all.iter().take(MESSAGES_MAX).map(|it| message(it, &Unanswered::default())).collect();
     page::fitting(&mut messages);
     Ok(answer::Messages {
         session_id: key(uuid).to_string(),
@@ -333,13 +334,18 @@ mod tests {
 
     #[test]
     fn a_call_without_a_result_is_interrupted_once_a_person_goes_on() {
-        let (outcome, text) = (Outcome::Ok, "done".to_owned());
         let result = |name: &str| {
-            let (id, name) = ("0".into(), Some(name.to_owned()));
-            let rest = (None, None, None, None, None);
-            let (exit_code, error, duration_ms, agent, report) = rest;
-            let text = text.clone();
-            Body::Result(ToolResult { id, name, outcome, exit_code, text, error, duration_ms, agent, report })
+            Body::Result(ToolResult {
+                id: "0".into(),
+                name: Some(name.to_owned()),
+                outcome: Outcome::Ok,
+                exit_code: None,
+                text: "done".to_owned(),
+                error: None,
+                duration_ms: None,
+                agent: None,
+                report: None,
+            })
         };
         let input = [("command".to_owned(), Value::from("make"))].into();
         let (act, id, name) = (Act::Shell, "1".into(), "sh".to_owned());

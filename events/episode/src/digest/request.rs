@@ -181,7 +181,8 @@ fn begins_with_a_pointer(clause: &str) -> bool {
 
 /// Returns true for a word that stands for what was said or shown elsewhere.
 pub(super) fn is_pointer(word: &str) -> bool {
-    word.trim_end_matches(|c: char| c.is_ascii_punctuation()).eq_ignore_ascii_case("it") || Signs::read(word).has(Sign::Pointer)
+    word.trim_end_matches(|c: char| c.is_ascii_punctuation()).eq_ignore_ascii_case("it")
+        || Signs::read(word).has(Sign::Pointer)
 }
 
 /// Returns true if a clause names its matter by a word that points elsewhere.
