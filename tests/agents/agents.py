@@ -21,6 +21,8 @@ class Agent:
     files: dict = field(default_factory=dict)
     # True if it names files by the minute, so that to resume in a later one is another case.
     by_minute: bool = False
+    # True if it reads the prompt from its input, and would store one from its command line in quotation marks.
+    by_stdin: bool = False
 
 
 CODEX = f"""\
@@ -46,6 +48,9 @@ QUIET = {"general": {"enableAutoUpdate": False}, "privacy": {"usageStatisticsEna
 FREE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
 PI_MODEL = {"id": "fake-model", "name": "Scripted", "reasoning": False, "input": ["text"], "cost": FREE, "contextWindow": 128000, "maxTokens": 8000}
 PI = {"providers": {"scripted": {"baseUrl": "{base}/v1", "api": "openai-completions", "apiKey": KEY, "models": [PI_MODEL]}}}
+OPENCODE_PROVIDER = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "{base}/v1", "apiKey": KEY}, "models": {"fake-model": {}}}
+OPENCODE = {"provider": {"scripted": OPENCODE_PROVIDER}, "model": "scripted/fake-model", "small_model": "scripted/fake-model",
+            "permission": {"edit": "allow", "bash": "allow", "webfetch": "allow"}, "autoupdate": False, "share": "disabled"}
 
 
 def with_login(kind):
@@ -87,5 +92,10 @@ AGENTS = {
         ["--provider", "scripted", "--model", "fake-model", "-p"], ["--provider", "scripted", "--model", "fake-model", "-c", "-p"],
         {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"},
         {".pi/agent/models.json": json.dumps(PI)},
+    ),
+    "opencode": Agent(
+        "opencode", "opencode-ai", "opencode", ["run"], ["run", "--continue"],
+        {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"},
+        {".config/opencode/opencode.json": json.dumps(OPENCODE)}, by_stdin=True,
     ),
 }

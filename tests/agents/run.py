@@ -101,10 +101,12 @@ class Run:
         return json.loads(manifest.read_text()).get("version", "?") if manifest.is_file() else "-"
 
     def start(self, arguments, prompt, number):
-        command = [str(self.installs / "node_modules/.bin" / self.agent.program), *arguments, prompt]
-        log = (self.folder / f"agent-{number}.log").open("w")
-        with log:
-            return subprocess.Popen(command, cwd=self.project, env=self.env(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        command = [str(self.installs / "node_modules/.bin" / self.agent.program), *arguments]
+        typed = self.folder / f"prompt-{number}.txt"
+        typed.write_text(prompt if self.agent.by_stdin else "")
+        with (self.folder / f"agent-{number}.log").open("w") as log, typed.open() as stdin:
+            command += [] if self.agent.by_stdin else [prompt]
+            return subprocess.Popen(command, cwd=self.project, env=self.env(), stdin=stdin, stdout=log, stderr=log, start_new_session=True)
 
     def drive(self):
         """The whole session: two prompts that are answered, and two that are interrupted."""

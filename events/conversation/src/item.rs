@@ -160,6 +160,9 @@ named! {
     }
 }
 
+/// The notice that an interruption by a person becomes.
+pub const INTERRUPTED: &str = "interrupted by the user";
+
 /// Facts about the session that are not part of the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meta {

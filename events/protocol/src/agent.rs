@@ -69,7 +69,7 @@ impl Agent {
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Copilot => ("Copilot CLI", Some("COPILOT_HOME"), ".copilot", &["copilot", "--resume={id}"]),
-            Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &[]),
+            Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &["pi", "--session", ID]),
             Self::Kiro => ("Kiro CLI", None, ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
             Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
             Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
@@ -78,7 +78,7 @@ impl Agent {
             Self::Cline => ("Cline", None, "", &[]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
-            Self::Droid => ("Droid", None, ".factory", &[]),
+            Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
         };
         AgentHome { title, variable, directory, resume }
     }

@@ -4,6 +4,7 @@ mod stretch;
 
 use baton_store::conversation::Conversation;
 
+use baton_conversation::filter::open_calls;
 use baton_conversation::item::{Call, Outcome, ToolResult};
 use baton_conversation::messages;
 use baton_conversation::messages::{Content, Message, Part, changed};
@@ -15,7 +16,7 @@ use baton_redaction::redact;
 use serde_json::Value;
 use uuid::Uuid;
 
-use self::stretch::{Stretch, StretchRequest};
+use self::stretch::{Stretch, StretchRequest, Unanswered};
 use super::{QueryError, internal};
 use crate::resolve::SessionResolver;
 use crate::{memo, page, resolve};
@@ -82,7 +83,8 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
     let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
-    let mut messages: Vec<answer::Message> = all.iter().take(MESSAGES_MAX).map(message).collect();
+    let mut messages: Vec<answer::Message> =
+        all.iter().take(MESSAGES_MAX).map(|it| message(it, &Unanswered::default())).collect();
     page::fitting(&mut messages);
     Ok(answer::Messages {
         session_id: key(uuid).to_string(),
@@ -97,7 +99,7 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
 /// together, because a page begins with a line.
 fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
     let all = stretch.messages();
-    let mut listed: Vec<answer::Message> = all.iter().take(limit).map(message).collect();
+    let mut listed: Vec<answer::Message> = all.iter().take(limit).map(|it| message(it, &stretch.unanswered)).collect();
     page::fitting(&mut listed);
     let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
     let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
@@ -110,7 +112,7 @@ fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) 
         while end < all.len() && !is_between(end) {
             end += 1;
         }
-        listed.extend(all[listed.len()..end].iter().map(message));
+        listed.extend(all[listed.len()..end].iter().map(|it| message(it, &stretch.unanswered)));
     }
     listed.truncate(end);
     (listed, line(end))
@@ -132,7 +134,7 @@ fn surroundings(stretch: &Stretch) -> Surroundings {
     let all = stretch.messages();
     let Some(at) = stretch.focus.filter(|at| *at < all.len()) else { return Surroundings::default() };
     let (mut start, mut end) = (0, all.len());
-    let mut listed: Vec<answer::Message> = all.iter().map(message).collect();
+    let mut listed: Vec<answer::Message> = all.iter().map(|it| message(it, &stretch.unanswered)).collect();
     let bytes: Vec<usize> = listed.iter().map(|it| serde_json::to_vec(it).map_or(0, |json| json.len())).collect();
     let mut sum = bytes.iter().sum::<usize>();
     while sum > page::PAGE_BYTES && end - start > 1 {
@@ -161,7 +163,7 @@ fn outside_note(stretch: &Stretch, line: u64) -> Option<String> {
     }
 }
 
-fn message(message: &Message<'_>) -> answer::Message {
+fn message(message: &Message<'_>, unanswered: &Unanswered) -> answer::Message {
     let left_out = message.parts.len().saturating_sub(PARTS_MAX);
     answer::Message {
         role: message.speaker.as_str().to_owned(),
@@ -170,12 +172,12 @@ fn message(message: &Message<'_>) -> answer::Message {
         message_id: message.id.map(redact_plain),
         abandoned: message.abandoned,
         sidechain: message.sidechain,
-        parts: message.parts.iter().take(PARTS_MAX).map(part).collect(),
+        parts: message.parts.iter().take(PARTS_MAX).map(|it| part(it, unanswered)).collect(),
         parts_left_out: (left_out > 0).then_some(left_out as u64),
     }
 }
 
-fn part(part: &Part<'_>) -> answer::MessagePart {
+fn part(part: &Part<'_>, unanswered: &Unanswered) -> answer::MessagePart {
     let mut listed = answer::MessagePart { line: part.line, ..Default::default() };
     match &part.content {
         Content::Text { kind, text } => {
@@ -190,7 +192,7 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
         }
         Content::Tool { call, result } => {
             listed.kind = "tool".to_owned();
-            listed.tool = Some(tool(*call, *result));
+            listed.tool = Some(tool(*call, *result, call.is_some_and(|call| unanswered.is_cut_off(call, part.line))));
         }
         Content::Compaction(compaction) => {
             listed.kind = "compaction".to_owned();
@@ -208,22 +210,24 @@ fn part(part: &Part<'_>) -> answer::MessagePart {
     listed
 }
 
-fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::ToolUse {
+fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>, is_cut_off: bool) -> answer::ToolUse {
     let answered = result.map(|(result, _)| result);
     let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
     let changed = changed(call, answered);
+    let cut_off = call.filter(|_| is_cut_off && result.is_none());
+    let cut_off_line = || cut_off.map(|call| format!("{}: interrupted", open_calls::subject(call)));
     answer::ToolUse {
         id: id.map(|id| redact_plain(id)),
         name: redact_plain(name.unwrap_or_default()),
         input: call.map_or_else(Default::default, |call| {
             call.input.iter().map(|(key, value)| (redact_plain(key), redacted(value))).collect()
         }),
-        in_flight: result.is_none(),
-        outcome: answered.map(|result| outcome(result.outcome).to_owned()),
+        in_flight: result.is_none() && !is_cut_off,
+        outcome: answered.map(|result| result.outcome).or(cut_off.map(|_| Outcome::Interrupted)).map(outcome_name),
         exit_code: answered.and_then(|result| result.exit_code),
         duration_ms: answered.and_then(|result| result.duration_ms),
-        result: answered.map(|result| redact_plain(&result.text)),
+        result: answered.map(|result| result.text.clone()).or_else(cut_off_line).map(|line| redact_plain(&line)),
         result_line: result.map(|(_, line)| line),
         added: changed.map(|(added, _)| added),
         removed: changed.map(|(_, removed)| removed),
@@ -233,13 +237,8 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>) -> answer::Tool
     }
 }
 
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Ok => "ok",
-        Outcome::Failed => "failed",
-        Outcome::Denied => "denied",
-        Outcome::Interrupted => "interrupted",
-    }
+fn outcome_name(outcome: Outcome) -> String {
+    outcome.as_str().to_owned()
 }
 
 fn redact_plain(text: &str) -> String {
@@ -260,7 +259,7 @@ fn redacted(value: &Value) -> Value {
 mod tests {
     use std::sync::Arc;
 
-    use baton_conversation::item::{Body, Item};
+    use baton_conversation::item::{Act, Body, INTERRUPTED, Item};
 
     use super::*;
 
@@ -331,6 +330,44 @@ mod tests {
         assert_eq!(outside_note(&all, 1).as_deref(), Some("nothing is said before line 2"));
         assert_eq!(outside_note(&all, 3), None);
         assert_eq!(outside_note(&all, 9).as_deref(), Some("the session ends at line 4"));
+    }
+
+    #[test]
+    fn a_call_without_a_result_is_interrupted_once_a_person_goes_on() {
+        let result = |name: &str| {
+            Body::Result(ToolResult {
+                id: "0".into(),
+                name: Some(name.to_owned()),
+                outcome: Outcome::Ok,
+                exit_code: None,
+                text: "done".to_owned(),
+                error: None,
+                duration_ms: None,
+                agent: None,
+                report: None,
+            })
+        };
+        let input = [("command".to_owned(), Value::from("make"))].into();
+        let (act, id, name) = (Act::Shell, "1".into(), "sh".to_owned());
+        let call = Call { act, id, name, input, edit: None, commit: None, plan: None, git_line: None };
+        let item = |line, body| Item { line, body, ..items(&[(1, 1)]).remove(0) };
+        let asked = |text: &str| item(3, Body::Prompt { text: text.to_owned() });
+        let stopped = item(3, Body::Notice { text: INTERRUPTED.to_owned() });
+        let reply = item(3, Body::Reply { text: "I wait.".to_owned() });
+        for (before, last, is_over) in [
+            ("sh", asked("Go on"), true),
+            ("sh", stopped, true),
+            ("sh", reply, false),
+            // Of this tool no results are recorded.
+            ("search", asked("Go on"), false),
+        ] {
+            let items = [item(1, result(before)), item(2, Body::Call(call.clone())), last];
+            let (listed, _) = page(&stretch(&items, StretchRequest::From(2, 1)), 1);
+            let tool = listed[0].parts[0].tool.clone().unwrap();
+            assert_eq!(tool.in_flight, !is_over);
+            assert_eq!(tool.outcome.as_deref(), is_over.then_some("interrupted"));
+            assert_eq!(tool.result.as_deref(), is_over.then_some("sh make: interrupted"));
+        }
     }
 
     #[test]

@@ -98,6 +98,15 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Cuts the last text where this mark stands last in it.
+    pub(crate) fn cut_at(&mut self, mark: &[u8]) {
+        if let Some(last) = self.texts.last_mut()
+            && let Some(at) = memchr::memmem::rfind(last.raw(), mark)
+        {
+            *last = Text::new(&last.raw()[..at]);
+        }
+    }
+
     /// The last text.
     pub(crate) fn last_text(&self) -> Option<Text<'a>> {
         self.texts.last().copied()

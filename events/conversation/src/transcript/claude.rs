@@ -32,6 +32,8 @@ pub(super) use verdict::{Hint, QUESTION_TOOL, judge};
 
 /// Versions in which a person's reason for a refusal is a result's whole text, like any error.
 const BARE_REASONS_IN: &[u8] = b"2.0.";
+/// A version that tells how the permission of each call was decided, as all later ones do.
+const TELLS_DECISIONS: [u32; 3] = [2, 1, 330];
 /// Model name of text that no model wrote: errors of the service, and fillers.
 const SYNTHETIC: &[u8] = b"<synthetic>";
 /// The harness' reply when there was nothing to say.
@@ -88,6 +90,8 @@ struct Record<'r> {
     title: Option<Text<'r>>,
     leaf: Option<Text<'r>>,
     denial: Option<Text<'r>>,
+    /// True if it tells how the call's permission was decided.
+    decided: bool,
     feedback: Option<Text<'r>>,
     copy: Option<Value<'r>>,
     data: Option<Value<'r>>,
@@ -130,6 +134,7 @@ impl<'r> Record<'r> {
                 b"continuedInSessionId" | b"parentSessionId" => record.other_session = value.text(),
                 b"leafUuid" => record.leaf = value.text(),
                 b"toolDenialKind" => record.denial = value.text(),
+                b"permissionDecision" => record.decided = true,
                 b"userFeedback" => record.feedback = value.text(),
                 _ => {}
             }
@@ -137,10 +142,17 @@ impl<'r> Record<'r> {
         fields.end().map(|end| (record, end))
     }
 
+    /// True if a person stopped a call that ran: to refuse one is a decision, which newer versions record.
+    fn is_stopped(&self) -> bool {
+        let is_decided = self.decided || self.feedback.is_some_and(|text| !text.is_blank());
+        !is_decided && self.version.is_some_and(|version| version_of(version.raw()) >= TELLS_DECISIONS)
+    }
+
     /// What the record says about a tool's result besides its text.
     fn hint(&self) -> Hint {
         match self.denial.map(Text::raw) {
-            Some(kind) if kind.starts_with(b"user") => Hint::RefusedByPerson,
+            Some(kind) if kind.starts_with(b"user") && !self.is_stopped() => Hint::RefusedByPerson,
+            Some(kind) if kind.starts_with(b"user") => Hint::CalledOff,
             Some(b"cancelled" | b"interrupted") => Hint::CalledOff,
             Some(kind) if !kind.is_empty() => Hint::RefusedByRule,
             _ if self.version.is_some_and(|version| version.raw().starts_with(BARE_REASONS_IN)) => {

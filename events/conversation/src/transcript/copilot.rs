@@ -41,6 +41,9 @@ const REMINDERS: [&str; 2] = ["system_reminder", "reminder"];
 const FOREIGN: &[u8] = b"<cross_session_message";
 /// Text before a person's answer to a question.
 const ANSWERED: [&str; 2] = ["User responded: ", "User selected: "];
+/// Marks that the tokens of the next message have been counted, and that some written tokens have been.
+const REQUEST: &[u8] = b"request";
+const COUNTED: &[u8] = b"counted";
 /// Bytes of an error that are searched for how the call ended.
 const LEAD_BYTES: usize = 200;
 
@@ -140,6 +143,7 @@ fn event(kind: &[u8], data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
         b"session.task_complete" => last_text([b"end", b"last call"], data.get(b"summary"), stamp, writer),
         b"session.compaction_complete" => compaction(data, stamp, writer),
         b"session.snapshot_rewind" => rewind(data, stamp, writer),
+        b"session.usage_record" => request(data.get(b"usage").unwrap_or(Value::Null), stamp, writer),
         b"session.shutdown" => totals(data, stamp, writer),
         b"abort" => writer.interruption(stamp),
         b"session.error" => notice(data.get(b"message"), stamp, writer),
@@ -225,10 +229,28 @@ fn assistant(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         let calls = requests.is_some_and(|requests| requests.elements().next().is_some());
         writer.reply(stamp, content, !calls);
     }
+    let is_counted = writer.cursor.said.take(Mark::digest(REQUEST));
+    let output = number(output).filter(|_| !is_counted);
+    if output.is_some() {
+        writer.cursor.remember_said(Mark::digest(COUNTED));
+    }
     if writer.wants_text && (model.is_some() || output.is_some()) {
         let model = text(model).map_or_else(|| writer.model().to_owned(), name_of_model);
-        let output = number(output).unwrap_or(0);
+        let output = output.unwrap_or(0);
         writer.usage(stamp, None, || Usage { model, output, ..Usage::default() });
+    }
+}
+
+/// The tokens of a request, before the message that answers it. What was read is in the session's sums.
+fn request(usage: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    let [model, output] = pick(usage, [b"model", b"outputTokens"]);
+    let Some(output) = number(output) else { return };
+    writer.cursor.remember_said(Mark::digest(REQUEST));
+    writer.cursor.remember_said(Mark::digest(COUNTED));
+    if writer.wants_text {
+        let model = text(model).map_or_else(|| writer.model().to_owned(), name_of_model);
+        let usage = Usage { model, output, ..Usage::default() };
+        writer.usage(&Stamp { message: stamp.uuid, ..*stamp }, None, || usage);
     }
 }
 
@@ -400,18 +422,22 @@ fn compaction(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     }
 }
 
-/// The session's sums of tokens by model, repeated at each end of the session. What was written stands at the messages.
+/// The session's sums of tokens by model, repeated at each end of the session. What was written counts here only if
+/// neither messages nor requests say it.
 fn totals(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !writer.wants_text {
         return;
     }
+    let is_counted = writer.cursor.said.contains(Mark::digest(COUNTED));
     for (model, metrics) in data.get(b"modelMetrics").into_iter().flat_map(Value::fields) {
         let Some(usage) = metrics.get(b"usage") else { continue };
-        let counts = pick(usage, [b"inputTokens", b"cacheReadTokens", b"cacheWriteTokens"]);
-        let [input, cache_read, cache_creation] = counts.map(|count| number(count).unwrap_or(0));
+        let counts = pick(usage, [b"inputTokens", b"cacheReadTokens", b"cacheWriteTokens", b"outputTokens"]);
+        let [input, cache_read, cache_creation, output] = counts.map(|count| number(count).unwrap_or(0));
+        let output = if is_counted { 0 } else { output };
         // Here the input includes tokens of the cache.
         let input = input.saturating_sub(cache_read).saturating_sub(cache_creation);
-        let usage = Usage { model: name_of_model(model), input, cache_read, cache_creation, ..Usage::default() };
+        let model_name = name_of_model(model);
+        let usage = Usage { model: model_name, input, output, cache_read, cache_creation, ..Usage::default() };
         let sum = [b"totals-", model.raw()].concat();
         writer.usage(&Stamp { message: Some(Text::new(&sum)), ..*stamp }, None, || usage);
     }

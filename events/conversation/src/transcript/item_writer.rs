@@ -17,7 +17,7 @@ use crate::filter::{
     without_colours,
 };
 use crate::hash::Mark;
-use crate::item::{Act, Body, Call, Compaction, Edit, Item, Link, Meta, Outcome, TitleSource, Usage};
+use crate::item::{Act, Body, Call, Compaction, Edit, INTERRUPTED, Item, Link, Meta, Outcome, TitleSource, Usage};
 use crate::record::Timestamp;
 use baton_redaction::redact_owned;
 
@@ -299,7 +299,7 @@ impl<'a> ItemWriter<'a> {
     pub(crate) fn interruption(&mut self, stamp: &Stamp<'_>) {
         self.abandon_calls(stamp);
         self.cursor.working = false;
-        self.notice(stamp, "interrupted by the user");
+        self.notice(stamp, INTERRUPTED);
     }
 
     /// Text that a person typed into a tool's result.

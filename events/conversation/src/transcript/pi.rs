@@ -254,6 +254,9 @@ fn result(message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         true => Outcome::Failed,
     };
     let code = end.rsplit_once(EXITED).filter(|_| outcome == Outcome::Failed).and_then(|(_, code)| code.parse().ok());
+    if code.is_some() {
+        output.cut_at(EXITED.as_bytes());
+    }
     output.facts = ResultFacts { exit_code: code, ..ResultFacts::default() };
     if writer.tool_of(id).is_some_and(|tool| Pi::TOOLS.act(tool) == Act::Ask) && outcome == Outcome::Ok {
         writer.answer(stamp, &output.whole());

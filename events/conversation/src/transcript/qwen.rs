@@ -54,6 +54,9 @@ const SILENT: &[&[u8]] = &[
     b"user_text_elements",
 ];
 
+/// Mark that the service has counted tokens.
+const COUNTED: &[u8] = b"counted";
+
 /// The format of Qwen Code.
 pub(super) enum Qwen {}
 
@@ -287,9 +290,17 @@ fn assistant(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>
             }
         }
     }
+    let speaks = !said.is_empty();
     said.into_iter().for_each(|mark| writer.cursor.said.push(mark));
-    if let Some(tokens) = record.usage {
-        usage(tokens, record.model, stamp, writer);
+    let counted = crate::hash::Mark::digest(COUNTED);
+    match record.usage {
+        Some(tokens) => {
+            writer.cursor.remember_said(counted);
+            usage(tokens, record.model, stamp, writer);
+        }
+        // The service counts at the end of an answer, so this one was cut, if the service counts at all.
+        None if ends_turn && speaks && writer.cursor.said.contains(counted) => writer.interruption(stamp),
+        None => {}
     }
 }
 

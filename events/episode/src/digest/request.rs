@@ -181,7 +181,8 @@ fn begins_with_a_pointer(clause: &str) -> bool {
 
 /// Returns true for a word that stands for what was said or shown elsewhere.
 pub(super) fn is_pointer(word: &str) -> bool {
-    word.trim_end_matches(['.', ',', '?', '!']).eq_ignore_ascii_case("it") || Signs::read(word).has(Sign::Pointer)
+    word.trim_end_matches(|c: char| c.is_ascii_punctuation()).eq_ignore_ascii_case("it")
+        || Signs::read(word).has(Sign::Pointer)
 }
 
 /// Returns true if a clause names its matter by a word that points elsewhere.
@@ -341,6 +342,7 @@ mod tests {
         // What only points, and output, is no title.
         check("please fix these", "");
         check("Could you replace them with a jack?", "");
+        check("Two cranes lift each other. Please repair it:\n- `sh lift.sh` shows it;\n- 4 tons are enough", "");
         check("Got stuck:\n[crane] turning left\n[crane] error: the mast is bent", "");
     }
 

@@ -8,11 +8,8 @@ use serde_json::Value;
 use super::command::{Command, Touch};
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
-use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, TitleSource, ToolResult, Verdict};
+use baton_conversation::item::{Act, Body, Call, INTERRUPTED, Item, Meta, Outcome, TitleSource, ToolResult, Verdict};
 use baton_conversation::record::Timestamp;
-
-/// The notice that an interruption of the harness becomes.
-const INTERRUPTED: &str = "interrupted by the user";
 
 /// A text of the conversation and its position.
 #[derive(Clone, Copy)]

@@ -88,9 +88,9 @@ pub struct ToolUse {
     /// Its parameters; long ones are shortened.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input: BTreeMap<String, Value>,
-    /// True if there is no result: it is running, or was cut off.
+    /// True if there is no result and none of a person's prompts or interruptions came after it: it may be running.
     pub in_flight: bool,
-    /// `ok`, `failed`, `denied`, `interrupted`; `null` while in flight.
+    /// `ok`, `failed`, `denied`, `interrupted` (also if it never got a result); `null` while in flight.
     pub outcome: Option<String>,
     /// The exit code of a command.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,10 @@
 //! A stretch of the messages of a conversation. The conversation is streamed, and only the items of the stretch are
 //! held.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::abandoned_branches::{Abandoned, Prompts};
-use baton_conversation::item::Item;
+use baton_conversation::item::{Body, Call, INTERRUPTED, Item};
 use baton_conversation::messages::{Message, MessagePlace, MessagePlaces, build_messages};
 use baton_conversation::queued_prompts::Withdrawn;
 
@@ -36,6 +36,8 @@ pub(super) struct Stretch {
     pub(super) ahead: Option<u64>,
     /// Line where the next message begins.
     pub(super) behind: Option<u64>,
+    /// What is known of calls that have no result.
+    pub(super) unanswered: Unanswered,
     /// Range of the messages in the conversation.
     first: usize,
     end: usize,
@@ -63,7 +65,9 @@ impl Stretch {
         stretch.abandoned = prompts.abandoned();
         let mut places = MessagePlaces::without(withdrawn);
         conversation.each(|item| {
-            stretch.add(places.next(item), item, most);
+            let place = places.next(item);
+            stretch.unanswered.note(place, item);
+            stretch.add(place, item, most);
             Ok::<_, EpisodeError>(())
         })?;
         stretch.focus = stretch.focus.map(|focus| focus - stretch.first);
@@ -124,6 +128,39 @@ impl Stretch {
         self.begins.retain(|message, _| kept.contains(message));
         self.bytes = self.placed.iter().map(|(_, item)| item.weight()).sum();
         before != (self.first, self.end)
+    }
+}
+
+/// What a conversation tells of calls that have no result.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered {
+    /// The last line where a person typed a prompt or stopped the agent.
+    turned: u64,
+    /// Tools of which the agent records results.
+    answered: BTreeSet<String>,
+}
+
+impl Unanswered {
+    fn note(&mut self, place: MessagePlace, item: &Item) {
+        let turns = match &item.body {
+            Body::Prompt { .. } => matches!(place, MessagePlace::Begins(_) | MessagePlace::In(_)),
+            Body::Notice { text } => text == INTERRUPTED,
+            Body::Result(result) => {
+                if let Some(name) = result.name.as_ref().filter(|name| !self.answered.contains(*name)) {
+                    self.answered.insert(name.clone());
+                }
+                false
+            }
+            _ => false,
+        };
+        if turns && !item.sidechain {
+            self.turned = self.turned.max(item.line);
+        }
+    }
+
+    /// True if a call without result in this line was cut off: a person went on, and the tool's other calls have results.
+    pub(super) fn is_cut_off(&self, call: &Call, line: u64) -> bool {
+        line < self.turned && !call.id.is_empty() && self.answered.contains(&call.name)
     }
 }
 
@@ -200,7 +237,7 @@ impl Survey {
 mod tests {
     use std::sync::Arc;
 
-    use baton_conversation::item::{Body, Call, Outcome, ToolResult};
+    use baton_conversation::item::{Outcome, ToolResult};
     use baton_conversation::messages::messages;
 
     use super::*;

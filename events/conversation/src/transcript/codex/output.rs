@@ -16,6 +16,7 @@ const MAX_HEAD_LINES: usize = 10;
 /// Separates an output's heading from the output, as written in JSON.
 const OUTPUT: &[u8] = b"Output:\\n";
 const OUTPUT_AT_END: &[u8] = b"Output:";
+const WALL_TIME: &str = "Wall time: ";
 /// Beginnings of results of calls that a person, or a rule on a person's behalf, refused.
 static REFUSALS: WordList = WordList::new(crate::WORDS, "codex refusals");
 const INTERRUPTIONS: &[&str] = &["aborted by user", "aborted"];
@@ -91,7 +92,7 @@ fn parse_text(whole: Text<'_>) -> (ResultFacts, Text<'_>) {
     let mut any = false;
     for line in head.lines().take(MAX_HEAD_LINES) {
         let line = line.trim();
-        if let Some(time) = line.strip_prefix("Wall time: ") {
+        if let Some(time) = line.strip_prefix(WALL_TIME) {
             facts.duration_ms = seconds(time.trim_end_matches(" seconds"));
         } else if let Some(code) = line.strip_prefix("Process exited with code ").or(line.strip_prefix("Exit code: ")) {
             facts.exit_code = code.trim().parse().ok();
@@ -114,7 +115,9 @@ fn parse_text(whole: Text<'_>) -> (ResultFacts, Text<'_>) {
 
 fn judge(facts: ResultFacts, mut output: Output<'_>, success: Option<bool>) -> Answer<'_> {
     let head = output.head(HEAD_BYTES);
-    let head = head.trim_start();
+    // Of a command that was stopped the time stands before the words, without the rest of a heading.
+    let timed = head.trim_start().strip_prefix(WALL_TIME).and_then(|rest| rest.split_once('\n'));
+    let head = timed.map_or(head.trim_start(), |(_, rest)| rest);
     let begins = |starts: &[&str]| starts.iter().any(|start| head.starts_with(start));
     let outcome = match facts.exit_code {
         Some(0) => Outcome::Ok,
@@ -193,6 +196,8 @@ mod tests {
         check(r#""Wall time: a\nmy own words""#, Outcome::Ok, none, "Wall time: a\nmy own words");
         check(r#""exec command rejected by user""#, Outcome::Denied, none, "exec command rejected by user");
         check(r#""aborted by user after 3.2s""#, Outcome::Interrupted, none, "aborted by user after 3.2s");
+        let stopped = "Wall time: 2.1 seconds\naborted by user";
+        check(&format!("{stopped:?}"), Outcome::Interrupted, none, stopped);
         check(r#""unsupported call: foo""#, Outcome::Failed, none, "unsupported call: foo");
         check(r#"{"content":"x","success":false}"#, Outcome::Failed, none, "x");
         check(r#"[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]"#, Outcome::Ok, none, "a\nb");

@@ -74,9 +74,17 @@ fn a_session_has_its_place_and_sums() {
             "2 title Model Mend the crane",
             "4 cwd /w/dock",
             "4 branch pier",
-            "5 usage m None [10, 0, 60, 30, 0]",
+            "5 usage m None [10, 9, 60, 30, 0]",
         ],
     );
+    let request = event("session.usage_record", "r", r#"{"usage":{"model":"m","inputTokens":100,"outputTokens":9}}"#);
+    let answer = |more: &str| message(&format!(r#"{{"messageId":"a","content":"","model":"m"{more}}}"#));
+    let shutdown = || event("session.shutdown", "5", sums);
+    let read = "usage m None [10, 0, 60, 30, 0]";
+    let counted = |line: u32| format!("{line} usage m None [0, 9, 0, 0, 0]");
+    check(&[answer(r#","outputTokens":9"#), shutdown()], &[&counted(1), &format!("2 {read}")]);
+    let none = "2 usage m None [0, 0, 0, 0, 0]";
+    check(&[request, answer(r#","outputTokens":9"#), shutdown()], &[&counted(1), none, &format!("3 {read}")]);
     let (_, _, seen) = read_as(MAIN, format!("{}\n", lines[0]).as_bytes());
     assert_eq!(seen.remote.as_deref(), Some("https://github.com/o/app"));
 }

@@ -175,6 +175,15 @@ fn messages_calls_and_results() {
 }
 
 #[test]
+fn the_line_with_the_exit_code_is_no_part_of_the_output() {
+    let failed = result("1", true, r"the second writer is refused\n\n\nCommand exited with code 3");
+    let bytes = format!("{}\n{failed}\n", call("1", "bash", r#"{"command":"check"}"#));
+    let (items, ..) = read_as(MAIN, bytes.as_bytes());
+    let Some(Body::Result(result)) = items.last().map(|item| &item.body) else { panic!("{items:?}") };
+    assert_eq!((result.exit_code, result.error.as_deref()), (Some(3), Some("the second writer is refused")));
+}
+
+#[test]
 fn a_branch_that_was_left_is_abandoned() {
     let reply = |id: &str, parent: &str| assistant(id, parent, "stop", &format!(r#"{{"type":"text","text":"{id}"}}"#));
     let model = |id: &str, parent: &str| entry("model_change", id, parent, r#""modelId":"m""#);

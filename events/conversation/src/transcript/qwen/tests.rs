@@ -27,6 +27,8 @@ fn reply(uuid: &str, text: &str) -> String {
 
 #[test]
 fn a_turn_is_a_prompt_calls_results_and_a_reply() {
+    let counts = r#""usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":5,"totalTokenCount":15},"message""#;
+    let counted = reply("f<e", "No rule for it.").replacen(r#""message""#, counts, 1);
     let lines = [
         &record(
             "a",
@@ -53,7 +55,8 @@ fn a_turn_is_a_prompt_calls_results_and_a_reply() {
             "tool_result",
             r#""message":{"role":"user","parts":[{"functionResponse":{"id":"t3","name":"x","response":{"error":"[Operation Cancelled] Reason: User did not allow tool call"}}}]},"toolCallResult":{"callId":"t3","status":"cancelled"}"#,
         ),
-        &reply("f<e", "No rule for it."),
+        &counted,
+        &reply("g<f", "Half of"),
     ];
     let seen = check(
         MAIN,
@@ -73,9 +76,12 @@ fn a_turn_is_a_prompt_calls_results_and_a_reply() {
             "3 result Failed run_shell_command make: exit 2, no rule",
             "5 result Denied mcp__github__find x: denied",
             "6 reply No rule for it.",
+            "6 usage qwen3 None [10, 5, 0, 0, 0]",
+            "7 reply Half of",
+            "7 notice interrupted by the user",
         ],
     );
-    assert_eq!((seen.prompts, seen.messages, seen.agent_session.as_deref()), (1, 3, Some("s-1")));
+    assert_eq!((seen.prompts, seen.messages, seen.agent_session.as_deref()), (1, 4, Some("s-1")));
 }
 
 #[test]

@@ -199,6 +199,11 @@ fn a_reason_that_stands_by_itself_is_believed() {
     let refused = result("t1", r#""The user doesn't want to proceed with this tool use.""#, true);
     let said = refused.replacen('{', r#"{"toolDenialKind":"user-rejected","userFeedback":"not that one","#, 1);
     check(&[&said], &["1 result Denied result: denied", "1 answer not that one"]);
+    // From some version on each decision is recorded, so that a call without one was stopped while it ran.
+    let new = refused.replacen('{', r#"{"version":"2.1.332","toolDenialKind":"user-rejected","#, 1);
+    check(&[&new], &["1 result Interrupted result: interrupted"]);
+    let decided = new.replacen('{', r#"{"permissionDecision":{"decision":"reject","source":"user_reject"},"#, 1);
+    check(&[&decided], &["1 result Denied result: denied"]);
     let cancelled = refused.replacen('{', r#"{"toolDenialKind":"cancelled","#, 1);
     check(&[&cancelled], &["1 result Interrupted result: interrupted"]);
 }

@@ -52,6 +52,8 @@ fn a_person_corrects_and_lays_down() {
         &[(3, "User: please don't touch the lock file"), (3, "User: two days is enough")],
     );
     check(start().prompt("please don't touch the lock file"), &[]);
+    // How long a text shall be is no choice that stands.
+    check(start().prompt("say in the notes how long it waits. one line is enough").edit("a.md", 1, 1), &[]);
     check(start().prompt("why don't you use the lock file?").edit("a.rs", 1, 1), &[]);
     check(start().prompt("let's update the manual with that. add a section on locks").edit("a.md", 1, 1), &[]);
     let asked = |reply| start().prompt("could we use the lock file for it?").reply(reply).edit("a.rs", 1, 1);
