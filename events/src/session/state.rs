@@ -240,11 +240,6 @@ impl State {
         self.last_conversation_at.or(self.last_at).unwrap_or(self.discovered_at)
     }
 
-    /// True if its transcript is by this agent, or none is named.
-    pub fn is_by(&self, agent: Option<Agent>) -> bool {
-        agent.is_none_or(|agent| self.transcript.as_ref().is_some_and(|transcript| transcript.agent == agent))
-    }
-
     /// True if it has not ended: the agent may continue at any time.
     pub fn is_open(&self) -> bool {
         let is_left = matches!(

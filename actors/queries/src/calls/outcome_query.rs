@@ -62,8 +62,11 @@ impl OutcomeSource {
         agent: Option<Agent>,
         limit: usize,
     ) -> Result<SessionOutcomes, Failure> {
-        let is_by =
-            |id: &str| SessionId::new(id).and_then(|id| self.table.get(&id)).is_some_and(|row| row.state.is_by(agent));
+        let is_by = |id: &str| {
+            SessionId::new(id)
+                .and_then(|id| self.table.get(&id))
+                .is_some_and(|row| visibility::is_by(&row.state, agent))
+        };
         let exclude =
             |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id) || agent.is_some() && !is_by(id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };

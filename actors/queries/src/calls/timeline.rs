@@ -16,6 +16,7 @@ use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{graph, lazy, page, resolve};
 use baton_episode::digest::Show;
 use baton_views::conversation::Conversations;
+use baton_views::visibility;
 
 /// Most open ends per session.
 const OPEN_ENDS: usize = 2;
@@ -57,7 +58,7 @@ pub(crate) async fn timeline(
             .filter(|(id, row)| {
                 !row.state.is_subagent()
                     && row.state.counts.messages > 0
-                    && row.state.is_by(asked.agent)
+                    && visibility::is_by(&row.state, asked.agent)
                     && since.is_none_or(|since| row.state.last_activity() >= since)
                     && !graph::hidden(&table, &settings, &groups, id.as_str())
             })
