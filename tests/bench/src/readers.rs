@@ -108,7 +108,7 @@ fn measure_one(agent: Agent, bytes: u64) -> Result<ReaderSpeed, Error> {
     let starts = || files.iter().map(|path| Start::beginning(source, path.to_string_lossy()));
     let mut ends = Vec::new();
     let count = time(written, || {
-        ends = starts().map(|start| count(start)).collect::<Result<_, _>>()?;
+        ends = starts().map(count).collect::<Result<_, _>>()?;
         Ok(())
     })?;
     let mut seen = Observation::default();
