@@ -3,6 +3,7 @@
 
 mod agent;
 mod daemon;
+mod formats;
 mod home;
 mod programs;
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use baton_protocol::answer::{Cost, Costs};
-use baton_protocol::{CostsParams, method};
+use baton_protocol::{Agent, CostsParams, method};
 use clap::ValueEnum;
 
 use super::Error;
@@ -23,6 +23,7 @@ JSON: \
 Examples:
   baton costs                          by day
   baton costs --days 7 --by project
+  baton costs --by agent
   baton costs --by session --json";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -31,6 +32,8 @@ enum By {
     Session,
     /// The project of that session
     Project,
+    /// The agent of that session
+    Agent,
     /// The model that was called
     Model,
     /// The day of the call, in UTC
@@ -43,6 +46,9 @@ pub(super) struct Args {
     /// Only calls of the last N days, today included [default: all]
     #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, 36_500>)]
     days: Option<u32>,
+    /// Only calls for sessions of this agent, by its name or the first word of it
+    #[arg(long, value_name = "A", value_parser = super::agent)]
+    agent: Option<Agent>,
     /// What to group the costs by
     #[arg(long, value_name = "WHAT", default_value = "day")]
     by: By,
@@ -55,10 +61,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let by = match args.by {
         By::Session => "session",
         By::Project => "project",
+        By::Agent => "agent",
         By::Model => "model",
         By::Day => "day",
     };
-    let params = CostsParams { days: args.days, by: Some(by.to_owned()) };
+    let params = CostsParams { days: args.days, agent: args.agent, by: Some(by.to_owned()) };
     let result = super::ask(environment, |client| client.call_raw(method::COSTS, &params, |_| {}))?;
     let output = Output::new();
     if args.json {
@@ -86,6 +93,7 @@ fn table(costs: &Costs) -> Table<6> {
         Column::words(match costs.by.as_str() {
             "session" => "SESSION",
             "project" => "PROJECT",
+            "agent" => "AGENT",
             "model" => "MODEL",
             _ => "DAY",
         }),

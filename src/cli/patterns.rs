@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use baton_protocol::answer::Patterns;
-use baton_protocol::{PatternsParams, method};
+use baton_protocol::{Agent, PatternsParams, method};
 use clap::ValueEnum;
 
 use super::question::{heading, place, rate, row};
@@ -18,13 +18,14 @@ seen fewer than three times. Rates count only runs with a known outcome; a comma
 --project it covers this directory's project if anything is known about it, otherwise all projects.
 
 JSON: \
-{\"message\",\"project\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
+{\"message\",\"project\",\"agent\",\"sessions\",\"more_sessions\",\"sequences\":[{\"steps\",\"count\",\"ok\",\"failed\",\"success_rate\",\"sessions\"}], \
 \"mostly_failing\":[{\"command\",\"count\",\"ok\",\"failed\",\"success_rate\",\"last_failure\"}], \
 \"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"more\",\"diagram\",\"freshness\"}
 
 Examples:
   baton patterns                             of this project
   baton patterns -p ledger-api -n 20         more of another
+  baton patterns --agent codex               of what one agent does
   baton patterns --format dot | dot -Tsvg    the sequences as a graph";
 
 /// Format of the diagram of sequences.
@@ -42,6 +43,9 @@ pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
     #[arg(long, short, value_name = "P")]
     project: Option<String>,
+    /// Only this agent, by its name or the first word of it
+    #[arg(long, value_name = "A", value_parser = super::agent)]
+    agent: Option<Agent>,
     /// How many entries of each kind to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 8, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
@@ -64,6 +68,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = PatternsParams {
         format,
         project: args.project.as_deref().map(super::project),
+        agent: args.agent,
         limit: args.limit,
         wait: !args.no_wait,
         caller: environment::caller(),

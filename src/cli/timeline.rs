@@ -1,11 +1,12 @@
 //! `baton timeline`: sessions by day.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use baton_ask::query::parse_moment;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Timeline, TimelineSession};
-use baton_protocol::{TimelineParams, method};
+use baton_protocol::{Agent, TimelineParams, method};
 
 use super::{Error, question};
 use crate::environment::{self, Environment, zone};
@@ -13,7 +14,7 @@ use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 Lists sessions, one line each, by the day of their last activity, the latest first: time, duration, goal, outcome, \
-numbers of changed files and commits, and open work. Days and times are yours (TZ, else the system's zone); with --json, times are in UTC. Subagents' sessions are not listed.
+the agent if there are several, numbers of changed files and commits, and open work. Days and times are yours (TZ, else the system's zone); with --json, times are in UTC. Subagents' sessions are not listed.
 
 Outcome: done, open (work was left), failed (the last failure was not followed by a success).
 
@@ -25,6 +26,7 @@ pass next_cursor as --cursor to continue.
 Examples:
   baton timeline                            the last twenty sessions
   baton timeline --project . --since 7d     the last week, of this project
+  baton timeline --agent codex              what was done with one agent
   baton timeline --since 2026-03 --limit 100";
 
 #[derive(Debug, clap::Args)]
@@ -33,10 +35,13 @@ pub(super) struct Args {
     /// Only sessions active since then: 2026-03-14, 2026-03, 2026, yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<String>,
+    /// Only this agent, by its name or the first word of it
+    #[arg(long, value_name = "A", value_parser = super::agent)]
+    agent: Option<Agent>,
     /// How many sessions to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
-    /// Continue here: next_cursor of the previous answer, with the same --project and --since
+    /// Continue here: next_cursor of the previous answer, with the same --project, --since and --agent
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -55,6 +60,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = TimelineParams {
         project: args.options.project(),
         since: args.since.clone(),
+        agent: args.agent,
         limit: args.limit,
         wait: args.options.waits(),
         cursor: args.cursor.clone(),
@@ -66,12 +72,15 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         return Ok(ExitCode::SUCCESS);
     }
     let timeline: Timeline = super::parse_result(&result)?;
+    // The agent is shown only if there are several.
+    let sessions = timeline.days.iter().flat_map(|day| &day.sessions);
+    let agents: BTreeSet<&str> = sessions.filter_map(|session| session.agent.as_deref()).collect();
     for (number, day) in timeline.days.iter().enumerate() {
         if number > 0 {
             output.line("");
         }
         output.line(&output.styled(Style::Strong, &print::plain(&day.day)));
-        day.sessions.iter().for_each(|session| show(&output, session));
+        day.sessions.iter().for_each(|session| show(&output, session, agents.len() > 1));
     }
     if timeline.days.is_empty() {
         output.line("No sessions. `baton sessions` lists all that are known.");
@@ -83,7 +92,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(output: &Output, session: &TimelineSession) {
+fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
     let ended = session.ended_at.as_deref().map(zone::minute).unwrap_or_default();
     let ended = ended.get(11..).unwrap_or("     ");
     let id = output.id(&session.session_id);
@@ -96,6 +105,7 @@ fn show(output: &Output, session: &TimelineSession) {
     let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));
     let about = [
+        session.agent.clone().filter(|_| with_agent),
         project,
         Some(session.outcome.clone()).filter(|outcome| !outcome.is_empty()),
         some(session.files_changed, "file"),

@@ -9,7 +9,7 @@ use baton_config::endpoint::BaseUrl;
 use baton_protocol::answer::{Enrichment, HookStats, Status, Unindexed, Vault, Vectors};
 use baton_protocol::method;
 
-use super::Finding;
+use super::{Finding, formats};
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
 use crate::install::hooks::CLAUDE;
@@ -46,6 +46,7 @@ pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let mut findings = vec![version(&status)];
     let unindexed = client.call::<Unindexed>(method::UNINDEXED, &serde_json::json!({}), |_| {});
     findings.push(coverage(&status, unindexed.ok().map(|unindexed| unindexed.count)));
+    findings.extend(formats::check(&status.formats));
     findings.push(tracking(&status));
     findings.push(log(&status));
     findings.push(vectors(&status.vectors));

@@ -214,3 +214,72 @@ fn what_one_agent_did_is_handed_to_the_next() {
     assert_eq!((handed["agent"].as_str(), handed["session_id"].as_str()), (Some("copilot"), Some(copilot.session)));
     assert!(text(&handed["text"]).contains("An earlier Copilot CLI session in this project"), "{handed}");
 }
+
+#[test]
+fn a_timeline_is_of_one_agent_or_names_them() {
+    let world = World::new();
+    let all = kept();
+    all.iter().for_each(|kept| write(&world.path("user"), kept));
+    assert!(!world.found("otter").is_empty());
+    let listed = |agent: &str| {
+        let days = list(&world.json(&["timeline", "--agent", agent])["days"]);
+        let sessions = days.iter().flat_map(|day| list(&day["sessions"]));
+        sessions.map(|session| (text(&session["agent"]), text(&session["session_id"]))).collect::<Vec<_>>()
+    };
+    assert!(wait(|| !listed("gemini").is_empty()));
+    for kept in &all {
+        assert_eq!(listed(kept.agent), [(kept.agent.to_owned(), kept.session.to_owned())]);
+    }
+    assert!(world.ok(&["timeline"]).out.contains("droid, harbor"));
+    assert!(!world.ok(&["timeline", "--agent", "droid"]).out.contains("droid, harbor"));
+    assert_eq!(world.run(&["timeline", "--agent", "emacs"]).code, 2);
+}
+
+#[test]
+fn patterns_are_of_one_agent() {
+    let world = World::new();
+    let mut all = kept();
+    for agent in ["copilot", "qwen"] {
+        let kept = all.iter_mut().find(|kept| kept.agent == agent).unwrap();
+        for (run, ok) in [false, false, false, true].iter().enumerate() {
+            kept.records.extend(runs(agent, run, *ok));
+        }
+        write(&world.path("user"), kept);
+    }
+    assert!(!world.found("otter").is_empty());
+    let sessions = |arguments: &[&str]| {
+        let answer = world.json(&[&["patterns", "-p", CWD], arguments].concat());
+        let failing = list(&answer["mostly_failing"]).iter().map(|it| text(&it["command"])).collect::<Vec<_>>();
+        (answer["sessions"].clone(), answer["agent"].clone(), failing)
+    };
+    let (copilot, qwen) = ("make copilot".to_owned(), "make qwen".to_owned());
+    assert!(wait(|| sessions(&[]).0 == 2));
+    assert_eq!(sessions(&[]), (json!(2), Value::Null, vec![copilot.clone(), qwen.clone()]));
+    assert_eq!(sessions(&["--agent", "qwen"]), (json!(1), json!("qwen"), vec![qwen]));
+    assert_eq!(sessions(&["--agent", "copilot"]), (json!(1), json!("copilot"), vec![copilot]));
+    assert_eq!(sessions(&["--agent", "codex"]), (json!(0), json!("codex"), vec![]));
+}
+
+/// A run of `make AGENT` and how it ended.
+fn runs(agent: &str, run: usize, ok: bool) -> Vec<Value> {
+    let (id, command) = (format!("t{run}"), format!("make {agent}"));
+    let code = if ok { 0 } else { 2 };
+    if agent == "copilot" {
+        let event = |kind: &str, data: Value| json!({ "type": kind, "id": format!("{kind}{run}"), "timestamp": AT, "data": data });
+        let call = json!({ "toolCallId": id, "toolName": "bash", "arguments": { "command": command } });
+        let output = format!("done\n<shellId: 1 completed with exit code {code}>");
+        let done = json!({ "toolCallId": id, "success": true, "result": { "content": output } });
+        return vec![event("tool.execution_start", call), event("tool.execution_complete", done)];
+    }
+    let line = |kind: &str, role: &str, part: Value| {
+        json!({ "uuid": format!("{kind}{run}"), "sessionId": "5d2f1c3a-0002", "timestamp": AT, "type": kind, "cwd": CWD,
+                "message": { "role": role, "parts": [part] } })
+    };
+    let call = json!({ "functionCall": { "id": id, "name": "run_shell_command", "args": { "command": command } } });
+    let output = format!("Command: {command}\nOutput: done\nError: (none)\nExit Code: {code}\nSignal: (none)");
+    let done =
+        json!({ "functionResponse": { "id": id, "name": "run_shell_command", "response": { "output": output } } });
+    let mut done = line("tool_result", "user", done);
+    done["toolCallResult"] = json!({ "callId": id, "status": if ok { "success" } else { "error" } });
+    vec![line("assistant", "model", call), done]
+}

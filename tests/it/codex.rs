@@ -250,3 +250,37 @@ fn a_hook_of_codex_ends_its_session() {
     assert!(wait(|| row(&world, CODEX)["state"] == "indexed"), "{}", row(&world, CODEX));
     assert_eq!(row(&world, CODEX)["close_reason"], "hook_other");
 }
+
+#[test]
+fn what_was_decided_in_codex_is_recalled_in_claude_code() {
+    const TIDE: &str = "/home/dev/projects/tide";
+    let mut world = World::new();
+    let decided = "We decided to keep the tide table in parquet instead of CSV, because it is ten times smaller.";
+    let content = json!([{ "type": "output_text", "text": decided }]);
+    let reply = json!({ "timestamp": "2026-06-17T10:00:01.000Z", "type": "response_item",
+                        "payload": { "type": "message", "role": "assistant", "content": content } });
+    let told = fixture("usual") + &said("In which format do we keep the table?") + &format!("{reply}\n");
+    fs::write(rollout(&world, CODEX), told).unwrap();
+    world.close(CODEX);
+    // The session that asks has said nothing of it.
+    world.transcript("-tide", &id(1)).in_directory(TIDE).prompt("Write the importer").reply("Which format?");
+    world.set("CLAUDE_CODE_SESSION_ID", id(1));
+    let agent = Agent::start(&world);
+    let answer = agent.call("recall", json!({ "query": "why did we choose parquet?", "project": TIDE })).ok();
+    let entries = list(&answer["answer"]);
+    let decision = entries.iter().find(|entry| entry["kind"] == "decision").unwrap_or_else(|| panic!("{answer}"));
+    assert!(text(&decision["text"]).contains("parquet instead of CSV"), "{answer}");
+    assert_eq!(decision["session_id"], CODEX);
+    // The agent can be named, as in the commands.
+    let sessions = |agent_name: &str| {
+        let days = list(&agent.call("timeline", json!({ "project": TIDE, "agent": agent_name })).ok()["days"]);
+        let all = days.iter().flat_map(|day| list(&day["sessions"]));
+        all.map(|session| text(&session["session_id"])).collect::<Vec<_>>()
+    };
+    assert_eq!((sessions("codex"), sessions("Claude-Code")), (vec![CODEX.to_owned()], vec![id(1)]));
+    assert_eq!(sessions("").len(), 2);
+    assert_eq!(agent.call("patterns", json!({ "agent": "codex" })).ok()["agent"], "codex");
+    let wrong = agent.call("timeline", json!({ "agent": "emacs" })).refused();
+    assert!(wrong.contains("expected an agent: claude_code, codex"), "{wrong}");
+    agent.end();
+}

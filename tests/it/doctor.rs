@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::install::{settings, without_claude};
 use crate::transcript::Transcript;
-use crate::world::{BATON, World, list, skipped, text};
+use crate::world::{BATON, World, id, list, skipped, text};
 
 fn script(path: &Path, script: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -261,4 +261,62 @@ fn without_a_service_manager_the_commands_are_printed() {
     assert!(said.contains("  systemctl --user enable --now baton.service"), "{said}");
     assert!(world.path("user/.config/systemd/user/baton.service").exists());
     assert_eq!(world.json(&["service", "status"])["running"], Value::Null);
+}
+
+/// Qwen Code's session `number` by a version, with these records, each of a time in the far future, which counts as now.
+fn of_qwen(world: &World, number: u32, version: &str, records: &[Value]) {
+    let folder = world.path("user/.qwen/projects/-srv-harbor/chats");
+    fs::create_dir_all(&folder).unwrap();
+    let line = |(at, record): (usize, &Value)| {
+        let mut record = record.clone();
+        let head = json!({ "uuid": at.to_string(), "sessionId": id(number), "timestamp": "2999-01-01T00:00:00.000Z",
+                           "cwd": "/srv/harbor", "version": version });
+        record.as_object_mut().unwrap().extend(head.as_object().unwrap().clone());
+        format!("{record}\n")
+    };
+    let lines: String = records.iter().enumerate().map(line).collect();
+    fs::write(folder.join(format!("{}.jsonl", id(number))), lines).unwrap();
+}
+
+#[test]
+fn an_agent_that_is_ahead_of_its_reader_is_named_with_its_version() {
+    let world = without_claude();
+    let said = |role: &str, key: &str| {
+        let kind = if role == "model" { "assistant" } else { role };
+        json!({ "type": kind, "message": { "role": role, key: [{ "text": "the otter swims" }] } })
+    };
+    let talk = |key: &str| ["user", "model"].repeat(4).iter().map(|role| said(role, key)).collect::<Vec<_>>();
+    for number in 1..=3 {
+        of_qwen(&world, number, "0.21.13", &talk("parts"));
+    }
+    world.search("otter");
+    found(&doctor(&world), "formats", "ok", "every kind of record is known: Qwen Code 0.21.13");
+    let with_new = |count: usize| [talk("parts"), vec![json!({ "type": "foo" }); count]].concat();
+    of_qwen(&world, 4, "0.30.0+next", &with_new(5));
+    of_qwen(&world, 5, "0.30.0+next", &with_new(9));
+    for number in 6..=8 {
+        of_qwen(&world, number, "\u{1b}[31m0.31", &talk("pieces"));
+    }
+    world.search("otter");
+    let findings = doctor(&world);
+    let of_formats = |finding: &&Value| finding["check"] == "formats";
+    assert_eq!(findings.iter().filter(of_formats).count(), 2, "{findings:#?}");
+    let what = "Qwen Code 0.30.0+next: 14 records of unknown type `foo` in 2 sessions: the reader may be behind";
+    let fix = found(&findings, "formats", "warn", what);
+    assert!(text(&fix["fix"]).starts_with("update Baton"), "{fix}");
+    // A version that is no plain word is no word of ours.
+    let what = "Qwen Code (other): no prompt in any of 3 sessions; no reply in any of 3 sessions: ";
+    found(&findings, "formats", "warn", what);
+    let shown = world.ok(&["doctor"]).out;
+    assert!(shown.contains("! formats") && !shown.contains('\u{1b}'), "{shown}");
+    let formats = list(&world.json(&["status"])["formats"]);
+    let of = |version: &str| formats.iter().find(|format| format["version"] == version).unwrap().clone();
+    let new = of("0.30.0+next");
+    assert_eq!(new["unknown"], json!({ "foo": { "records": 14, "sessions": 2 } }));
+    assert_eq!((&new["agent"], &new["sessions"], &new["behind"]), (&json!("qwen"), &json!(2), &json!(true)));
+    assert_eq!(of("(other)")["without"], json!({ "prompt": 3, "reply": 3 }));
+    assert_eq!(of("0.21.13")["behind"], false);
+    // It is derived from the log.
+    world.stop();
+    assert_eq!(list(&world.json(&["status"])["formats"]), formats);
 }

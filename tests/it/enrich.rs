@@ -143,8 +143,12 @@ fn a_closed_session_is_enriched_under_its_uuid_and_a_rebuilt_memory_asks_nobody(
     let day = costs(&world, "day");
     assert_eq!((&day["total"]["calls"], &day["total"]["unknown_calls"]), (&json!(1), &json!(0)), "{day}");
     assert!(day["total"]["input_tokens"].as_u64().unwrap() > 0, "{day}");
-    for (by, key) in [("session", id(1)), ("project", "/srv/-work-zoo".to_owned()), ("model", "made".to_owned())] {
+    for (by, key) in [("session", &*id(1)), ("project", "/srv/-work-zoo"), ("agent", "claude_code"), ("model", "made")]
+    {
         assert_eq!(costs(&world, by)["rows"][0]["key"], key, "{by}");
+    }
+    for (agent, calls) in [("claude", 1), ("codex", 0)] {
+        assert_eq!(world.json(&["costs", "--agent", agent])["total"]["calls"], calls, "{agent}");
     }
 }
 

@@ -44,7 +44,7 @@ impl World {
             87..=112 => self.change_file(number),
             113..=126 => {
                 let dirty: Vec<String> =
-                    self.dirty.iter().filter(|path| path.ends_with(&format!("s{number}.jsonl"))).cloned().collect();
+                    Self::paths(number).into_iter().filter(|path| self.dirty.contains(path)).collect();
                 if let Some(path) = self.rng.pick(&dirty).cloned() {
                     self.tell(number, Message::Seen(path));
                 }
@@ -233,6 +233,9 @@ impl World {
             Self::paths(session).iter().for_each(|path| {
                 if let Some(file) = self.folder.files.get_mut(path).filter(|file| file.locked) {
                     file.locked = false;
+                    self.dirty.insert(path.clone());
+                }
+                if self.folder.finish(path) {
                     self.dirty.insert(path.clone());
                 }
             });

@@ -1,11 +1,13 @@
-//! The agents' transcripts: files that grow line by line in Claude Code's shapes, and that are torn, rewritten, renamed
-//! and deleted while they are read. They are read by the same rules as in the shell.
+//! The agents' transcripts: files that grow line by line in Claude Code's shapes, and documents in Amp's that are written
+//! as a whole with each message. They are torn, rewritten, renamed and deleted while they are read, by the same rules as
+//! in the shell.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use baton_conversation::item::Item;
+use baton_conversation::item::{Agent, Item};
 use baton_conversation::record::Timestamp;
-use baton_conversation::transcript::{Cursor, Observation, OpenCalls, Reader, Sink, Source};
+use baton_conversation::transcript::{Cursor, Observation, OpenCalls, Reader, Sink, Source, document};
 use baton_events::session::{FileIdentity, TailDigest};
 use sha2::{Digest, Sha256};
 
@@ -14,13 +16,60 @@ use crate::rng::Rng;
 /// Number of bytes before an offset that must be unchanged.
 const TAIL_BYTES: usize = 4096;
 
+/// What an agent's transcripts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Lines that are appended.
+    Lines,
+    /// One document that is written as a whole.
+    Document,
+}
+
+impl Form {
+    const ALL: [Self; 2] = [Self::Lines, Self::Document];
+
+    /// The form of a session's transcript.
+    pub(crate) fn of_session(number: usize) -> Self {
+        Self::ALL[number % Self::ALL.len()]
+    }
+
+    /// The form of the file at a path.
+    pub(crate) fn of(path: &str) -> Self {
+        if path.ends_with(Self::Document.ending()) { Self::Document } else { Self::Lines }
+    }
+
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Self::Lines => ".jsonl",
+            Self::Document => ".json",
+        }
+    }
+
+    pub(crate) fn agent(self) -> Agent {
+        match self {
+            Self::Lines => Agent::ClaudeCode,
+            Self::Document => Agent::Amp,
+        }
+    }
+
+    /// What readers take of the bytes on disk; `None` if they are torn.
+    fn lines(self, bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Lines => Some(Cow::Borrowed(bytes)),
+            Self::Document => document(self.agent(), self.ending())?.lines(bytes).ok().map(Cow::Owned),
+        }
+    }
+}
+
 /// One transcript on disk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct File {
     pub(crate) identity: FileIdentity,
     pub(crate) bytes: Vec<u8>,
-    /// The rest of a line that its writer has only half written.
+    /// What its writer has still to write: the rest of a line or a document.
     rest: Vec<u8>,
+    /// The header and messages of a document, as its writer knows them.
+    told: Vec<String>,
     pub(crate) locked: bool,
     /// Changes with each change of the file.
     pub(crate) stamp: u64,
@@ -75,7 +124,10 @@ impl Folder {
         if !file.rest.is_empty() {
             let rest = std::mem::take(&mut file.rest);
             file.bytes.extend(rest);
-            return "the rest of a line";
+            return "the rest";
+        }
+        if Form::of(path) == Form::Document {
+            return file.tell(serial, now, rng);
         }
         let (kind, mut line) = line(serial, now, &mut file.open_call, rng);
         line.push('\n');
@@ -93,6 +145,11 @@ impl Folder {
         let identity = self.identity();
         let Some(file) = self.files.get_mut(path) else { return "no file" };
         file.stamp = identity.inode;
+        if Form::of(path) == Form::Document {
+            // The header stays.
+            file.told.truncate(1 + rng.below(file.told.len().max(1)));
+            return file.write(identity, rng);
+        }
         let ends: Vec<usize> =
             file.bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1).collect();
         let keep = rng.pick(&ends).copied().filter(|_| rng.percent(50)).unwrap_or(0);
@@ -107,6 +164,16 @@ impl Folder {
             self.grow(path, now, rng);
         }
         if replaced { "replaced" } else { "rewritten" }
+    }
+
+    /// Its writer finishes a document that was left torn. Returns true if there was one.
+    pub(crate) fn finish(&mut self, path: &str) -> bool {
+        let serial = self.serial();
+        let torn = |path: &str, file: &File| Form::of(path).lines(&file.bytes).is_none();
+        let Some(file) = self.files.get_mut(path).filter(|file| torn(path, file)) else { return false };
+        (file.stamp, file.bytes) = (serial, file.document());
+        file.rest.clear();
+        true
     }
 
     /// Moves a file, or copies it so that two belong to one session.
@@ -139,16 +206,16 @@ impl Folder {
 
     fn read<S: Sink>(&self, start: &Start, open: OpenCalls, sink: &mut S, to: Option<u64>, enough: usize) -> Pass {
         let Some(file) = self.files.get(&start.path) else { return Pass::Gone };
-        if file.locked {
+        let Some(content) = Form::of(&start.path).lines(&file.bytes).filter(|_| !file.locked) else {
             return Pass::Unreadable;
-        }
+        };
         let offset = start.cursor.offset as usize;
         let needed = to.map_or(offset, |to| to as usize);
-        let differs = start.compares && offset > 0 && file.bytes.get(..offset).map(digest) != Some(start.tail);
-        if file.bytes.len() < needed.max(offset) || differs {
+        let differs = start.compares && offset > 0 && content.get(..offset).map(digest) != Some(start.tail);
+        if content.len() < needed.max(offset) || differs {
             return Pass::Rewritten(file.identity);
         }
-        let all = &file.bytes[offset..to.map_or(file.bytes.len(), |to| to as usize)];
+        let all = &content[offset..to.map_or(content.len(), |to| to as usize)];
         let border = all.iter().enumerate().skip(enough).find(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
         let (bytes, more) = match border {
             Some(border) if border < all.len() => (&all[..border], true),
@@ -160,7 +227,7 @@ impl Folder {
             reader.finish(&bytes[fed..]);
         }
         let (cursor, seen) = reader.into_parts();
-        let tail = digest(&file.bytes[..cursor.offset as usize]);
+        let tail = digest(&content[..cursor.offset as usize]);
         Pass::Read { cursor: Box::new(cursor), seen: Box::new(seen), tail, more }
     }
 
@@ -169,19 +236,99 @@ impl Folder {
         let (Some(old), Some(new)) = (self.files.get(known), self.files.get(path)) else {
             return !self.files.contains_key(known);
         };
-        let same = new.bytes.get(..offset as usize).map(digest) == Some(tail);
+        let content = Form::of(path).lines(&new.bytes);
+        let same = content.and_then(|content| content.get(..offset as usize).map(digest)) == Some(tail);
         !new.locked && offset > 0 && new.bytes.len() > old.bytes.len() && same
     }
 
     /// Everything in a file, read at once from its beginning.
     pub(crate) fn whole(&self, path: &str, source: Source) -> Option<(Cursor, Observation, Vec<Item>)> {
-        let file = self.files.get(path)?;
+        let content = Form::of(path).lines(&self.files.get(path)?.bytes)?;
         let mut items = Vec::new();
         let mut reader = Reader::new(source, Cursor::default(), OpenCalls::default(), &mut items);
-        let fed = reader.feed(&file.bytes);
-        reader.finish(&file.bytes[fed..]);
+        let fed = reader.feed(&content);
+        reader.finish(&content[fed..]);
         let (cursor, seen) = reader.into_parts();
         Some((cursor, seen, items))
+    }
+}
+
+impl File {
+    /// Adds a message to a document, or changes it otherwise.
+    fn tell(&mut self, serial: u64, now: Timestamp, rng: &mut Rng) -> &'static str {
+        if self.told.is_empty() {
+            self.told.push(header(serial));
+        }
+        let what = match rng.below(12) {
+            // The header is the first line, so all others move.
+            0 => {
+                self.told[0] = header(serial);
+                "a title"
+            }
+            // The last message is written step by step.
+            1 if self.told.len() > 1 => {
+                self.told.pop();
+                self.told.push(message(serial, now, &mut None, rng).1);
+                "the last message again"
+            }
+            _ => {
+                let (what, message) = message(serial, now, &mut self.open_call, rng);
+                self.told.push(message);
+                what
+            }
+        };
+        self.write(FileIdentity { device: 1, inode: serial }, rng);
+        what
+    }
+
+    /// Writes a document: by another file that takes its name, or in place, perhaps in two halves. Sometimes its writer
+    /// is killed between them.
+    fn write(&mut self, other: FileIdentity, rng: &mut Rng) -> &'static str {
+        let mut whole = self.document();
+        self.rest.clear();
+        if rng.percent(60) {
+            (self.identity, self.bytes) = (other, whole);
+            return "replaced";
+        }
+        if rng.percent(40) {
+            let rest = whole.split_off(rng.below(whole.len()));
+            self.rest = if rng.percent(70) { rest } else { Vec::new() };
+        }
+        self.bytes = whole;
+        "written in place"
+    }
+
+    fn document(&self) -> Vec<u8> {
+        let (header, messages) = self.told.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+        format!("{{{header}\"messages\":[{}]}}", messages.join(",\n")).into_bytes()
+    }
+}
+
+fn header(serial: u64) -> String {
+    format!(r#""v":9,"id":"T-1","title":"About {serial}","env":{{"initial":{{"cwd":"/p/x"}}}},"#)
+}
+
+/// A message of a document, with the name of its kind.
+fn message(serial: u64, now: Timestamp, open_call: &mut Option<u64>, rng: &mut Rng) -> (&'static str, String) {
+    let message = |role: &str, content: &str| {
+        let sent = now.0;
+        format!(r#"{{"role":"{role}","messageId":{serial},"content":[{content}],"meta":{{"sentAt":{sent}}}}}"#)
+    };
+    match rng.below(14) {
+        0..=4 => ("a prompt", message("user", &format!(r#"{{"type":"text","text":"please do {serial}, bald"}}"#))),
+        5..=8 => ("a reply", message("assistant", &format!(r#"{{"type":"text","text":"Did {serial}."}}"#))),
+        9 | 10 => {
+            *open_call = Some(serial);
+            let input = format!(r#"{{"cmd":"make {serial}"}}"#);
+            let call = format!(r#"{{"type":"tool_use","id":"toolu_{serial}","name":"Bash","input":{input}}}"#);
+            ("a call", message("assistant", &call))
+        }
+        11 | 12 => {
+            let id = open_call.take().unwrap_or(serial);
+            let run = format!(r#"{{"status":"done","result":{{"output":"made {serial}","exitCode":0}}}}"#);
+            ("a result", message("user", &format!(r#"{{"type":"tool_result","toolUseID":"toolu_{id}","run":{run}}}"#)))
+        }
+        _ => ("an unknown message", message(&format!("mood-{}", serial % 5), "")),
     }
 }
 
@@ -199,8 +346,9 @@ fn line(serial: u64, now: Timestamp, open_call: &mut Option<u64>, rng: &mut Rng)
         _ => now,
     };
     let head = format!(
-        r#""uuid":"u-{serial}","sessionId":"parent","timestamp":"{at}","cwd":"/p/x","gitBranch":"b{}""#,
-        serial % 3
+        r#""uuid":"u-{serial}","sessionId":"parent","timestamp":"{at}","cwd":"/p/x","gitBranch":"b{}","version":"2.{}""#,
+        serial % 3,
+        serial / 50
     );
     let user = |content: &str| format!(r#"{{"type":"user",{head},"message":{{"role":"user","content":{content}}}}}"#);
     let assistant = |content: &str| {

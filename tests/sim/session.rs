@@ -12,7 +12,7 @@ use baton_events::session::{
     Observe, Phase, Place, Policy, Rejection, UnindexedReason,
 };
 
-use crate::folder::{Pass, Start};
+use crate::folder::{Form, Pass, Start};
 use crate::invariant::{Broken, ensure, live_is_rehydrated};
 use crate::log::{Asker, Request, Verdict};
 use crate::mutant::Mutant;
@@ -72,7 +72,7 @@ impl Session {
     }
 
     pub(crate) fn source(&self) -> Source {
-        Source { agent: baton_conversation::item::Agent::ClaudeCode, subagent: self.is_subagent }
+        Source { agent: Form::of_session(self.number).agent(), subagent: self.is_subagent }
     }
 
     /// The actor dies; its mailbox, its state and its waiting callers are lost. A queued append may still be written.
@@ -238,7 +238,7 @@ impl Session {
             known.path != path && around.folder.continues(&known.path, &path, state.read.offset, state.tail)
         });
         let kind = if self.is_subagent { Kind::Subagent { parent: None } } else { Kind::Main };
-        let agent = baton_conversation::item::Agent::ClaudeCode;
+        let agent = self.source().agent;
         let discover =
             Command::Discover(Discover { agent, path, identity: file.identity, kind, takes_over, written_at: None });
         if self.submit(&discover, None, Then::GoOn, around, wanted)?.is_some() {

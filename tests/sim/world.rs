@@ -13,7 +13,7 @@ use baton_events::session::{
     episode_uuid, last_sign,
 };
 
-use crate::folder::Folder;
+use crate::folder::{Folder, Form};
 use crate::indexer::{Indexer, Job};
 use crate::invariant::{self, Broken, Watch, ensure, fold, table_is_rebuilt};
 use crate::log::{Asker, Log, Trouble, Verdict};
@@ -110,7 +110,8 @@ impl World {
 
     /// The possible paths of a session's file.
     pub(crate) fn paths(session: usize) -> [String; 2] {
-        [format!("/r/projects/p/s{session}.jsonl"), format!("/r/projects/q/s{session}.jsonl")]
+        let ending = Form::of_session(session).ending();
+        [format!("/r/projects/p/s{session}{ending}"), format!("/r/projects/q/s{session}{ending}")]
     }
 
     pub(crate) fn state(&self, session: usize) -> Option<&State> {

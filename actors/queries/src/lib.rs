@@ -13,6 +13,7 @@ mod discovery;
 pub mod disk_usage;
 mod family;
 mod filters;
+mod formats;
 mod graph;
 pub mod handoff;
 mod lazy;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use baton_conversation::item::Agent;
 use baton_events::memo;
 use baton_events::memo::Memo;
 use baton_events::project;
@@ -50,6 +51,11 @@ pub fn is_memo_hidden(settings: &Settings, groups: &[String], memo: &Memo) -> bo
 pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
     let place = Place::new(group, group);
     group.contains(['/', '\\']) && settings.excludes_place(&place)
+}
+
+/// True if a session's transcript is by this agent, or none is named.
+pub fn is_by(state: &State, agent: Option<Agent>) -> bool {
+    agent.is_none_or(|agent| state.transcript.as_ref().is_some_and(|transcript| transcript.agent == agent))
 }
 
 /// True if a session belongs to one of these projects or groups, or works in a directory below one; true if `groups` is

@@ -146,6 +146,9 @@ pub trait Sink {
     fn item(&mut self, item: Item);
 }
 
+/// Name under which lines are counted that are too long.
+const OVERSIZE: &str = "oversize";
+
 /// Takes no items: for counting.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NullSink;
@@ -239,7 +242,7 @@ impl<'a> Reader<'a> {
         self.count_line();
         self.writer.seen.oversize += 1;
         let kind = kind_of(self.source.agent, head)
-            .map_or(Cow::Borrowed("oversize"), |kind| Cow::Owned(format!("oversize:{kind}")));
+            .map_or(Cow::Borrowed(OVERSIZE), |kind| Cow::Owned(format!("{OVERSIZE}:{kind}")));
         self.writer.seen.count_unknown(&kind, 1);
         self.pass(len);
         self.writer.cursor.unterminated = false;
@@ -307,6 +310,11 @@ fn records(agent: Agent, mut bytes: &[u8], index: &mut Index, writer: &mut ItemW
             Found::Garbage => return false,
         }
     }
+}
+
+/// True if an unknown kind of that name is something new in the agent's format, and not a limit or fault of the reader.
+pub fn is_format_drift(unknown_kind: &str) -> bool {
+    unknown_kind != item_writer::UNREAD_KIND && unknown_kind.split(':').next() != Some(OVERSIZE)
 }
 
 /// True if the item marks a line on which the reader panicked.

@@ -12,6 +12,8 @@ baton_protocol::named! {
         Session = "session",
         /// By project of the session.
         Project = "project",
+        /// By agent of the session.
+        Agent = "agent",
         /// By model.
         Model = "model",
         /// By day (UTC).
@@ -77,6 +79,7 @@ pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by:
             let key = match by {
                 By::Session => session.to_string(),
                 By::Project => state.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.project.clone()),
+                By::Agent => state.transcript.as_ref().map_or("-", |transcript| transcript.agent.as_str()).to_owned(),
                 By::Model => cost.model.clone(),
                 By::Day => day_name(cost.day),
             };

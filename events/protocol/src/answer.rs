@@ -48,7 +48,7 @@ pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use passage::{Passage, PassagePart};
 pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use search::{Hit, Search};
-pub use status::{Log, Memory, Progress, Root, Status};
+pub use status::{Format, Log, Memory, Progress, Root, Status, UnknownRecords};
 pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Redacting, Repair, Storage, Verify,

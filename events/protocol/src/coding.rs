@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::{Agent, Caller};
 
 /// Arguments of `how`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct PatternsParams {
     /// Only this project. Absent for the caller's own if anything is known of it, else all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Only sessions of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
     /// Most entries of each kind; 0 for the usual number.
     pub limit: u32,
     /// Also return the sequences as a graph: `mermaid` or `dot`.

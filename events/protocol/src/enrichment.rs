@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::{Agent, Caller};
 
 /// Arguments of `enrich`: one session, or all that are not enriched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +27,10 @@ pub struct CostsParams {
     /// Only calls of this many days, today included; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// `session`, `project`, `model` or `day`; absent for day.
+    /// Only calls for sessions of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
+    /// `session`, `project`, `agent`, `model` or `day`; absent for day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }

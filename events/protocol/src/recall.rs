@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Caller;
+use super::{Agent, Caller};
 
 /// Arguments of `recall`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,6 +51,9 @@ pub struct TimelineParams {
     /// Only sessions active at or after this time: a date, or `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Only sessions of this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Agent>,
     /// Most sessions; at most 100.
     pub limit: u32,
     /// True to wait until all history is read.
@@ -64,6 +67,14 @@ pub struct TimelineParams {
 
 impl Default for TimelineParams {
     fn default() -> Self {
-        Self { project: None, since: None, limit: 20, wait: false, cursor: None, caller: Caller::default() }
+        Self {
+            project: None,
+            since: None,
+            agent: None,
+            limit: 20,
+            wait: false,
+            cursor: None,
+            caller: Caller::default(),
+        }
     }
 }

@@ -96,6 +96,8 @@ pub enum Kind {
     },
     /// A string; an empty one counts as absent.
     Text,
+    /// The name of an agent; an empty one counts as absent.
+    Agent,
     /// A string or a list of strings; empty ones count as absent.
     Texts,
     /// The same, with at least one required.
@@ -160,6 +162,7 @@ impl Argument {
 const GROUPS: &str = "Projects or groups.";
 const WAIT: Argument = argument("wait", OFF, "Wait until all history is read.");
 const CURSOR: Argument = argument("cursor", Kind::Text, "An answer's next_cursor.");
+const AGENT: Argument = argument("agent", Kind::Agent, "Such as codex.");
 const CENTER: &str = "Rank near it first.";
 const SESSION: &str = "Default: your own.";
 const OF_PROJECT: &str = "Directory or name; default: your own.";

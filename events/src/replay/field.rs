@@ -67,6 +67,7 @@ fn fields(state: &State) -> Vec<(&'static str, String)> {
     add("oversize", count(counts.oversize));
     let unknown: Vec<_> = counts.unknown.iter().map(|(kind, count)| format!("{kind:?} {count}")).collect();
     add("unknown", (!unknown.is_empty()).then(|| redact(&unknown.join(", ")).into_owned()));
+    add("agent_version", counts.agent_version.as_ref().map(|version| redact(&format!("{version:?}")).into_owned()));
     add("first_at", moment(first_at));
     add("last_at", moment(last_at));
     add("last_conversation_at", moment(last_conversation_at));

@@ -183,6 +183,7 @@ proptest! {
                 tool::Kind::Needed | tool::Kind::Words | tool::Kind::Long { .. } | tool::Kind::Text => {
                     serde_json::json!(text)
                 }
+                tool::Kind::Agent => serde_json::json!("codex"),
                 tool::Kind::Ignored => serde_json::json!({text.clone(): number}),
                 tool::Kind::Texts | tool::Kind::TextsNeeded => serde_json::json!([text, text]),
                 tool::Kind::Count { least, most, .. } => serde_json::json!(number.clamp(least, most)),
@@ -197,6 +198,7 @@ proptest! {
             let field = argument.field.split('.').fold(&fields, |fields, name| &fields[name]).clone();
             let expected = match argument.kind {
                 tool::Kind::Needed | tool::Kind::Words | tool::Kind::Long { .. } | tool::Kind::Text => serde_json::json!(text),
+                tool::Kind::Agent => serde_json::json!("codex"),
                 tool::Kind::Ignored => {
                     prop_assert!(taken.fields["ignored"].as_array().is_some_and(|names| names.contains(&serde_json::json!(argument.name))));
                     continue;

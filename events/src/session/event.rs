@@ -85,7 +85,7 @@ events! {
 
     /// Records were read and counted. Each byte range is covered by exactly one such event.
     #[serde(deserialize_with = "stored::read_range")]
-    "records_appended" 3 => RecordsAppended {
+    "records_appended" 4 => RecordsAppended {
         /// The generation of the range.
         generation: u32,
         /// First byte of the range.

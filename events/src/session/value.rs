@@ -131,6 +131,9 @@ pub struct Counts {
     /// Records of a type this version does not know, by type (bounded).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unknown: BTreeMap<String, u64>,
+    /// See [`Observation::agent_version`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
 }
 
 impl Counts {
@@ -147,6 +150,9 @@ impl Counts {
         }
         for (kind, count) in &other.unknown {
             add_unknown(&mut self.unknown, kind, *count);
+        }
+        if other.agent_version.is_some() {
+            self.agent_version.clone_from(&other.agent_version);
         }
     }
 }
@@ -167,6 +173,8 @@ pub(super) struct CountsWithoutZeros {
     by_type: BTreeMap<String, u64>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     unknown: BTreeMap<String, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent_version: Option<String>,
 }
 
 impl fmt::Display for Counts {
@@ -199,6 +207,7 @@ impl From<&Observation> for Counts {
             oversize: seen.oversize,
             by_type: seen.by_type.clone(),
             unknown: seen.unknown.clone(),
+            agent_version: seen.agent_version.clone(),
         }
     }
 }

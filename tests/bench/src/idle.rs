@@ -13,7 +13,7 @@ use super::workspace::{self, Workspace};
 use super::{Error, Memory, Outcome, Table, TestDaemon, io_error, process, program};
 
 /// Time to let the daemon finish its last work before it is watched.
-const SETTLE: Duration = Duration::from_secs(5);
+pub(super) const SETTLE: Duration = Duration::from_secs(5);
 
 /// Cost of an idle daemon.
 #[derive(Clone, Debug, Serialize)]

@@ -25,6 +25,7 @@ mod outcome;
 mod process;
 mod program;
 mod read;
+mod readers;
 mod recall;
 mod report;
 mod sample;
@@ -60,6 +61,8 @@ pub use outcome::Outcome;
 pub use process::Memory;
 pub use program::VARIABLE as PROGRAM_VARIABLE;
 pub use read::{Giant, Huge, Kept, Options as ReadOptions, Read, Speed, Tail};
+pub use readers::{IdleOver, Roots, RootsOptions, roots};
+pub use readers::{Options as ReadersOptions, ReaderSpeed, Readers, Timing, measure as readers};
 pub use recall::{
     Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall,
     RecallWithVectors, measure as recall,

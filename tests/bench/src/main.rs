@@ -13,6 +13,7 @@ use baton_bench::{
     self as bench, AnswersOptions, Corpus, CorpusOptions, CrashOptions, Error, HookOptions, Part, ReadOptions,
     RecallEndpoint, RecallOptions, ScaleOptions, Table,
 };
+use baton_protocol::Agent;
 use clap::{Args, Parser, Subcommand};
 use serde::Serialize;
 
@@ -71,6 +72,12 @@ enum Bench {
     /// In this process, without a daemon. Counting lines and parsing the same bytes to JSON values are measured in the
     /// same rounds.
     Read(ReadArgs),
+    /// Speed of each agent's reader: MB/s from disk, for counts and to items, over transcripts in its shapes
+    ///
+    /// In this process, without a daemon.
+    Readers(ReadersArgs),
+    /// An idle daemon with the transcripts of one agent, and of twelve: processor time, wake-ups, writes
+    Roots(RootsArgs),
     /// The memory alone, at any size: time to fill and to search it, disk and memory
     ///
     /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
@@ -132,6 +139,36 @@ struct ReadArgs {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ReadersArgs {
+    /// Only these agents, by name or the first word of it
+    #[arg(value_name = "AGENT", value_parser = agent)]
+    agents: Vec<Agent>,
+    /// Size of the transcripts of each agent, in MB of 1,000,000 bytes
+    #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    megabytes: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct RootsArgs {
+    /// Sessions of each agent
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    sessions: u32,
+    /// How long each daemon is watched
+    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+fn agent(typed: &str) -> Result<Agent, String> {
+    Agent::named(typed).ok_or_else(|| format!("there is no such agent; there are {}", Agent::names()))
 }
 
 #[derive(Debug, Args)]
@@ -315,6 +352,8 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         Bench::Enrich(args) => return enrich(args),
         Bench::Hook(args) => return hook(args),
         Bench::Read(args) => return read(args),
+        Bench::Readers(args) => return readers(args),
+        Bench::Roots(args) => return roots(args),
         Bench::Memory(args) => return memory(args),
         Bench::Recall(args) => return recall(args),
         Bench::Answers(args) => return answers(args),
@@ -366,6 +405,18 @@ fn read(args: &ReadArgs) -> Result<ExitCode, Error> {
     let options = ReadOptions { files: args.files.clone(), bytes: args.megabytes * 1_000_000, huge: args.huge };
     let read = bench::read(&options, report_progress)?;
     print_results(&read, &read.tables(), args.json)
+}
+
+fn readers(args: &ReadersArgs) -> Result<ExitCode, Error> {
+    let options = bench::ReadersOptions { agents: args.agents.clone(), bytes: args.megabytes * 1_000_000 };
+    let readers = bench::readers(&options, report_progress)?;
+    print_results(&readers, &[readers.table()], args.json)
+}
+
+fn roots(args: &RootsArgs) -> Result<ExitCode, Error> {
+    let options = bench::RootsOptions { sessions: args.sessions, watch: Duration::from_secs(args.seconds) };
+    let roots = bench::roots(options, report_progress)?;
+    print_results(&roots, &[roots.table()], args.json)
 }
 
 fn memory(args: &MemoryArgs) -> Result<ExitCode, Error> {

@@ -35,6 +35,12 @@ pub(super) fn command(environment: &Environment) -> Result<Command, Error> {
         .env("HOME", &environment.home)
         .current_dir(&environment.home)
         .stdin(Stdio::null());
+    let others = Agent::ALL.iter().filter(|agent| !matches!(agent, Agent::ClaudeCode | Agent::Codex));
+    for agent in others.filter(|agent| environment.is_named(**agent)) {
+        if let Some(variable) = agent.home().variable {
+            command.env(variable, environment.directory(*agent));
+        }
+    }
     Ok(command)
 }
 

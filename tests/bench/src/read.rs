@@ -297,7 +297,7 @@ fn is_said(item: &Item) -> bool {
 
 /// Hashes items without keeping them.
 #[derive(Default)]
-struct Hashed(ContentHasher);
+pub(super) struct Hashed(pub(super) ContentHasher);
 
 impl Sink for Hashed {
     fn wants_text(&self) -> bool {

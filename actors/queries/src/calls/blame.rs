@@ -19,7 +19,7 @@ const LISTED: usize = 10;
 
 fn read_sessions(source: &OutcomeSource, keys: Option<&BTreeSet<String>>) -> Result<SessionOutcomes, Failure> {
     let keys: Option<Vec<String>> = keys.map(|keys| keys.iter().cloned().collect());
-    source.read(keys.as_deref().map_or(Selector::All, Selector::Keys), source.project.as_deref(), SESSIONS)
+    source.read(keys.as_deref().map_or(Selector::All, Selector::Keys), source.project.as_deref(), None, SESSIONS)
 }
 
 /// A path relative to the caller's directory is resolved there, if any session knows it.

@@ -10,6 +10,7 @@ use crate::client::failure;
 use baton_base::clock::Clock;
 use baton_tracking::enricher::Enricher;
 use baton_views::catalog::Catalog;
+use baton_views::visibility;
 
 /// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;
@@ -30,7 +31,9 @@ pub(crate) async fn costs(
     let (table, now) = (catalog.table.now(), clock.now());
     let days = asked.days.filter(|days| *days > 0);
     let from = days.map_or(i64::MIN, |days| ledger::day(now) - i64::from(days) + 1);
-    let costs = ledger::costs(table.iter().map(|(id, row)| (id, &row.state)), by, from);
+    let sessions =
+        table.iter().map(|(id, row)| (id, &row.state)).filter(|(_, state)| visibility::is_by(state, asked.agent));
+    let costs = ledger::costs(sessions, by, from);
     let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
     let llm = catalog.settings.now().llm.clone();
     Ok(answer::Costs {

@@ -36,7 +36,7 @@ pub(crate) async fn fix(
     let compute = move |source: &super::outcome_query::OutcomeSource| {
         let error = outcomes::FixQuery::read(&text);
         let look = |words: &str| {
-            let found = source.read(Selector::Failure(words), source.project.as_deref(), SESSIONS)?;
+            let found = source.read(Selector::Failure(words), source.project.as_deref(), None, SESSIONS)?;
             Ok(answer::Fix { more_sessions: found.more, ..outcomes::fix(&error, &found.witnesses, limit) })
         };
         let mut found: answer::Fix = look(&error.line)?;

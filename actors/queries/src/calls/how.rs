@@ -26,7 +26,7 @@ pub(crate) async fn how(
     let compute = move |source: &super::outcome_query::OutcomeSource| {
         let keys = outcomes::how_keys(&command);
         let project = source.project.as_deref();
-        let found = source.read(Selector::Keys(&keys), project, SESSIONS)?;
+        let found = source.read(Selector::Keys(&keys), project, None, SESSIONS)?;
         let how = if let Some(own) = source.own.as_deref().filter(|_| project.is_none()) {
             let (mine, others): (Vec<Witness>, Vec<Witness>) =
                 found.witnesses.into_iter().partition(|witness| witness.project.as_deref() == Some(own));

@@ -10,7 +10,7 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_outcomes as outcomes;
 use baton_outcomes::Witness;
-use baton_protocol::{Caller, Failure, answer, code};
+use baton_protocol::{Agent, Caller, Failure, answer, code};
 use baton_redaction::redact;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,14 +54,21 @@ pub(super) struct SessionOutcomes {
 }
 
 impl OutcomeSource {
-    /// Reads the outcomes of at most `limit` sessions. What a fork has copied is counted once, for the older session.
+    /// Reads the outcomes of at most `limit` sessions, all or those of an agent. What a fork has copied is counted once, for the older session.
     pub(super) fn read(
         &self,
         by: Selector<'_>,
         project: Option<&str>,
+        agent: Option<Agent>,
         limit: usize,
     ) -> Result<SessionOutcomes, Failure> {
-        let exclude = |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id);
+        let is_by = |id: &str| {
+            SessionId::new(id)
+                .and_then(|id| self.table.get(&id))
+                .is_some_and(|row| visibility::is_by(&row.state, agent))
+        };
+        let exclude =
+            |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id) || agent.is_some() && !is_by(id);
         let query = WitnessQuery { by, project, exclude: &exclude, limit };
         let mut found =
             self.searcher.witnesses(&query).map_err(|error| internal("the outcomes cannot be read", error))?;

@@ -31,13 +31,14 @@ pub(crate) async fn patterns(
     let limit = entries(asked.limit, ENTRIES);
     let judge = move |source: &super::outcome_query::OutcomeSource| {
         let mut project = source.project.as_deref().or(source.own.as_deref());
-        let mut found = source.read(Selector::All, project, SESSIONS)?;
+        let mut found = source.read(Selector::All, project, asked.agent, SESSIONS)?;
         if found.witnesses.is_empty() && source.project.is_none() {
             project = None;
-            found = source.read(Selector::All, None, SESSIONS)?;
+            found = source.read(Selector::All, None, asked.agent, SESSIONS)?;
         }
         let patterns = outcomes::patterns(&found.witnesses, project, limit, format);
-        Ok(answer::Patterns { more_sessions: found.more, ..patterns })
+        let agent = asked.agent.map(|agent| agent.as_str().to_owned());
+        Ok(answer::Patterns { more_sessions: found.more, agent, ..patterns })
     };
     let (patterns, freshness) =
         answer_from_outcomes(("", asked.project.as_deref(), asked.wait), &asked.caller, memory, client, judge).await?;

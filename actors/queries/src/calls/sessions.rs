@@ -53,7 +53,7 @@ pub(crate) async fn sessions(
         let wanted = |state: &State| {
             (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
-                && asked.agent.is_none_or(|agent| state.transcript.as_ref().is_some_and(|it| it.agent == agent))
+                && visibility::is_by(state, asked.agent)
                 && project.as_deref().is_none_or(|project| visibility::is_in(state, project))
         };
         rows.list(&table, wanted).collect()

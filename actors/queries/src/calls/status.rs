@@ -21,6 +21,7 @@ use crate::answers;
 use crate::daemon_info::DaemonInfo;
 use crate::discovery::Discovery;
 use crate::disk_usage::DiskUsage;
+use crate::formats;
 use crate::redacting::Redacting;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::clock::Clock;
@@ -278,6 +279,7 @@ impl StatusReport<'_> {
             untyped: Some(untyped).filter(|untyped| *untyped > 0),
             redacting,
             hidden: Some(hidden(&table)).filter(|hidden| *hidden > 0),
+            formats: formats::formats(&table, self.clock.now()),
         })
     }
 }

@@ -16,6 +16,7 @@ use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{graph, lazy, page, resolve};
 use baton_episode::digest::Show;
 use baton_views::conversation::Conversations;
+use baton_views::visibility;
 
 /// Most open ends per session.
 const OPEN_ENDS: usize = 2;
@@ -32,8 +33,9 @@ pub(crate) async fn timeline(
     conversations: &Arc<Conversations>,
     client: &ClientRef,
 ) -> Result<answer::Timeline, QueryError> {
-    let texts = [asked.project.iter().cloned().collect::<Vec<_>>(), asked.since.iter().cloned().collect()];
-    let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1]]);
+    let agent = asked.agent.map(|agent| agent.as_str().to_owned());
+    let texts = [&asked.project, &asked.since, &agent].map(|text| text.iter().cloned().collect::<Vec<_>>());
+    let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1], &texts[2]]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let zone = asked.caller.zone();
     let now = AskedAt { now: memory.coverage.clock.now(), zone };
@@ -56,6 +58,7 @@ pub(crate) async fn timeline(
             .filter(|(id, row)| {
                 !row.state.is_subagent()
                     && row.state.counts.messages > 0
+                    && visibility::is_by(&row.state, asked.agent)
                     && since.is_none_or(|since| row.state.last_activity() >= since)
                     && !graph::hidden(&table, &settings, &groups, id.as_str())
             })

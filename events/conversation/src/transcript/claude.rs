@@ -182,6 +182,7 @@ fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> 
     let mut stamp = record.stamp();
     writer.begin(&stamp);
     record.session.into_iter().for_each(|id| writer.session(id));
+    record.version.into_iter().for_each(|version| writer.seen.see_version(version.raw()));
     let kind = record.kind.map_or(&b""[..], Text::raw);
     writer.seen.count_type(kind);
     let forked_from = record.forked_from.and_then(|fork| fork.get(b"sessionId")).and_then(Value::text);

@@ -119,10 +119,12 @@ fn bare(kind: &[u8], whole: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
 /// Identity of the session. It is repeated when the session is resumed, and a copy of another session contains that
 /// one's too, so only the first line counts.
 fn session_meta(meta: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let [cwd, git, forked_from, parent, source, thread_source] =
-        pick(meta, [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source"]);
+    let names: [&[u8]; 7] =
+        [b"cwd", b"git", b"forked_from_id", b"parent_thread_id", b"source", b"thread_source", b"cli_version"];
+    let [cwd, git, forked_from, parent, source, thread_source, version] = pick(meta, names);
     let remote = git.and_then(|git| text(git.get(b"repository_url")));
     remote.filter(|_| writer.seen.cwd.is_none()).into_iter().for_each(|remote| writer.remote(&remote));
+    text(version).into_iter().for_each(|version| writer.seen.see_version(version.raw()));
     text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
     git.and_then(|git| text(git.get(b"branch"))).into_iter().for_each(|branch| writer.branch(stamp, branch));
     if writer.cursor.line != 1 {

@@ -124,7 +124,10 @@ impl Format for Copilot {
 
 fn event(kind: &[u8], data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     match kind {
-        b"session.start" | b"session.resume" => context(data.get(b"context").unwrap_or(Value::Null), stamp, writer),
+        b"session.start" | b"session.resume" => {
+            text(data.get(b"copilotVersion")).into_iter().for_each(|version| writer.seen.see_version(version.raw()));
+            context(data.get(b"context").unwrap_or(Value::Null), stamp, writer);
+        }
         b"session.context_changed" => context(data, stamp, writer),
         b"session.title_changed" => {
             let title = text(data.get(b"title")).map(Text::decode).unwrap_or_default();

@@ -129,6 +129,7 @@ fn session_start(start: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
     for (key, value) in start.fields() {
         match (key.raw(), value.text()) {
             (b"cwd", Some(cwd)) => writer.cwd(stamp, cwd),
+            (b"version", Some(version)) => writer.seen.see_version(version.raw()),
             (b"parent", Some(parent)) => writer.link(stamp, Link::ForkedFrom, parent),
             (b"callingSessionId", Some(caller)) => writer.session(caller),
             (b"sessionTitle", text) => title = text.filter(is_title),

@@ -43,7 +43,7 @@ const MAX_TRIGGER_CHARS: usize = 40;
 /// Item text for a line on which the reader panicked.
 pub(super) const UNREAD: &str = "[baton: this record could not be read]";
 /// Name under which such lines are counted.
-const UNREAD_KIND: &str = "unread";
+pub(super) const UNREAD_KIND: &str = "unread";
 
 /// Common properties of all items of a record.
 #[derive(Clone, Copy, Default)]

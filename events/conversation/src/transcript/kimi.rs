@@ -20,7 +20,6 @@ use baton_redaction::raw_json::{Fields, Text, Value};
 const TRANSCRIPT: &str = "wire.jsonl";
 /// Beginnings of the types of records without conversation.
 const SILENT: &[&[u8]] = &[
-    b"metadata",
     b"tools.",
     b"llm.tools_snapshot",
     b"usage.",
@@ -115,6 +114,10 @@ impl Format for Kimi {
             b"context.append_message" => appended(message.unwrap_or(Value::Null), &stamp, writer),
             b"context.append_loop_event" => loop_event(event.unwrap_or(Value::Null), &stamp, writer),
             b"context.apply_compaction" => compaction(whole, &stamp, writer),
+            b"metadata" => {
+                let version = text(whole.get(b"protocol_version"));
+                version.into_iter().for_each(|version| writer.seen.see_format(version.raw()));
+            }
             b"context.clear" => writer.messages_begin(0),
             b"context.undo" => number(whole.get(b"count")).into_iter().for_each(|count| writer.back_by(&stamp, count)),
             b"turn.cancel" => writer.interruption(&stamp),

@@ -62,11 +62,12 @@ impl Format for Kiro {
     }
 
     fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
-        let (mut kind, mut data) = (&b""[..], Value::Null);
+        let (mut kind, mut data, mut version) = (&b""[..], Value::Null, None);
         for (key, value) in fields.by_ref() {
             match key.raw() {
                 b"kind" => kind = value.text().map_or(&b""[..], Text::raw),
                 b"data" => data = value,
+                b"version" => version = value.text(),
                 _ => {}
             }
         }
@@ -78,6 +79,7 @@ impl Format for Kiro {
         let stamp = Stamp { at, uuid: id, ..Stamp::default() };
         writer.begin(&stamp);
         writer.seen.count_type(kind);
+        version.into_iter().for_each(|version| writer.seen.see_format(version.raw()));
         let content = content.unwrap_or(Value::Null);
         match kind {
             b"Prompt" | b"AssistantMessage" | b"ToolResults" => {

@@ -14,6 +14,8 @@ pub const MAX_TYPES: usize = 96;
 const MAX_UNKNOWN_NAME_BYTES: usize = 48;
 /// Name under which unusable names, and those beyond the bound, are counted.
 const OTHER: &str = "(other)";
+/// Prefix of the version of a format.
+const FORMAT: &str = "format-";
 
 /// Observation of exactly the bytes read. Those of successive pieces add up ([`Observation::absorb`]).
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -54,6 +56,8 @@ pub struct Observation {
     pub remote: Option<String>,
     /// The first session id that a record names; in a subagent's file it is the parent's.
     pub agent_session: Option<String>,
+    /// The version of the agent that the last record with one names, or `format-N` for that of its format.
+    pub agent_version: Option<String>,
 }
 
 impl Observation {
@@ -79,6 +83,9 @@ impl Observation {
         if self.agent_session.is_none() {
             self.agent_session.clone_from(&later.agent_session);
         }
+        if later.agent_version.is_some() {
+            self.agent_version.clone_from(&later.agent_version);
+        }
     }
 
     /// Counts something of an unknown kind. The name comes from the file, so only short plain names are kept.
@@ -94,6 +101,21 @@ impl Observation {
         }
     }
 
+    /// Notes a version of the agent. Like names of unknown kinds, it comes from the file.
+    pub(crate) fn see_version(&mut self, version: &[u8]) {
+        if self.agent_version.as_ref().is_none_or(|known| known.as_bytes() != version) && !version.is_empty() {
+            self.agent_version = Some(usable(version).unwrap_or(OTHER).to_owned());
+        }
+    }
+
+    /// Notes the version of the agent's format, for agents whose records do not name their own.
+    pub(crate) fn see_format(&mut self, version: &[u8]) {
+        let known = self.agent_version.as_deref().and_then(|known| known.strip_prefix(FORMAT));
+        if known.is_none_or(|known| known.as_bytes() != version) {
+            self.see_version(&[FORMAT.as_bytes(), version].concat());
+        }
+    }
+
     /// Adds a record's time.
     pub(crate) fn see(&mut self, at: Option<Timestamp>) {
         self.first_at = earlier(self.first_at, at);
@@ -103,7 +125,7 @@ impl Observation {
 
 /// The name if it can be stored: plain, short, and not like a secret.
 fn usable(name: &[u8]) -> Option<&str> {
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.');
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.' | b'+');
     let fits = !name.is_empty() && name.len() <= MAX_UNKNOWN_NAME_BYTES && name.iter().all(plain);
     std::str::from_utf8(name).ok().filter(|name| fits && matches!(redact(name), Cow::Borrowed(_)))
 }
@@ -155,5 +177,31 @@ mod tests {
         assert_eq!(seen.unknown.len(), MAX_UNKNOWN_KINDS + 1);
         assert_eq!(seen.unknown["kind-00"], 3);
         assert_eq!(seen.unknown[OTHER], 100 - MAX_UNKNOWN_KINDS as u64 + 3);
+    }
+
+    #[test]
+    fn the_last_version_counts_and_is_plain() {
+        let mut seen = Observation::default();
+        let mut told = |version: &[u8]| {
+            seen.see_version(version);
+            seen.agent_version.clone()
+        };
+        assert_eq!(told(b""), None);
+        for (version, expected) in [
+            (&b"1.0.64-1"[..], "1.0.64-1"),
+            (b"2.1.0+build.5", "2.1.0+build.5"),
+            (b"", "2.1.0+build.5"),
+            (b"\x1b[31m1.0", OTHER),
+            (b"\\u001b[31m", OTHER),
+            (b"AKIAIOSFODNN7EXAMPLQ", OTHER),
+            (&[b'1'; 1000], OTHER),
+        ] {
+            assert_eq!(told(version).as_deref(), Some(expected), "{version:?}");
+        }
+        let mut first = Observation { agent_version: Some("1".to_owned()), ..Observation::default() };
+        first.absorb(&Observation::default());
+        assert_eq!(first.agent_version.as_deref(), Some("1"));
+        first.absorb(&Observation { agent_version: Some("2".to_owned()), ..Observation::default() });
+        assert_eq!(first.agent_version.as_deref(), Some("2"));
     }
 }

@@ -132,7 +132,10 @@ fn follow(id: Option<Text<'_>>, parent: Option<Text<'_>>, writer: &mut ItemWrite
 
 /// The header. A copy of another session names that one's file.
 fn session(header: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let [cwd, parent] = pick(header, [b"cwd", b"parentSession"]);
+    let [cwd, parent, version] = pick(header, [b"cwd", b"parentSession", b"version"]);
+    if let Some(Value::Number(version)) = version {
+        writer.seen.see_format(version);
+    }
     text(cwd).into_iter().for_each(|cwd| writer.cwd(stamp, cwd));
     if let Some(parent) = text(parent).map(Text::decode) {
         let name = parent.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -106,6 +106,7 @@ impl Format for Qwen {
         writer.begin(&stamp);
         writer.seen.count_type(record.kind);
         record.session.into_iter().for_each(|id| writer.session(id));
+        record.version.into_iter().for_each(|version| writer.seen.see_version(version.raw()));
         record.forked_from.into_iter().for_each(|id| writer.link(&stamp, Link::ForkedFrom, id));
         if record.kind != b"system" {
             record.cwd.into_iter().for_each(|cwd| writer.cwd(&stamp, cwd));
@@ -141,6 +142,7 @@ struct Record<'r> {
     session: Option<Text<'r>>,
     cwd: Option<Text<'r>>,
     branch: Option<Text<'r>>,
+    version: Option<Text<'r>>,
     model: Option<Text<'r>>,
     forked_from: Option<Text<'r>>,
     sidechain: bool,
@@ -160,7 +162,7 @@ impl<'r> Record<'r> {
         fields.by_ref().for_each(drop);
         let end = fields.end()?;
         let whole = fields.object().unwrap_or(Value::Null);
-        let [kind, subtype, provenance, at, uuid, session, cwd, branch, model, external] = pick(
+        let [kind, subtype, provenance, at, uuid, session, cwd, branch, model, external, version] = pick(
             whole,
             [
                 b"type",
@@ -173,6 +175,7 @@ impl<'r> Record<'r> {
                 b"gitBranch",
                 b"model",
                 b"externalInputKind",
+                b"version",
             ],
         )
         .map(text);
@@ -191,6 +194,7 @@ impl<'r> Record<'r> {
             session,
             cwd,
             branch,
+            version,
             model,
             forked_from: forked_from.and_then(|from| text(from.get(b"sessionId"))),
             sidechain: sidechain.is_some_and(Value::is_true),

@@ -367,6 +367,9 @@ pub struct Patterns {
     /// The project the answer is about; absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// The agent the answer is about; absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Sessions examined, the newest ones.
     pub sessions: u32,
     /// Older sessions that were not examined.

@@ -67,6 +67,44 @@ pub struct Status {
     /// Deleted or cleared episodes, notes and facts that `baton forget --undo` can restore.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<u64>,
+    /// The versions of agents whose transcripts were read.
+    pub formats: Vec<Format>,
+}
+
+/// How far the reader of an agent's transcripts knows what one version of the agent writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Format {
+    /// The agent: `gemini`.
+    pub agent: String,
+    /// Its name for display.
+    pub title: String,
+    /// Its version, `format-N` if it records only that of its format, or `null` if neither.
+    pub version: Option<String>,
+    /// Sessions, subagents' included, whose transcripts name this version last.
+    pub sessions: u64,
+    /// Their last activity, RFC 3339 UTC.
+    pub last_activity: Option<String>,
+    /// Records and parts of records of unknown types, by type.
+    pub unknown: BTreeMap<String, UnknownRecords>,
+    /// Sessions that are expected to be complete: no subagent's, and of more than a few records.
+    pub complete: u64,
+    /// How many of them lack a `prompt`, a `reply`, any `time`, a `directory`.
+    pub without: BTreeMap<String, u64>,
+    /// What all of them lack, and sessions of other versions have.
+    pub vanished: Vec<String>,
+    /// True if the version was used lately, and something in it is unknown or has vanished.
+    pub behind: bool,
+}
+
+/// Counts of one unknown type.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnknownRecords {
+    /// How many there are.
+    pub records: u64,
+    /// In how many sessions.
+    pub sessions: u64,
 }
 
 /// A watched directory.

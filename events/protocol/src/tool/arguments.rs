@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::Agent;
+
 use super::{Argument, Kind, MOST_ENTRIES, Tool, nearest};
 
 /// Longest string accepted, in bytes: queries are words, not files.
@@ -86,7 +88,7 @@ impl Tool {
                 }
                 Kind::Count { default, .. } | Kind::Entries { default } => Ok(Some(json!(default))),
                 Kind::Flag { default } => Ok(Some(json!(default))),
-                Kind::Text | Kind::Texts | Kind::AtMost { .. } | Kind::Ignored => Ok(None),
+                Kind::Text | Kind::Agent | Kind::Texts | Kind::AtMost { .. } | Kind::Ignored => Ok(None),
             };
         };
         argument.kind.convert(&value).map_err(|wrong| format!("{}: {name} {wrong}", self.name))
@@ -130,6 +132,11 @@ impl Kind {
             (Self::Needed | Self::Words | Self::Text, Value::String(text)) => {
                 Ok(texts(&[text.as_str()])?.and_then(|texts| texts.into_iter().next()).map(Value::String))
             }
+            (Self::Agent, Value::String(text)) if text.trim().is_empty() => Ok(None),
+            (Self::Agent, Value::String(text)) => match Agent::named(text) {
+                Some(agent) => Ok(Some(json!(agent.as_str()))),
+                None => expected(&format!("an agent: {}", Agent::names())),
+            },
             (Self::Texts | Self::TextsNeeded, Value::String(text)) => Ok(texts(&[text.as_str()])?.map(|it| json!(it))),
             (Self::Long { .. }, Value::Object(_) | Value::Array(_)) => self.convert(&Value::String(value.to_string())),
             (Self::Texts | Self::TextsNeeded, Value::Array(list)) => {
@@ -139,7 +146,7 @@ impl Kind {
                     None => expected("a string or a list of strings"),
                 }
             }
-            (Self::Needed | Self::Words | Self::Long { .. } | Self::Text, _) => expected("a string"),
+            (Self::Needed | Self::Words | Self::Long { .. } | Self::Text | Self::Agent, _) => expected("a string"),
             (Self::Texts | Self::TextsNeeded, _) => expected("a string or a list of strings"),
             (Self::Entries { .. }, value) => match whole(value).filter(|count| *count > 0) {
                 Some(count) => Ok(Some(json!(count))),
@@ -170,7 +177,7 @@ impl Kind {
             Self::Count { .. } | Self::Entries { .. } | Self::AtMost { .. } => read.is_number(),
             Self::Flag { .. } => read.is_boolean(),
             Self::Texts | Self::TextsNeeded => read.as_array()?.iter().all(Value::is_string),
-            Self::Needed | Self::Words | Self::Long { .. } | Self::Text | Self::Ignored => false,
+            Self::Needed | Self::Words | Self::Long { .. } | Self::Text | Self::Agent | Self::Ignored => false,
         };
         is_meant.then_some(read)
     }

@@ -1,6 +1,6 @@
 //! Tools that answer questions about earlier attempts and their outcomes.
 
-use super::{CALLER, Effect, Kind, PROJECT, Tool, argument, renamed};
+use super::{AGENT, CALLER, Effect, Kind, PROJECT, Tool, argument, renamed};
 use crate::method;
 
 pub(super) const TOOLS: &[Tool] = &[
@@ -58,6 +58,7 @@ pub(super) const TOOLS: &[Tool] = &[
         context: CALLER,
         arguments: &[
             argument("project", Kind::Text, PROJECT),
+            AGENT,
             renamed("diagram", &["format"], Kind::Text, "Also draw the sequences: mermaid or dot.").field("format"),
         ],
     },

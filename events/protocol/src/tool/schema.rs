@@ -33,7 +33,7 @@ impl Tool {
 impl Argument {
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            Kind::Needed | Kind::Words | Kind::Text | Kind::Long { .. } => json!({"type": "string"}),
+            Kind::Needed | Kind::Words | Kind::Text | Kind::Agent | Kind::Long { .. } => json!({"type": "string"}),
             Kind::Ignored => json!({}),
             Kind::Texts | Kind::TextsNeeded => {
                 // A single string is accepted, too.

@@ -1,8 +1,8 @@
 //! Tools that search past sessions.
 
 use super::{
-    CALLER, CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT, argument,
-    renamed,
+    AGENT, CALLER, CENTER, CURSOR, EPISODES_TOKENS_MOST, Effect, GROUPS, Kind, OF_PROJECT, PROJECT, TEN, Tool, WAIT,
+    argument, renamed,
 };
 use crate::method;
 use crate::{RECALL_SESSIONS, RECALL_TOKENS};
@@ -138,6 +138,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[
             argument("project", Kind::Text, PROJECT),
             argument("since", Kind::Text, "A date such as 2026-03-14 or 2026-03, or 7d, or yesterday."),
+            AGENT,
             argument("limit", Kind::Count { default: 20, least: 1, most: 100 }, "How many sessions."),
             CURSOR,
         ],

@@ -16,11 +16,11 @@ fn the_tools_are_those_of_the_contract() {
         get_episodes | group_ids/group_id episode_uuids max_episodes/last_n=10 budget_tokens wait=false cursor\n\
         get_passage | session_id! line=1 context=20 budget_tokens=1200\n\
         get_handoff | project\n\
-        timeline | project since limit=20 cursor\n\
+        timeline | project since agent limit=20 cursor\n\
         fix | error! project\n\
         how | command! project\n\
         blame | path! project\n\
-        patterns | project diagram/format\n\
+        patterns | project agent diagram/format\n\
         add_memory add_episode | name! episode_body! group_id source source_description uuid reference_time \
         (excluded_entity_types) (custom_extraction_instructions) (previous_episode_uuids) (update_communities) (saga) \
         (saga_previous_episode_uuid)\n\
@@ -45,7 +45,7 @@ fn the_tools_are_those_of_the_contract() {
         let name = std::iter::once(&argument.name).chain(argument.aliases).copied().collect::<Vec<_>>().join("/");
         match argument.kind {
             Kind::Needed | Kind::Words | Kind::Long { .. } | Kind::TextsNeeded => format!("{name}!"),
-            Kind::Text | Kind::Texts | Kind::AtMost { .. } => name,
+            Kind::Text | Kind::Agent | Kind::Texts | Kind::AtMost { .. } => name,
             Kind::Ignored => format!("({name})"),
             Kind::Count { default, .. } | Kind::Entries { default } => format!("{name}={default}"),
             Kind::Flag { default } => format!("{name}={default}"),

@@ -115,27 +115,31 @@ fn check_shown(story: &[(Step, bool)]) {
 
 #[derive(Debug)]
 enum Step {
-    Session(Event),
+    Session(Box<Event>),
     Clear(Option<&'static str>),
     Back(Option<&'static str>),
+}
+
+fn step(event: Event) -> Step {
+    Step::Session(Box::new(event))
 }
 
 #[test]
 fn a_deleted_episode_is_shown_again_when_its_content_is_another() {
     let deleted = |hash: u8| Event::EpisodeDeleted { episode: episode_uuid(&id("a"), &ContentHash([hash; 32])) };
     check_shown(&[
-        (Step::Session(located("/p")), false),
-        (Step::Session(indexed(1, 1, 10)), true),
-        (Step::Session(deleted(2)), true),
-        (Step::Session(deleted(1)), false),
-        (Step::Session(Event::WentIdle), false),
-        (Step::Session(indexed(1, 1, 10)), false),
+        (step(located("/p")), false),
+        (step(indexed(1, 1, 10)), true),
+        (step(deleted(2)), true),
+        (step(deleted(1)), false),
+        (step(Event::WentIdle), false),
+        (step(indexed(1, 1, 10)), false),
         // The same bytes through another filter.
-        (Step::Session(indexed(2, 2, 10)), false),
-        (Step::Session(indexed(3, 2, 20)), true),
-        (Step::Session(indexed(2, 2, 30)), true),
-        (Step::Session(deleted(2)), false),
-        (Step::Session(Event::Forgotten), false),
+        (step(indexed(2, 2, 10)), false),
+        (step(indexed(3, 2, 20)), true),
+        (step(indexed(2, 2, 30)), true),
+        (step(deleted(2)), false),
+        (step(Event::Forgotten), false),
     ]);
 }
 
@@ -143,17 +147,17 @@ fn a_deleted_episode_is_shown_again_when_its_content_is_another() {
 fn a_cleared_group_shows_what_comes_after() {
     let moved = |group: &str| Event::GroupAssigned { group: group.to_owned() };
     check_shown(&[
-        (Step::Session(located("/p")), false),
-        (Step::Session(indexed(1, 1, 10)), true),
+        (step(located("/p")), false),
+        (step(indexed(1, 1, 10)), true),
         (Step::Clear(Some("/q")), true),
         (Step::Clear(Some("/p")), false),
-        (Step::Session(indexed(1, 1, 10)), false),
-        (Step::Session(indexed(2, 2, 10)), false),
-        (Step::Session(indexed(3, 2, 20)), true),
+        (step(indexed(1, 1, 10)), false),
+        (step(indexed(2, 2, 10)), false),
+        (step(indexed(3, 2, 20)), true),
         (Step::Clear(Some("/p")), false),
-        (Step::Session(Event::WentIdle), false),
+        (step(Event::WentIdle), false),
         // A session put into another group is shown there.
-        (Step::Session(moved("g")), true),
+        (step(moved("g")), true),
         (Step::Clear(Some("/p")), true),
         (Step::Clear(Some("g")), false),
     ]);
@@ -162,16 +166,16 @@ fn a_cleared_group_shows_what_comes_after() {
 #[test]
 fn what_was_deleted_or_cleared_comes_back() {
     let of = |hash: u8| episode_uuid(&id("a"), &ContentHash([hash; 32]));
-    let restored = |hash| Step::Session(Event::EpisodeRestored { episode: of(hash) });
+    let restored = |hash| step(Event::EpisodeRestored { episode: of(hash) });
     check_shown(&[
-        (Step::Session(located("/p")), false),
-        (Step::Session(indexed(1, 1, 10)), true),
-        (Step::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+        (step(located("/p")), false),
+        (step(indexed(1, 1, 10)), true),
+        (step(Event::EpisodeDeleted { episode: of(1) }), false),
         (restored(1), true),
         (Step::Clear(Some("/p")), false),
         (restored(1), true),
         (Step::Clear(None), false),
-        (Step::Session(Event::EpisodeDeleted { episode: of(1) }), false),
+        (step(Event::EpisodeDeleted { episode: of(1) }), false),
         (Step::Back(None), false),
         (restored(2), false),
         (restored(1), true),
@@ -183,11 +187,11 @@ fn what_was_deleted_or_cleared_comes_back() {
 #[test]
 fn what_was_cleared_with_all_stays_so_in_another_group() {
     check_shown(&[
-        (Step::Session(located("/p")), false),
-        (Step::Session(indexed(1, 1, 10)), true),
+        (step(located("/p")), false),
+        (step(indexed(1, 1, 10)), true),
         (Step::Clear(None), false),
-        (Step::Session(Event::GroupAssigned { group: "g".to_owned() }), false),
-        (Step::Session(indexed(3, 2, 20)), true),
+        (step(Event::GroupAssigned { group: "g".to_owned() }), false),
+        (step(indexed(3, 2, 20)), true),
     ]);
 }
 

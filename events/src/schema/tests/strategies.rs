@@ -75,9 +75,10 @@ pub(super) fn cursor() -> impl Strategy<Value = Cursor> {
 
 pub(super) fn counts() -> impl Strategy<Value = Counts> {
     let named = || btree_map(any::<String>(), any::<u64>(), 0..4);
-    (any::<[u64; 6]>(), named(), named()).prop_map(|(numbers, by_type, unknown)| {
+    let version = option::of(any::<String>());
+    (any::<[u64; 6]>(), named(), named(), version).prop_map(|(numbers, by_type, unknown, agent_version)| {
         let [records, conversation, messages, prompts, malformed, oversize] = numbers;
-        Counts { records, conversation, messages, prompts, malformed, oversize, by_type, unknown }
+        Counts { records, conversation, messages, prompts, malformed, oversize, by_type, unknown, agent_version }
     })
 }
 

@@ -44,6 +44,7 @@ pub(super) fn read_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<R
         by_type: BTreeMap<String, u64>,
         #[serde(default)]
         unknown: BTreeMap<String, u64>,
+        agent_version: Option<String>,
         first_at: Option<Timestamp>,
         last_at: Option<Timestamp>,
         last_conversation_at: Option<Timestamp>,
@@ -59,6 +60,7 @@ pub(super) fn read_range<'de, D: Deserializer<'de>>(deserializer: D) -> Result<R
         oversize: stored.oversize,
         by_type: stored.by_type,
         unknown: stored.unknown,
+        agent_version: stored.agent_version,
     };
     let Stored { generation, from, to, tail, first_at, last_at, last_conversation_at, late_index_at, .. } = stored;
     Ok((generation, from, to, tail, counts, first_at, last_at, last_conversation_at, late_index_at))

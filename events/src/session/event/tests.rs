@@ -35,6 +35,7 @@ fn every_event_is_told_in_one_line() {
         oversize: 1,
         by_type: Default::default(),
         unknown,
+        agent_version: None,
     };
     let episode = EpisodeRef {
         uuid: Uuid::nil(),

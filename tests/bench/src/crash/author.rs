@@ -1,7 +1,9 @@
 //! Transcripts that grow, are rewritten and appear meanwhile, and their true content.
 //!
 //! One thread writes all of them, so it knows every byte. A record may be written in two pieces with others in between;
-//! when the author [completes its lines](Author::complete_lines), every line is complete.
+//! when the author [completes its lines](Author::complete_lines), every line is complete. Some transcripts are documents
+//! that are written as a whole with each message, by another file that takes their place or in place, perhaps in two
+//! pieces.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -9,18 +11,25 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use baton_conversation::transcript::document;
+use baton_protocol::Agent;
+use serde_json::json;
+
 use crate::corpus::random::Random;
 use crate::{Error, io_error, latency};
 
 /// Number of transcripts at the beginning, and at most.
 const FIRST: usize = 12;
 const MOST: usize = 48;
+/// One of so many is a document.
+const EVERY: usize = 3;
 /// A transcript of this size is rewritten sooner or later.
 const LONG_BYTES: u64 = 60_000;
 
 /// The writer of all transcripts of one home.
 pub(super) struct Author {
-    folder: PathBuf,
+    /// For lines, and for documents.
+    folders: (PathBuf, PathBuf),
     random: Random,
     /// Number of the home, so that session ids are unique.
     home: usize,
@@ -44,8 +53,17 @@ pub(super) struct Transcript {
     pub(super) rewrites: u64,
     /// Every size that it ever had: a file with the size of an earlier reading is taken for unchanged.
     sizes: BTreeSet<u64>,
-    /// The rest of a half-written line.
+    /// The rest of a half-written line or document.
     unwritten: String,
+    form: Form,
+}
+
+/// What a transcript is.
+enum Form {
+    /// Lines that are appended, as Claude Code does.
+    Lines,
+    /// A document with these messages that is written as a whole, as Amp does.
+    Document(Vec<String>),
 }
 
 /// The sessions that clients may name.
@@ -66,9 +84,14 @@ impl KnownSessions {
 }
 
 impl Author {
-    /// Creates the first transcripts in a folder of projects.
-    pub(super) fn begin(folder: PathBuf, home: usize, random: Random, known: &KnownSessions) -> Result<Self, Error> {
-        let mut author = Self { folder, random, home, transcripts: Vec::new(), exchanges: 0 };
+    /// Creates the first transcripts in a folder of projects and one of documents.
+    pub(super) fn begin(
+        folders: (PathBuf, PathBuf),
+        home: usize,
+        random: Random,
+        known: &KnownSessions,
+    ) -> Result<Self, Error> {
+        let mut author = Self { folders, random, home, transcripts: Vec::new(), exchanges: 0 };
         for _ in 0..FIRST {
             author.add_transcript(known)?;
         }
@@ -88,6 +111,9 @@ impl Author {
         if self.transcripts[index].bytes > LONG_BYTES && self.random.percent(50) || self.random.percent(3) {
             return self.rewrite(index);
         }
+        if let Form::Document(_) = self.transcripts[index].form {
+            return self.add_message(index);
+        }
         let torn = self.random.percent(20);
         let lines = match self.random.below(10) {
             0 => "{\"type\":\"user\",\"message\":{\"role\"\n".to_owned(),
@@ -105,19 +131,32 @@ impl Author {
 
     fn add_transcript(&mut self, known: &KnownSessions) -> Result<(), Error> {
         let number = self.transcripts.len();
-        let session = format!("{:08x}-0000-4000-8000-{number:012x}", self.home);
-        let folder = self.folder.join(format!("-work-{}", number % 3));
+        let id = format!("{:08x}-0000-4000-8000-{number:012x}", self.home);
+        let (folder, session, ending, form) = match number % EVERY {
+            0 => (self.folders.1.clone(), format!("T-{id}"), "json", Form::Document(Vec::new())),
+            _ => (self.folders.0.join(format!("-work-{}", number % 3)), id, "jsonl", Form::Lines),
+        };
         fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
-        self.transcripts.push(Transcript::new(folder.join(format!("{session}.jsonl")), session.clone()));
-        let lines = self.exchange(number);
-        let whole = lines.len();
-        self.transcripts[number].append(lines, whole)?;
+        let path = folder.join(format!("{session}.{ending}"));
+        self.transcripts.push(Transcript::new(path, session.clone(), form));
+        if let Form::Document(_) = self.transcripts[number].form {
+            self.add_message(number)?;
+        } else {
+            let lines = self.exchange(number);
+            let whole = lines.len();
+            self.transcripts[number].append(lines, whole)?;
+        }
         known.add(&session);
         Ok(())
     }
 
     /// Rewrites a transcript in place, or replaces it by another file of the same name.
     fn rewrite(&mut self, index: usize) -> Result<(), Error> {
+        if let Form::Document(messages) = &mut self.transcripts[index].form {
+            messages.clear();
+            self.transcripts[index].rewrites += 1;
+            return self.add_message(index);
+        }
         let lines = self.exchange(index);
         let in_place = self.random.percent(50);
         let transcript = &mut self.transcripts[index];
@@ -131,6 +170,32 @@ impl Author {
         fs::write(&other, text).and_then(|()| fs::rename(&other, path)).map_err(io_error("write", path))
     }
 
+    /// Adds an exchange to a document, or a prompt alone, and writes it.
+    fn add_message(&mut self, index: usize) -> Result<(), Error> {
+        self.exchanges += 1;
+        let (number, word) = (self.exchanges, latency::word(self.exchanges));
+        let message = |role: &str, text: String| {
+            let content = [json!({ "type": "text", "text": text })];
+            json!({ "role": role, "messageId": number, "content": content, "meta": { "sentAt": latency::now_ms() } })
+                .to_string()
+        };
+        let transcript = &mut self.transcripts[index];
+        let Form::Document(messages) = &mut transcript.form else { return Ok(()) };
+        messages.push(message("user", format!("please note that {word} is what the release is called")));
+        if self.random.percent(80) {
+            messages.push(message("assistant", format!("Noted: the release is called {word}.")));
+        }
+        let text = transcript.document()?;
+        if self.random.percent(50) {
+            let (path, other) = (&transcript.path, transcript.path.with_extension("new"));
+            return fs::write(&other, text).and_then(|()| fs::rename(&other, path)).map_err(io_error("write", path));
+        }
+        // The text is ASCII, so it may be cut anywhere.
+        let cut = if self.random.percent(40) { self.random.below(text.len()) } else { text.len() };
+        transcript.unwritten = text[cut..].to_owned();
+        fs::write(&transcript.path, &text[..cut]).map_err(io_error("write", &transcript.path))
+    }
+
     fn exchange(&mut self, index: usize) -> String {
         self.exchanges += 1;
         latency::exchange(&self.transcripts[index].path, &latency::word(self.exchanges), self.exchanges)
@@ -138,10 +203,27 @@ impl Author {
 }
 
 impl Transcript {
-    fn new(path: PathBuf, session: String) -> Self {
+    fn new(path: PathBuf, session: String, form: Form) -> Self {
         let (bytes, records, malformed, messages, rewrites) = (0, 0, 0, 0, 0);
         let (sizes, unwritten) = (BTreeSet::new(), String::new());
-        Self { session, path, bytes, records, malformed, messages, rewrites, sizes, unwritten }
+        Self { session, path, bytes, records, malformed, messages, rewrites, sizes, unwritten, form }
+    }
+
+    /// The whole document, counted as written, and padded with blanks so that it never has an earlier size again.
+    fn document(&mut self) -> Result<String, Error> {
+        let Form::Document(messages) = &self.form else { return Ok(String::new()) };
+        let head = r#""v":9,"id":"T","title":"Release","env":{"initial":{"cwd":"/home/dev/projects/ledger-api"}}"#;
+        let mut text = format!("{{{head},\"messages\":[{}]}}", messages.join(","));
+        while !self.sizes.insert(text.len() as u64) {
+            text.push(' ');
+        }
+        let whole = document(Agent::Amp, &self.path.to_string_lossy()).and_then(|it| it.lines(text.as_bytes()).ok());
+        let lines = whole.ok_or_else(|| Error::NothingMeasured(format!("no document: {text}")))?;
+        self.bytes = lines.len() as u64;
+        self.records = lines.iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.messages = messages.len() as u64;
+        self.unwritten.clear();
+        Ok(text)
     }
 
     fn reset(&mut self) {
@@ -203,7 +285,8 @@ mod tests {
     fn what_is_counted_is_what_lies_there_when_the_author_rests() {
         let folder = tempfile::tempdir().unwrap();
         let known = KnownSessions::default();
-        let mut author = Author::begin(folder.path().to_owned(), 3, Random::new(5), &known).unwrap();
+        let mut author =
+            Author::begin((folder.path().join("p"), folder.path().join("d")), 3, Random::new(5), &known).unwrap();
         let mut torn = 0;
         for _ in 0..1500 {
             author.make_change(&known).unwrap();
@@ -214,7 +297,11 @@ mod tests {
         assert_eq!(author.transcripts().len(), MOST);
         assert!(author.transcripts().iter().any(|transcript| transcript.rewrites > 0));
         for transcript in author.transcripts() {
-            let text = fs::read_to_string(&transcript.path).unwrap();
+            let mut text = fs::read_to_string(&transcript.path).unwrap();
+            if let Form::Document(_) = transcript.form {
+                let lines = document(Agent::Amp, &transcript.path.to_string_lossy()).unwrap().lines(text.as_bytes());
+                text = String::from_utf8(lines.unwrap()).unwrap();
+            }
             let records = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count();
             let broken = text.lines().count() - records;
             let counted = (transcript.bytes, transcript.records, transcript.malformed);

@@ -20,7 +20,6 @@ use serde::Serialize;
 use super::daemon::Daemon;
 use super::home_check;
 use super::trial::Trial;
-use baton_protocol::Agent;
 
 use crate::corpus::random::Random;
 use crate::workspace::Workspace;
@@ -128,7 +127,7 @@ fn cut_one_home(
         Ok(daemon) => daemon,
         Err(what) => return Ok(vec![what]),
     };
-    let claude = trial.shared.environment.directory(Agent::ClaudeCode).to_owned();
+    let environment = trial.shared.environment.clone();
     let losses = trial.under_load(|shared| {
         for cut in 1..=cuts {
             std::thread::sleep(Duration::from_micros(random.below(PAUSE.as_micros() as usize) as u64));
@@ -146,7 +145,7 @@ fn cut_one_home(
                 // The daemon's own recovery, on what the cut has left.
                 if held.losses.is_empty() && cut.is_multiple_of(5) {
                     done.daemons_started += 1;
-                    let environment = baton::environment::Environment::apart(home, claude.clone());
+                    let environment = environment.in_home(home);
                     match Daemon::start(&environment)? {
                         Ok(mut daemon) => daemon.kill(),
                         Err(what) => held.losses.push(what),

@@ -7,7 +7,6 @@ use baton::client::Client;
 use baton::environment::Environment;
 use baton_conversation::record::Timestamp;
 use baton_memory::Store;
-use baton_protocol::Agent;
 use baton_protocol::answer::{Search, Sessions, Track};
 use baton_protocol::{SearchParams, SessionsParams, TrackParams, method};
 
@@ -24,7 +23,7 @@ pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Trans
     }
     let copy = root.join("quiet");
     let _ = fs::remove_dir_all(&copy);
-    let other = Environment::apart(copy.clone(), environment.directory(Agent::ClaudeCode).to_owned());
+    let other = environment.in_home(copy.clone());
     for kept in ["log", "blobs"] {
         workspace::copy(&environment.home.join(kept), &copy.join(kept))?;
     }

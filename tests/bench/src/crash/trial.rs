@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use baton::client::Client;
 use baton::environment::Environment;
+use baton_conversation::transcript::layout;
 use baton_events::envelope::Tail;
 use baton_protocol::Agent;
 use baton_protocol::method;
@@ -86,11 +87,15 @@ impl Trial {
     /// A trial with an empty home in `home` and everything else below `root`; both must be new folders.
     pub(super) fn new(number: usize, seed: u64, root: &Path, home: PathBuf) -> Result<Self, Error> {
         let part = |what: u64| Random::for_part(seed, number as u64 * 100 + what);
-        let claude_config_dir = root.join("claude");
-        fs::create_dir_all(&claude_config_dir).map_err(io_error("create", &claude_config_dir))?;
-        let shared = Shared::new(Environment::apart(home, claude_config_dir));
-        let projects = shared.environment.directory(Agent::ClaudeCode).join("projects");
-        let author = Author::begin(projects, number, part(1), &shared.known)?;
+        let (claude_config_dir, data) = (root.join("claude"), root.join("data"));
+        for folder in [&claude_config_dir, &data] {
+            fs::create_dir_all(folder).map_err(io_error("create", folder))?;
+        }
+        let environment = Environment::apart(home, claude_config_dir).with_directory(Agent::Amp, data, true);
+        let shared = Shared::new(environment);
+        let folder = |agent: Agent| shared.environment.directory(agent).join(layout(agent).folders[0]);
+        let folders = (folder(Agent::ClaudeCode), folder(Agent::Amp));
+        let author = Author::begin(folders, number, part(1), &shared.known)?;
         let callers = (0..CALLERS).map(|caller| (part(10 + caller as u64), BTreeMap::new())).collect();
         let (earlier, tally) = (None, Tally::default());
         Ok(Self { root: root.to_owned(), shared, author, random: part(0), callers, earlier, tally })
