@@ -14,6 +14,9 @@
 //!   not read.
 //! - File systems stamp files every few milliseconds: a database whose stamp is that young is looked at again.
 
+mod bounds;
+mod value;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -28,32 +31,24 @@ use baton_base::transcript_file::{self, FileStat};
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::{Cell, Lines, Schema, Table, table};
 use baton_events::session::FileIdentity;
-use rusqlite::config::DbConfig;
-use rusqlite::hooks::{AuthAction, Authorization};
-use rusqlite::limits::Limit;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, ErrorCode, OpenFlags, ToSql, params_from_iter};
+use rusqlite::hooks::Authorization;
+use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
+
+use self::bounds::{BUSY, configure, is_listed};
+use self::value::{Owned, cell};
 
 /// Longest read transaction.
 const SLICE: Duration = Duration::from_millis(20);
 /// The same without a write-ahead log, where a reader keeps the writer waiting. As long a pause follows.
 const LOCKING_SLICE: Duration = Duration::from_millis(2);
-/// How long a writer without a write-ahead log may keep us waiting, before the slice begins.
-const BUSY: Duration = Duration::from_millis(500);
 /// Slices in a row that may end without a row.
 const EMPTY_SLICES: usize = 50;
 /// Reads of a database that changes although nobody seemed to have it open.
 const ATTEMPTS: usize = 3;
-/// Steps of SQLite's machine between two looks at the clock.
-const STEPS: i32 = 1_000;
-/// Longest value or row. Larger ones are not asked for, see [`Schema::rows`].
-const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
 /// A change this young may share its time with the next one.
 const YOUNG: Duration = Duration::from_millis(100);
 /// Databases of which the last look is remembered.
 const KNOWN_MAX: usize = 64;
-/// Functions in statements.
-const FUNCTIONS: &[&str] = &["coalesce", "count", "max", "min", "octet_length"];
 /// The beginning of a database, up to the version of its format: 2 is WAL mode.
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const VERSION: usize = 18;
@@ -271,7 +266,9 @@ impl Database {
         let clock = Clock { since: Instant::now(), end_us: Arc::default() };
         let prepare = || -> Result<Self, Failure> {
             let mut connection = opened?;
-            configure(&mut connection, &clock)?;
+            clock.begin(SLICE);
+            let over = clock.clone();
+            configure(&mut connection, move || over.is_over())?;
             // Replaced below.
             let schema = table.schemas.first().ok_or_else(|| lasting("it is of an unknown form"))?;
             let (is_locking, clock) = (!logs, clock.clone());
@@ -480,96 +477,6 @@ fn immutable(path: &Path) -> io::Result<String> {
         }
     }
     Ok(address + "?mode=ro&immutable=1")
-}
-
-fn configure(connection: &mut Connection, clock: &Clock) -> Result<(), Failure> {
-    for (config, value) in [
-        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
-        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
-        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
-        (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
-        (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
-    ] {
-        connection.set_db_config(config, value)?;
-    }
-    for (limit, most) in [
-        (Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES),
-        (Limit::SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
-        (Limit::SQLITE_LIMIT_VDBE_OP, 100_000),
-        (Limit::SQLITE_LIMIT_ATTACHED, 0),
-        (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 0),
-        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
-    ] {
-        connection.set_limit(limit, most)?;
-    }
-    let clock = clock.clone();
-    clock.begin(SLICE);
-    connection.progress_handler(STEPS, Some(move || clock.is_over()))?;
-    connection.busy_timeout(BUSY)?;
-    connection.pragma_update(None, "query_only", true)?;
-    connection.pragma_update(None, "cell_size_check", true)?;
-    connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.pragma_update(None, "mmap_size", 0)?;
-    Ok(())
-}
-
-/// True if a statement may do this: select, and read a listed column of a listed table.
-fn is_listed(schema: &Schema, action: &AuthAction<'_>) -> bool {
-    match action {
-        AuthAction::Select => true,
-        AuthAction::Function { function_name } => FUNCTIONS.contains(function_name),
-        AuthAction::Read { table_name, column_name } => {
-            let columns = schema.tables.iter().find(|(table, _)| table == table_name).map(|(_, columns)| columns);
-            // No column at all if only the number of rows counts.
-            columns.is_some_and(|columns| matches!(*column_name, "" | "ROWID") || columns.contains(column_name))
-        }
-        _ => false,
-    }
-}
-
-fn cell(value: ValueRef<'_>) -> Cell<'_> {
-    match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Integer(number),
-        ValueRef::Real(number) => Cell::Real(number),
-        ValueRef::Text(bytes) => Cell::Text(bytes),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes),
-    }
-}
-
-/// A value that is passed to a statement.
-#[derive(Clone, Debug)]
-enum Owned {
-    Null,
-    Integer(i64),
-    Real(f64),
-    Text(Vec<u8>),
-    Blob(Vec<u8>),
-}
-
-impl From<Cell<'_>> for Owned {
-    fn from(cell: Cell<'_>) -> Self {
-        match cell {
-            Cell::Null => Self::Null,
-            Cell::Integer(number) => Self::Integer(number),
-            Cell::Real(number) => Self::Real(number),
-            Cell::Text(bytes) => Self::Text(bytes.to_owned()),
-            Cell::Blob(bytes) => Self::Blob(bytes.to_owned()),
-        }
-    }
-}
-
-impl ToSql for Owned {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Null => ValueRef::Null,
-            Self::Integer(number) => ValueRef::Integer(*number),
-            Self::Real(number) => ValueRef::Real(*number),
-            Self::Text(bytes) => ValueRef::Text(bytes),
-            Self::Blob(bytes) => ValueRef::Blob(bytes),
-        }))
-    }
 }
 
 #[cfg(test)]
