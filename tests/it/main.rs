@@ -58,6 +58,7 @@ mod messages;
 mod moved;
 mod newer;
 mod oddities;
+mod opencode;
 mod query;
 mod recall;
 mod record;

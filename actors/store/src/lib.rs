@@ -2,6 +2,7 @@
 
 pub mod chunks;
 pub mod conversation;
+pub mod database;
 pub mod disk_usage;
 pub mod forgetting;
 pub mod forgotten;

@@ -2,7 +2,7 @@
 //!
 //! A session reads to count and an index job to get items, both through [`read`]. First the bytes before the offset are
 //! checked: a file that does not continue what was read counts as rewritten, not as an error. Memory is bounded by one
-//! block and one line, whatever the file; a document, which is held as a whole, by its largest size.
+//! block and one line, whatever the file; what is held as a whole (documents, sessions in databases) by its largest size.
 //!
 //! # Hazards
 //!
@@ -15,7 +15,8 @@ pub mod working_directory;
 use std::io::{self, Read};
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
+use baton_conversation::item::TitleSource;
+use baton_conversation::transcript::{self, Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 use baton_events::session::{FileIdentity, TailDigest};
 
 use self::beside::Beside;
@@ -89,8 +90,8 @@ pub fn look(start: &Start, bytes: u64, sink: &mut dyn Sink) -> Pass {
     pass(read(start, OpenCalls::default(), sink, End::After(bytes)))
 }
 
-/// Passes the items between `start` and byte `to` to the sink, followed by the title that a person gave the session, if
-/// it is stored beside the transcript and is new. `to` is where an observation ended; if it is no longer the end of a
+/// Passes the items between `start` and byte `to` to the sink, followed by the session's title, if it is stored beside
+/// the transcript's lines and is new. `to` is where an observation ended; if it is no longer the end of a
 /// line, the file counts as rewritten.
 pub fn items(start: &Start, open: OpenCalls, to: u64, sink: &mut dyn Sink) -> Pass {
     match read(start, open, sink, End::At(to)) {
@@ -151,6 +152,14 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
         return false;
+    }
+    match (transcript::database(agent, known), transcript::database(agent, path)) {
+        // A database takes the place of the files that an earlier version wrote.
+        (None, Some(_)) => return true,
+        (Some(_), _) => {
+            return Content::open(agent, known).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        }
+        (None, None) => {}
     }
     let Ok(at_known) = std::fs::metadata(known) else { return true };
     if content::are_one(agent, known, path) {
@@ -217,7 +226,10 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
     let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
     if wants_text && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
-        beside.title().into_iter().for_each(|title| reader.named(&title));
+        beside.title().into_iter().for_each(|title| reader.titled(TitleSource::Person, &title));
+    }
+    if wants_text && to_the_end {
+        content.title().into_iter().for_each(|title| reader.titled(TitleSource::Model, title));
     }
     if is_compressed {
         // Reads the rest, so that damage behind the end is reported too instead of taking an empty beginning of a

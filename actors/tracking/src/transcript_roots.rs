@@ -426,10 +426,14 @@ fn main_folder(agent: Agent) -> &'static str {
     layout(agent).folders.first().copied().unwrap_or_default()
 }
 
-/// Returns the roots in a directory that a client named.
+/// Returns the roots in a directory that a client named: those of all agents whose files the same variable places there.
 fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
     let agent = known.agents.get(&root.config_dir).copied().unwrap_or(Agent::ClaudeCode);
-    Root::of_agent(agent, Path::new(&root.config_dir))
+    let variable = |agent: Agent| agent.home().variable;
+    let beside = Agent::ALL.iter().filter(|other| variable(**other).is_some() && variable(**other) == variable(agent));
+    let others = beside.copied().filter(|other| *other != agent);
+    let all = std::iter::once(agent).chain(others);
+    all.flat_map(|agent| Root::of_agent(agent, Path::new(&root.config_dir))).collect()
 }
 
 /// Returns why a directory named by an environment variable is not read, by the rules of [`Roots::name`] except for

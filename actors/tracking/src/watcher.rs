@@ -1,6 +1,6 @@
 //! The watcher: knows which transcripts exist and which have changed since a session read them.
 //!
-//! It reads no content. Where change notification is reliable ([`changes`]), a query looks only at the paths announced
+//! It reads no content, but the lists of sessions in databases. Where change notification is reliable ([`changes`]), a query looks only at the paths announced
 //! since the last look and at folders whose modification time has changed. Otherwise, and in any case every
 //! [`limits::SWEEP`] (less often where a scan takes long), everything is scanned. Roots that could not be watched are
 //! tried again after a while. A restarted watcher knows nothing and compares with the session table.
@@ -421,7 +421,7 @@ impl State {
             swept_every: pause_after(self.took),
             transcripts: self.known.count(),
             second_files: self.known.second_files(),
-            unreachable: self.last.unreachable.clone(),
+            unreachable: self.last.unread(),
             left_out: self.last.left_out,
             nameless: self.last.nameless.clone(),
             nameless_count: self.last.nameless_count,

@@ -7,7 +7,7 @@
 //!
 //! Each agent's format is a module below this one that implements `Format`: [`classify`] identifies the session of a
 //! path, and the reader passes each record to the agent's format. A transcript that is one JSON document is made into
-//! lines first, by [`Document::lines`].
+//! lines first, by [`Document::lines`], and so are the rows of a session in a database, by [`Render`].
 //!
 //! # Hazards
 //!
@@ -33,9 +33,11 @@ mod kimi;
 mod kiro;
 mod location;
 mod observation;
+mod opencode;
 mod pi;
 mod qwen;
 mod spilled;
+mod table;
 mod tools;
 mod vibe;
 
@@ -46,6 +48,7 @@ pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
+pub use table::{Cell, Lines, Render, Schema, Table};
 
 use std::borrow::Cow;
 
@@ -84,6 +87,11 @@ macro_rules! formats {
             match agent { $(Agent::$agent => const { &<$format as Format>::DOCUMENT }.as_ref()),+ }
         }
 
+        /// How the agent's databases are read, if it has such.
+        pub fn table(agent: Agent) -> Option<&'static Table> {
+            match agent { $(Agent::$agent => const { &<$format as Format>::TABLE }.as_ref()),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -117,12 +125,37 @@ formats! {
     Cline => cline::Cline,
     Roo => cline::Roo,
     Kilo => cline::Kilo,
+    OpenCode => opencode::OpenCode,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.
 pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
     documents(agent).filter(|document| path.ends_with(document.ending))
 }
+
+/// The path of the database that holds a session, if `path` is that of a session in one, or of a database itself or a
+/// file that SQLite keeps beside one.
+pub fn database(agent: Agent, path: &str) -> Option<&str> {
+    let (table, endings) = (table(agent)?, layout(agent).endings);
+    let (mut from, mut found) = (0, None);
+    for name in path.split(['/', '\\']) {
+        let base = SIDE_FILES.iter().find_map(|side| name.strip_suffix(side)).unwrap_or(name);
+        if base.starts_with(table.prefix) && endings.iter().any(|ending| base.ends_with(ending)) {
+            found = Some(&path[..from + base.len()]);
+        }
+        from += name.len() + 1;
+    }
+    found
+}
+
+/// True if a file of this name may be a transcript of some agent's, or belong to a database with sessions.
+pub fn is_of_interest(name: &str) -> bool {
+    let is_of = |agent: &Agent| layout(*agent).may_be_transcript(name) || database(*agent, name).is_some();
+    Agent::ALL.iter().any(is_of)
+}
+
+/// Endings that SQLite adds to a database's name for the files beside it.
+const SIDE_FILES: &[&str] = &["-wal", "-shm", "-journal"];
 
 /// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, shortened,
 /// or a document that a later version of the agent replaced.
@@ -248,9 +281,9 @@ impl<'a> Reader<'a> {
         self.writer.cursor.unterminated = false;
     }
 
-    /// Emits a session name that a person gave outside of the transcript as a title at the cursor, if it is new.
-    pub fn named(&mut self, name: &str) {
-        self.writer.line(|writer| writer.title(&Stamp::default(), TitleSource::Person, name));
+    /// Emits a title that stands outside of the transcript's lines at the cursor, if it is new.
+    pub fn titled(&mut self, source: TitleSource, title: &str) {
+        self.writer.line(|writer| writer.title(&Stamp::default(), source, title));
     }
 
     /// The cursor, and the observation since the reader was made.

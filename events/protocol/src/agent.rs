@@ -37,6 +37,8 @@ named! {
         Roo = "roo",
         /// Kilo Code, before it was written anew: as Cline.
         Kilo = "kilo",
+        /// OpenCode: a database in `opencode/`.
+        OpenCode = "opencode",
     }
 }
 
@@ -75,6 +77,7 @@ impl Agent {
             Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
             Self::Kimi => ("Kimi Code", Some("KIMI_CODE_HOME"), ".kimi-code", &["kimi", "--session", ID]),
             Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
+            Self::OpenCode => ("OpenCode", Some("XDG_DATA_HOME"), ".local/share", &["opencode", "--session", ID]),
             Self::Cline => ("Cline", None, "", &[]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),

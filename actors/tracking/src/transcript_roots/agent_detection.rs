@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::layout;
+use baton_conversation::transcript::{database, layout};
 
 use baton_base::transcript_root::Root;
 
@@ -78,9 +78,13 @@ fn holds_transcript(root: &Root, directory: &Path, depth: usize, looks: &mut usi
         let path = entry.path();
         match path.is_dir() {
             true => depth > 1 && holds_transcript(root, &path, depth - 1, looks),
-            false => root.classify(&path).is_some(),
+            false => root.classify(&path).is_some() || is_database(root, &path),
         }
     })
+}
+
+fn is_database(root: &Root, path: &Path) -> bool {
+    path.to_str().is_some_and(|path| database(root.agent, path) == Some(path))
 }
 
 fn is_year(name: &str) -> bool {

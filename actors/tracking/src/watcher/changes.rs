@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use baton_conversation::transcript::{is_of_interest, layout};
 use baton_events::session::FileIdentity;
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind};
 use notify::{RecursiveMode, Watcher};
@@ -138,16 +139,19 @@ impl Changes {
             if self.watched.remove(&root.projects).is_some() {
                 off.push(root.projects.clone());
             }
-            on.push((root.projects.clone(), *identity));
+            // What else an agent keeps below may be large.
+            let depth =
+                if layout(root.agent).depth > 1 { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+            on.push((root.projects.clone(), *identity, depth));
         }
         if off.is_empty() && on.is_empty() {
             return;
         }
-        let paths: Vec<PathBuf> = on.iter().map(|(path, _)| path.clone()).collect();
+        let paths: Vec<(PathBuf, RecursiveMode)> = on.iter().map(|(path, _, depth)| (path.clone(), *depth)).collect();
         let asked = self.ask(move |watcher| {
             off.iter().for_each(|path| drop(watcher.unwatch(path)));
-            let watch = |path: PathBuf| {
-                let watched = watcher.watch(&path, RecursiveMode::Recursive);
+            let watch = |(path, depth): (PathBuf, RecursiveMode)| {
+                let watched = watcher.watch(&path, depth);
                 // Release a partial watch: it uses up watches that other roots need.
                 watched.inspect_err(|_| drop(watcher.unwatch(&path)))
             };
@@ -156,7 +160,7 @@ impl Changes {
         // A hanging root must not affect the others again at the next try.
         let hung = || on.iter().map(|_| Err(notify::Error::generic("its file system does not answer"))).collect();
         let results = asked.await.unwrap_or_else(hung);
-        for ((path, identity), result) in on.into_iter().zip(results) {
+        for ((path, identity, _), result) in on.into_iter().zip(results) {
             match result {
                 Ok(()) => drop(self.watched.insert(path, identity)),
                 Err(error) => {
@@ -357,7 +361,7 @@ impl PendingChanges {
         let mut taken = self.lock();
         let before = taken.files.len() + taken.folders.len();
         for path in event.paths {
-            let is_transcript = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst");
+            let is_transcript = path.file_name().and_then(|name| name.to_str()).is_some_and(is_of_interest);
             if may_be_folder {
                 taken.folders.insert(path.clone());
             }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
+use baton_conversation::transcript;
 use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, UnindexedReason};
 
 use super::{Page, Unread};
@@ -290,8 +291,10 @@ impl KnownTranscripts {
 /// True if the session has read this file to its current end, judging by size and identity. Used only for files whose
 /// read this process has not seen.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    // A session whose file was gone had not read it, whatever the size says.
-    state.phase != Phase::Unindexed(UnindexedReason::Gone)
+    // The size of a session in a database is none.
+    transcript::database(file.agent, &file.path).is_none()
+        // A session whose file was gone had not read it, whatever the size says.
+        && state.phase != Phase::Unindexed(UnindexedReason::Gone)
         && state.transcript.as_ref().is_some_and(|known| {
             *known.path == *file.path && known.identity == file.identity && state.read.offset == file.stat.size
         })

@@ -1,6 +1,6 @@
 //! Looks at the few files and folders that may have changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use super::State;
@@ -15,6 +15,8 @@ use baton_base::transcript_root::Root;
 pub(super) struct Look {
     files: Vec<(PathBuf, Option<FileSeen>)>,
     folders: Vec<(PathBuf, Vec<FileSeen>)>,
+    /// Databases that were looked at, with the reason if their sessions are unknown.
+    databases: BTreeMap<PathBuf, Option<String>>,
     stamps: Stamps,
     elsewhere: BTreeSet<PathBuf>,
     /// True if something was found whose changes are not announced, so that full scans are needed from now on.
@@ -27,6 +29,10 @@ impl Look {
         let mut folders = taken.folders;
         folders.extend(scan::changed(&look.stamps));
         for folder in folders {
+            if let Some((root, database)) = scan::database_of(roots, &folder) {
+                look.database(root, database);
+                continue;
+            }
             // Skip folders below one that was already scanned.
             if look.folders.iter().any(|(above, _)| folder.starts_with(above)) {
                 continue;
@@ -36,11 +42,30 @@ impl Look {
             look.is_odd |= found.linked || !found.unreachable.is_empty() || found.left_out > 0;
             look.stamps.extend(found.stamps);
             look.elsewhere.extend(found.elsewhere);
+            look.databases.extend(found.unread_databases.into_iter().map(|(path, why)| (path, Some(why))));
             look.folders.push((folder, found.files));
         }
-        let files = taken.files.into_iter().chain(elsewhere);
-        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
+        for path in taken.files.into_iter().chain(elsewhere) {
+            match scan::database_of(roots, &path) {
+                Some((root, database)) => look.database(root, database),
+                None => look.files.push((path.clone(), scan::one(roots, &path))),
+            }
+        }
         look
+    }
+
+    fn database(&mut self, root: &Root, database: PathBuf) {
+        if self.databases.contains_key(&database) {
+            return;
+        }
+        let mut found = scan::sessions_in(root, &database);
+        let why = found.unread_databases.remove(&database);
+        self.is_odd |= found.left_out > 0;
+        self.databases.insert(database.clone(), why.clone());
+        // Where they are unknown, those that were known stay so.
+        if why.is_none() {
+            self.folders.push((database, found.files));
+        }
     }
 }
 
@@ -75,6 +100,12 @@ impl State {
         }
         for (path, file) in look.files {
             unread.extend(self.known.note(&path, file));
+        }
+        for (database, why) in look.databases {
+            match why {
+                Some(why) => drop(self.last.unread_databases.insert(database, why)),
+                None => drop(self.last.unread_databases.remove(&database)),
+            }
         }
         self.last.stamps = look.stamps;
         self.last.elsewhere.extend(look.elsewhere);

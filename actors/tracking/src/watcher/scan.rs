@@ -1,4 +1,4 @@
-//! Finds transcripts by name and `stat`, without reading content.
+//! Finds transcripts by name and `stat`, without reading content, and the sessions in databases.
 //!
 //! # Hazards
 //!
@@ -19,6 +19,7 @@ use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
+use baton_store::database;
 
 /// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
 /// UTF-8.
@@ -38,6 +39,8 @@ pub(crate) struct Scan {
     pub(super) elsewhere: BTreeSet<PathBuf>,
     /// True if a folder is reached through a link: its changes are not reported under this path.
     pub(super) linked: bool,
+    /// Databases whose sessions are unknown, each with the reason.
+    pub(super) unread_databases: BTreeMap<PathBuf, String>,
     /// Modification times of each root and its folders, taken before they were read.
     pub(super) stamps: Stamps,
     counted: Arc<AtomicU64>,
@@ -79,6 +82,22 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
             }
         }
     }
+    scan
+}
+
+/// The database that a path belongs to, with its root: the path of the database itself, of a file beside it or of a
+/// session in it.
+pub(super) fn database_of<'r>(roots: &'r [Root], path: &Path) -> Option<(&'r Root, PathBuf)> {
+    roots.iter().find_map(|root| {
+        let database = PathBuf::from(transcript::database(root.agent, path.to_str()?)?);
+        database.starts_with(&root.projects).then_some((root, database))
+    })
+}
+
+/// Looks at one database.
+pub(super) fn sessions_in(root: &Root, database: &Path) -> Scan {
+    let mut scan = Scan::default();
+    scan.database(root, database);
     scan
 }
 
@@ -131,6 +150,10 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
             if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
             }
+        } else if let Some((root, database)) = database_of(std::slice::from_ref(root), &path) {
+            if database == path {
+                scan.database(root, &database);
+            }
         } else if name.to_str().is_some_and(|name| layout.may_be_transcript(name)) {
             match see(root, &path) {
                 Some(_) if scan.files.len() >= limits::TRANSCRIPTS => scan.left_out += 1,
@@ -163,7 +186,42 @@ impl Scan {
         self.nameless_count += other.nameless_count;
         self.elsewhere.extend(other.elsewhere);
         self.linked |= other.linked;
+        self.unread_databases.extend(other.unread_databases);
         self.stamps.extend(other.stamps);
+    }
+
+    /// Adds the sessions in a database.
+    fn database(&mut self, root: &Root, database: &Path) {
+        let sessions = match database::sessions(root.agent, database) {
+            Ok(sessions) => sessions,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => {
+                self.unread_databases.insert(database.to_owned(), error.to_string());
+                return;
+            }
+        };
+        for session in &*sessions {
+            let Some(located) = root.classify(Path::new(&session.path)) else { continue };
+            if self.files.len() >= limits::TRANSCRIPTS {
+                self.left_out += 1;
+                continue;
+            }
+            self.counted.fetch_add(1, Ordering::Relaxed);
+            self.files.push(FileSeen {
+                session: located.session,
+                agent: root.agent,
+                kind: located.kind,
+                path: session.path.as_str().into(),
+                stat: session.stat,
+                identity: session.identity,
+            });
+        }
+    }
+
+    /// Paths that were not scanned, with the reason.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let databases = self.unread_databases.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+        self.unreachable.iter().cloned().chain(databases).collect()
     }
 
     fn unreachable(&mut self, path: &Path, reason: &str) {

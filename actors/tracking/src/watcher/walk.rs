@@ -97,7 +97,8 @@ impl State {
         }
         let Walked { mut scan, silent, took } = walked;
         self.took = took;
-        let left_out: Vec<PathBuf> = self.hung.iter().chain(&silent).map(|root| root.projects.clone()).collect();
+        let silent_roots = self.hung.iter().chain(&silent).map(|root| root.projects.clone());
+        let left_out: Vec<PathBuf> = silent_roots.chain(scan.unread_databases.keys().cloned()).collect();
         self.known.replace(std::mem::take(&mut scan.files), &left_out);
         let is_whole = silent.is_empty() && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
         self.covered = walk.is_watched && is_whole;

@@ -95,13 +95,13 @@ impl Document {
 }
 
 /// Writes a value as it stands, without line ends: valid JSON has them only between values.
-fn write_value(value: Value<'_>, line: &mut Vec<u8>) {
+pub(super) fn write_value(value: Value<'_>, line: &mut Vec<u8>) {
     let is_within_line = |byte: &&u8| !matches!(byte, b'\n' | b'\r');
     match value {
         Value::Object(raw) | Value::Array(raw) => line.extend(raw.iter().filter(is_within_line)),
         Value::Text(text) => {
             line.push(b'"');
-            line.extend(text.raw());
+            line.extend(text.raw().iter().filter(is_within_line));
             line.push(b'"');
         }
         Value::Number(number) => line.extend(number),

@@ -6,6 +6,7 @@
 use super::document::Document;
 use super::item_writer::ItemWriter;
 use super::location::Located;
+use super::table::Table;
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Found, first_object};
 
@@ -14,7 +15,7 @@ use baton_redaction::raw_json::{Fields, Found, first_object};
 pub struct Layout {
     /// Folders in the agent's directory that contain transcripts. A directory is the agent's if it has the first one.
     pub folders: &'static [&'static str],
-    /// Endings of transcripts' file names.
+    /// Endings of the file names of transcripts, or of databases with sessions.
     pub endings: &'static [&'static str],
     /// Deepest level below a root with transcripts; the root is 1.
     pub depth: usize,
@@ -70,6 +71,8 @@ pub(super) trait Format {
     const TOOLS: Tools = Tools::USUAL;
     /// Transcripts that are whole documents, if the agent has such.
     const DOCUMENT: Option<Document> = None;
+    /// Databases that hold the sessions, if the agent has such: see [`Table`].
+    const TABLE: Option<Table> = None;
 
     /// Identifies the session of a file by its path below a root, with `/` as separator; `None` if it is not a
     /// transcript.

@@ -1,0 +1,49 @@
+//! Values as SQLite gives and takes them.
+
+use baton_conversation::transcript::Cell;
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+
+pub(super) fn cell(value: ValueRef<'_>) -> Cell<'_> {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(bytes) => Cell::Text(bytes),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes),
+    }
+}
+
+/// A value that is passed to a statement.
+#[derive(Clone, Debug)]
+pub(super) enum Owned {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Vec<u8>),
+    Blob(Vec<u8>),
+}
+
+impl From<Cell<'_>> for Owned {
+    fn from(cell: Cell<'_>) -> Self {
+        match cell {
+            Cell::Null => Self::Null,
+            Cell::Integer(number) => Self::Integer(number),
+            Cell::Real(number) => Self::Real(number),
+            Cell::Text(bytes) => Self::Text(bytes.to_owned()),
+            Cell::Blob(bytes) => Self::Blob(bytes.to_owned()),
+        }
+    }
+}
+
+impl ToSql for Owned {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Self::Null => ValueRef::Null,
+            Self::Integer(number) => ValueRef::Integer(*number),
+            Self::Real(number) => ValueRef::Real(*number),
+            Self::Text(bytes) => ValueRef::Text(bytes),
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}

@@ -1,0 +1,225 @@
+//! Sessions in an SQLite database, as the lines that readers take.
+//!
+//! The path of a session is the database's path, the ids of its parents' sessions if it is a subagent's, and its own id:
+//! `…/opencode.db/ses_1`. What a session's rows say is rendered as JSON Lines, in an order in which nothing is ever
+//! inserted: a session that goes on gives the same first lines and further ones, like a file that is appended to.
+//!
+//! This module knows no SQL engine: a format says by [`Table`] which statements give its rows, and makes lines of them by
+//! [`Render`]; the store runs the statements within bounds and refuses everything that is not on the format's list.
+//!
+//! To add an agent: set `Format::TABLE`, give the names of its databases in `LAYOUT.endings`, let `classify` accept
+//! `<database>/<session>`, write a [`Render`], and read its lines in `record`.
+//!
+//! # Hazards
+//!
+//! - A row that is still being written must be behind [`Lines::open`], else its next state counts as a rewrite of the
+//!   session. A value that changes without being conversation (a title, a status, a total) must not be rendered: a title
+//!   is passed by [`Lines::title`].
+//! - An agent that was killed leaves its last message unfinished. It is rendered as soon as a later message shows that
+//!   nothing more comes.
+
+use baton_redaction::raw_json::{Raw, Value};
+
+use super::document::write_value;
+
+/// An agent's databases.
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    /// What the databases' file names begin with; they end as [`Layout::endings`](super::Layout::endings) says.
+    pub prefix: &'static str,
+    /// Known schemas, the newest first. The first one whose tables are all there is used.
+    pub schemas: &'static [Schema],
+    /// Makes the lines of one session.
+    pub render: fn() -> Box<dyn Render>,
+}
+
+/// How the sessions in one form of an agent's database are found and read.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// All that may be selected: ordinary tables and their columns.
+    pub tables: &'static [(&'static str, &'static [&'static str])],
+    /// All sessions after the row with key `?1`, in the order of the key. Columns: the key, an integer; the session's id;
+    /// its parent's id or NULL; a number that changes whenever rows of the session do; the time of its last change in
+    /// milliseconds.
+    pub sessions: &'static str,
+    /// The columns of session `?1` that [`Render::session`] takes.
+    pub session: &'static str,
+    /// The rows of session `?1` behind the key `?2`, `?3` …, in the order of the key. The first columns are the key.
+    /// Values that may be large are guarded by `octet_length`.
+    pub rows: &'static str,
+    /// The key before the first row.
+    pub before_first: &'static [Cell<'static>],
+}
+
+/// A value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// `NULL`
+    Null,
+    /// An integer.
+    Integer(i64),
+    /// A number with a fraction.
+    Real(f64),
+    /// A text, which a foreign writer may have left without a valid encoding.
+    Text(&'a [u8]),
+    /// Bytes.
+    Blob(&'a [u8]),
+}
+
+impl<'a> Cell<'a> {
+    /// The integer, or 0.
+    pub fn integer(self) -> i64 {
+        if let Self::Integer(number) = self { number } else { 0 }
+    }
+
+    /// The text or bytes, or none.
+    pub fn bytes(self) -> &'a [u8] {
+        if let Self::Text(bytes) | Self::Blob(bytes) = self { bytes } else { b"" }
+    }
+
+    /// The text, if it is one and valid.
+    pub fn text(self) -> Option<&'a str> {
+        if let Self::Text(bytes) = self { std::str::from_utf8(bytes).ok() } else { None }
+    }
+}
+
+/// Makes lines of the rows of one session.
+pub trait Render {
+    /// Takes the columns of [`Schema::session`], before all rows.
+    fn session(&mut self, columns: &[Cell<'_>], lines: &mut Lines);
+
+    /// Takes a row of [`Schema::rows`]. Returns false if the session shows no further rows.
+    fn row(&mut self, columns: &[Cell<'_>], lines: &mut Lines) -> bool;
+}
+
+/// The lines of a session so far.
+#[derive(Debug, Default)]
+pub struct Lines {
+    bytes: Vec<u8>,
+    /// Where lines begin that may still change.
+    open: Option<usize>,
+    title: Option<String>,
+}
+
+impl Lines {
+    /// Adds a line: an object of these fields, each with its value as JSON.
+    pub fn push(&mut self, fields: &[(&str, Value<'_>)]) {
+        self.bytes.push(b'{');
+        for (at, (name, value)) in fields.iter().enumerate() {
+            if at > 0 {
+                self.bytes.push(b',');
+            }
+            write_name(name, &mut self.bytes);
+            write_value(*value, &mut self.bytes);
+        }
+        self.bytes.extend(b"}\n");
+    }
+
+    /// Everything from here on may still change, until [`Self::settle`].
+    pub fn open(&mut self) {
+        self.open.get_or_insert(self.bytes.len());
+    }
+
+    /// Nothing so far will change any more.
+    pub fn settle(&mut self) {
+        self.open = None;
+    }
+
+    /// The session's title.
+    pub fn title(&mut self, title: String) {
+        self.title = Some(title);
+    }
+
+    /// Bytes so far.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The lines that will not change any more, and the title.
+    pub fn finish(mut self) -> (Vec<u8>, Option<String>) {
+        self.bytes.truncate(self.open.unwrap_or(usize::MAX));
+        (self.bytes, self.title)
+    }
+}
+
+/// A field of a JSON object that is rendered, with the fields inside it; without any it is rendered as a whole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Key(pub(super) &'static str, pub(super) &'static [Key]);
+
+/// The named fields of an object, in the order of the names, as JSON without the braces: fields that it also has are left
+/// out, and the order in which it has them does not matter.
+pub(super) fn fields(object: Value<'_>, keys: &[Key]) -> Vec<u8> {
+    let mut json = Vec::new();
+    for Key(name, within) in keys {
+        let Some(value) = object.get(name.as_bytes()) else { continue };
+        if !json.is_empty() {
+            json.push(b',');
+        }
+        write_name(name, &mut json);
+        match within {
+            [] => write_value(value, &mut json),
+            within => {
+                json.push(b'{');
+                json.extend(fields(value, within));
+                json.push(b'}');
+            }
+        }
+    }
+    json
+}
+
+/// A text as JSON.
+pub(super) fn quoted(text: &[u8]) -> Vec<u8> {
+    serde_json::Value::from(String::from_utf8_lossy(text)).to_string().into_bytes()
+}
+
+/// JSON as a value that is written as it stands.
+pub(super) fn raw(json: &[u8]) -> Value<'_> {
+    Value::Object(Raw::from(json))
+}
+
+fn write_name(name: &str, line: &mut Vec<u8>) {
+    line.push(b'"');
+    line.extend(name.as_bytes());
+    line.extend(b"\":");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(text: &str) -> Value<'_> {
+        Value::Number(text.as_bytes())
+    }
+
+    #[test]
+    fn only_what_is_final_is_given() {
+        let line = |lines: &mut Lines, value: &str| lines.push(&[("a", number(value)), ("b", Value::Null)]);
+        let mut lines = Lines::default();
+        line(&mut lines, "1");
+        lines.open();
+        line(&mut lines, "2");
+        lines.settle();
+        line(&mut lines, "3");
+        lines.open();
+        line(&mut lines, "4");
+        lines.open();
+        line(&mut lines, "5");
+        lines.title("t".to_owned());
+        let (bytes, title) = lines.finish();
+        let expected = "{\"a\":1,\"b\":null}\n{\"a\":2,\"b\":null}\n{\"a\":3,\"b\":null}\n";
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        assert_eq!(title.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn only_listed_fields_are_given_in_the_order_of_the_list() {
+        const KEYS: &[Key] = &[Key("type", &[]), Key("state", &[Key("input", &[]), Key("exit", &[])]), Key("z", &[])];
+        let json = br#"{"state":{"token":"x","exit":1,"input":{"k": [1,
+ 2]}},"secret":"x","type":"tool"}"#;
+        let given = fields(raw(json), KEYS);
+        assert_eq!(String::from_utf8(given).unwrap(), r#""type":"tool","state":{"input":{"k": [1, 2]},"exit":1}"#);
+        assert_eq!(fields(raw(b"[1"), KEYS), b"");
+        assert_eq!(quoted(b"a\"\xff\n"), "\"a\\\"\u{fffd}\\n\"".as_bytes());
+    }
+}
