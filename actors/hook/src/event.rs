@@ -5,6 +5,7 @@ use std::time::Duration;
 use baton_protocol::{HOOK_END_MS, HOOK_MS, SignalKind};
 
 use super::input::Field;
+use super::output::Output;
 
 /// Budget of an event.
 const BUDGET: Duration = Duration::from_millis(100);
@@ -22,6 +23,10 @@ pub(super) struct Event {
     pub(super) kind: SignalKind,
     /// The name as Claude Code writes it.
     pub(super) name: String,
+    /// The name as the agent writes it, if the input has it.
+    pub(super) own_name: Option<String>,
+    /// What the agent reads of the hook's output.
+    pub(super) output: Output,
 }
 
 impl Event {
@@ -29,20 +34,26 @@ impl Event {
     pub(super) fn parse(name: &str) -> Self {
         let kind = SignalKind::from_hook_name(name);
         let name = match kind {
-            SignalKind::Other => name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect(),
+            SignalKind::Other => printable(name),
             known => known.as_str().split('_').map(capitalised).collect(),
         };
-        Self { kind, name }
+        Self { kind, name, own_name: None, output: Output::Claude }
+    }
+
+    /// The event with the name that the agent's input has for it, and the output that the agent reads.
+    pub(super) fn of_agent(self, named: Option<&str>, output: Output) -> Self {
+        let own_name = named.filter(|name| SignalKind::from_hook_name(name) == self.kind).map(printable);
+        Self { own_name, output, ..self }
     }
 
     /// True if the hook's output reaches the agent.
     pub(super) fn reaches_agent(&self) -> bool {
-        matches!(self.kind, SignalKind::SessionStart | SignalKind::UserPromptSubmit)
+        self.output.is_read(self.kind)
     }
 
     /// Budget unless configured otherwise.
     pub(super) fn budget(&self) -> Duration {
-        if self.reaches_agent() { CONTEXT_BUDGET } else { BUDGET }
+        if Output::Claude.is_read(self.kind) { CONTEXT_BUDGET } else { BUDGET }
     }
 
     /// Upper limit of the budget, whatever is configured: a signal must be in the spool before the agent kills the
@@ -60,6 +71,10 @@ impl Event {
             _ => None,
         }
     }
+}
+
+fn printable(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect()
 }
 
 fn capitalised(word: &str) -> String {
@@ -81,6 +96,7 @@ mod tests {
             ("PreCompact", "PreCompact", 100),
             ("post-compact", "PostCompact", 100),
             ("session-end", "SessionEnd", 100),
+            ("BeforeAgent", "UserPromptSubmit", 150),
             ("PreToolUse", "PreToolUse", 100),
             ("New Thing\n", "NewThing", 100),
             ("", "", 100),

@@ -1,16 +1,66 @@
-//! The output of a hook: the one JSON object that Claude Code takes as context, or nothing.
+//! The output of a hook: the one JSON object that the agent takes as context, or nothing.
 
 use std::io::Write;
 
+use baton_protocol::SignalKind;
 use serde::Serialize;
 
 use super::event::Event;
 use super::file_limit;
+use super::input::{Field, Input};
+
+/// What an agent reads of a hook's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Output {
+    /// Claude Code's object, of starts and prompts. Codex, Gemini CLI, Qwen Code and Droid read it too.
+    Claude,
+    /// Copilot CLI's object, of starts.
+    Copilot,
+    /// Nothing. Cursor takes whatever it cannot parse as a denial.
+    Nothing,
+}
+
+impl Output {
+    /// What an agent reads that is named on the command line. `None` for a name that is not known.
+    pub(super) fn of_agent(name: &str) -> Option<Self> {
+        match name {
+            "claude" | "codex" | "gemini" | "qwen" | "droid" => Some(Self::Claude),
+            "copilot" => Some(Self::Copilot),
+            "cursor" => Some(Self::Nothing),
+            _ => None,
+        }
+    }
+
+    /// What the agent reads that wrote this input. Variables say nothing about it: several agents set those of Claude
+    /// Code.
+    pub(super) fn of_input(input: &Input) -> Self {
+        match (input.has(Field::CursorVersion), input.has(Field::CamelSession)) {
+            (true, _) => Self::Nothing,
+            (_, true) => Self::Copilot,
+            _ => Self::Claude,
+        }
+    }
+
+    /// True if the agent reads the output of events of this kind.
+    pub(super) fn is_read(self, kind: SignalKind) -> bool {
+        match kind {
+            SignalKind::SessionStart => self != Self::Nothing,
+            SignalKind::UserPromptSubmit => self == Self::Claude,
+            _ => false,
+        }
+    }
+}
 
 #[derive(Serialize)]
 struct HookOutput<'a> {
     #[serde(rename = "hookSpecificOutput")]
     output: SpecificOutput<'a>,
+}
+
+#[derive(Serialize)]
+struct CopilotOutput<'a> {
+    #[serde(rename = "additionalContext")]
+    context: &'a str,
 }
 
 #[derive(Serialize)]
@@ -32,7 +82,13 @@ pub(super) fn print(event: &Event, context: &str) {
 }
 
 fn line(event: &Event, context: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(&HookOutput { output: SpecificOutput { event: &event.name, context } })?;
+    let mut line = match event.output {
+        Output::Copilot => serde_json::to_vec(&CopilotOutput { context })?,
+        Output::Claude | Output::Nothing => {
+            let event = event.own_name.as_ref().unwrap_or(&event.name);
+            serde_json::to_vec(&HookOutput { output: SpecificOutput { event, context } })?
+        }
+    };
     line.push(b'\n');
     Ok(line)
 }
@@ -43,9 +99,55 @@ mod tests {
 
     #[test]
     fn it_is_what_the_agent_understands() {
-        let line = line(&Event::parse("session-start"), "a \"fact\"\nanother").unwrap();
-        let expected = "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\
-                        \"additionalContext\":\"a \\\"fact\\\"\\nanother\"}}\n";
-        assert_eq!(String::from_utf8(line).unwrap(), expected);
+        let specific =
+            |name: &str| format!("{{\"hookSpecificOutput\":{{\"hookEventName\":\"{name}\",\"additionalContext\":");
+        for (event, named, output, expected) in [
+            (
+                "session-start",
+                None,
+                Output::Claude,
+                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("SessionStart")),
+            ),
+            (
+                "BeforeAgent",
+                Some("BeforeAgent"),
+                Output::Claude,
+                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("BeforeAgent")),
+            ),
+            (
+                "session-start",
+                Some("Stop"),
+                Output::Claude,
+                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("SessionStart")),
+            ),
+            (
+                "sessionStart",
+                None,
+                Output::Copilot,
+                "{\"additionalContext\":\"a \\\"fact\\\"\\nanother\"}\n".to_owned(),
+            ),
+        ] {
+            let line = line(&Event::parse(event).of_agent(named, output), "a \"fact\"\nanother").unwrap();
+            assert_eq!(String::from_utf8(line).unwrap(), expected, "{event} {named:?}");
+        }
+    }
+
+    #[test]
+    fn the_agent_is_told_by_its_name_or_its_input() {
+        for (input, expected, reads) in [
+            (r#"{"session_id":"a","hook_event_name":"SessionStart"}"#, Output::Claude, [true, true]),
+            (r#"{"sessionId":"a","cwd":"/b"}"#, Output::Copilot, [true, false]),
+            (r#"{"session_id":"a","cursor_version":"3.0"}"#, Output::Nothing, [false, false]),
+            ("", Output::Claude, [true, true]),
+        ] {
+            let mut read = Input::default();
+            read.push(input.as_bytes());
+            assert_eq!(Output::of_input(&read), expected, "{input}");
+            let kinds = [SignalKind::SessionStart, SignalKind::UserPromptSubmit];
+            assert_eq!(kinds.map(|kind| expected.is_read(kind)), reads, "{input}");
+            assert!(!expected.is_read(SignalKind::Stop), "nothing that could hold up a stop");
+        }
+        assert_eq!(Output::of_agent("cursor"), Some(Output::Nothing));
+        assert_eq!(Output::of_agent("someone"), None);
     }
 }
