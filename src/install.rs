@@ -47,14 +47,14 @@ pub enum Error {
     #[error(transparent)]
     Target(#[from] target::Error),
     /// A file's content is not as required.
-    #[error("{}: {source}; nothing was written: fix it, or add this by hand:\n{by_hand}", path.display())]
+    #[error("{}: {source}; nothing was written: {remedy}", path.display())]
     Content {
         /// Which file.
         path: PathBuf,
         /// The reason.
         source: Unfit,
-        /// The text that Baton would have added.
-        by_hand: String,
+        /// What to do, with the text that Baton would have added.
+        remedy: String,
     },
     /// A plugin is enabled; hooks in settings would be called in addition.
     #[error(
@@ -80,6 +80,18 @@ pub enum Error {
     /// This program's path is unknown.
     #[error("cannot find this program's own path: {0}")]
     Own(#[source] std::io::Error),
+}
+
+impl Error {
+    /// The same error of a removal.
+    fn of_removal(self) -> Self {
+        match self {
+            Self::Content { path, source, .. } => {
+                Self::Content { path, source, remedy: "fix it, or remove Baton's entries by hand".to_owned() }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Reason why a file's content cannot be used.
@@ -235,7 +247,7 @@ impl Installer {
             plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
         for place in self.places() {
-            plan.changes.extend(self.undone(&place)?);
+            plan.changes.extend(self.undone(&place).map_err(Error::of_removal)?);
         }
         if self.files.servers.is_none() {
             self.plan_deregistration(&mut plan)?;

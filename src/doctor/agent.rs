@@ -171,7 +171,6 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
         Err(finding) if !findings.contains(&finding) => findings.push(finding),
         Err(_) => {}
         Ok(value) => {
-            let fix = format!("run: {fix}");
             findings.push(registered(host, server.in_file(&value), fix.clone(), fix));
         }
     }

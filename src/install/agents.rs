@@ -121,7 +121,7 @@ impl Host {
             },
             Self::Cursor => Setup {
                 title: "Cursor",
-                programs: &["cursor-agent", "cursor"],
+                programs: &["cursor", "cursor-agent"],
                 folder: Folder::Below { variable: None, home: ".cursor" },
                 settings: "hooks.json",
                 hooks: Some(&hooks::CURSOR),
@@ -201,5 +201,35 @@ impl Host {
         let is_there = |host: &&Self| has_folder(host.folder(environment)) || has_program(host);
         let found: Vec<Self> = Self::all().iter().filter(is_there).copied().collect();
         if found.is_empty() { vec![Self::Claude] } else { found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use baton_events::session::SignalKind;
+
+    use super::*;
+
+    #[test]
+    fn the_rows_are_complete_and_do_not_meet() {
+        let environment = Environment::apart("/h".into(), "/c".into());
+        let (mut words, mut files) = (BTreeSet::new(), BTreeSet::new());
+        for host in Host::all() {
+            let (setup, word) = (host.setup(), host.word());
+            assert!(words.insert(word.clone()) && setup.programs.contains(&word.as_str()), "{word}");
+            assert!(files.insert(host.folder(&environment).join(setup.settings)), "{word}");
+            assert!(serde_json::from_str::<serde_json::Value>(setup.entry.more.map_or("1", |(_, json)| json)).is_ok());
+            let Some(form) = setup.hooks else { continue };
+            assert!(form.agent.is_none_or(|agent| agent == word), "{word}");
+            assert_eq!(form.agent.is_none(), setup.servers.is_empty(), "{word}");
+            for (event, _) in form.events {
+                assert_ne!(SignalKind::from_hook_name(event), SignalKind::Other, "{word} {event}");
+            }
+            // A session that is offered something at its start claims it with a prompt.
+            let kinds: Vec<_> = form.events.iter().map(|(event, _)| SignalKind::from_hook_name(event)).collect();
+            assert!([SignalKind::SessionStart, SignalKind::UserPromptSubmit].iter().all(|kind| kinds.contains(kind)));
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Event {
     pub(super) kind: SignalKind,
     /// The name as Claude Code writes it.
     pub(super) name: String,
-    /// The name as the agent writes it, if the input has it.
+    /// The agent's own name, if it has another and the input tells it.
     pub(super) own_name: Option<String>,
     /// What the agent reads of the hook's output.
     pub(super) output: Output,
@@ -40,9 +40,13 @@ impl Event {
         Self { kind, name, own_name: None, output: Output::Claude }
     }
 
-    /// The event with the name that the agent's input has for it, and the output that the agent reads.
+    /// The event with the output that the agent reads, and with the agent's own name of it, unless that is Claude Code's.
     pub(super) fn of_agent(self, named: Option<&str>, output: Output) -> Self {
-        let own_name = named.filter(|name| SignalKind::from_hook_name(name) == self.kind).map(printable);
+        let letters = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        let is_own = |name: &&str| {
+            SignalKind::from_hook_name(name) == self.kind && !letters(name).eq_ignore_ascii_case(&self.name)
+        };
+        let own_name = named.filter(is_own).map(printable);
         Self { own_name, output, ..self }
     }
 

@@ -57,7 +57,7 @@ const FIELDS: [(&str, Field); 15] = [
 /// The part of an object that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Input {
-    found: [Option<String>; FIELDS.len()],
+    found: [Option<String>; Field::CursorVersion as usize + 1],
     read: usize,
     /// Depth of open objects and lists.
     depth: usize,

@@ -158,6 +158,9 @@ fn what_cannot_be_changed_is_refused_with_the_text_to_paste_and_keeps_no_other_a
             assert!(ran.code == 1 && is_told, "{agent} {text}: {}", ran.err);
             assert_eq!(fs::read_to_string(&path).unwrap(), text, "{agent}");
         }
+        fs::write(&path, "[]").unwrap();
+        let ran = world.run(&["uninstall", agent, "--yes"]);
+        assert!(ran.code == 1 && ran.err.contains("remove Baton's entries by hand"), "{agent}: {}", ran.err);
         let ran = world.run(&["install", "claude", agent, "--yes"]);
         let is_told = ran.err.contains("add this by hand:\n") && ran.out.contains("settings.json written");
         assert!(ran.code == 1 && is_told, "{agent}: {} {}", ran.out, ran.err);
@@ -238,7 +241,7 @@ fn hooks_name_their_agent_and_hooks_of_others_stay_byte_for_byte() {
         others.retain(|key, _| is_flat || key != "version");
         let others = serde_json::to_string_pretty(&others).unwrap();
         for before in [Some(others.as_str()), Some("{}"), None] {
-            before.map(|text| fs::write(&path, text).unwrap());
+            before.into_iter().for_each(|text| fs::write(&path, text).unwrap());
             let there = files(&world.path("user"));
             world.ok(&["install", agent, "--yes"]);
             let after = fs::read_to_string(&path).unwrap();
