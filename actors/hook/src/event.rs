@@ -27,6 +27,8 @@ pub(super) struct Event {
     pub(super) own_name: Option<String>,
     /// What the agent reads of the hook's output.
     pub(super) output: Output,
+    /// True for a prompt of which a person has typed nothing. It is not reported.
+    pub(super) is_untyped: bool,
 }
 
 impl Event {
@@ -37,7 +39,7 @@ impl Event {
             SignalKind::Other => printable(name),
             known => known.as_str().split('_').map(capitalised).collect(),
         };
-        Self { kind, name, own_name: None, output: Output::Claude }
+        Self { kind, name, own_name: None, output: Output::Claude, is_untyped: false }
     }
 
     /// The event with the output that the agent reads, and with the agent's own name of it, unless that is Claude Code's.

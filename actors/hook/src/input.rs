@@ -32,10 +32,14 @@ pub(super) enum Field {
     /// The first of Cursor's directories.
     Roots,
     CursorVersion,
+    /// The prompt, of which only is kept that it is empty.
+    Prompt,
+    /// The agent that wrote the prompt, in Copilot CLI's payload of a prompt to a subagent.
+    PromptingAgent,
 }
 
 /// Wanted members; one field may have a name for each spelling.
-const FIELDS: [(&str, Field); 15] = [
+const FIELDS: [(&str, Field); 16] = [
     ("session_id", Field::Session),
     ("transcript_path", Field::Transcript),
     ("cwd", Field::Directory),
@@ -47,8 +51,8 @@ const FIELDS: [(&str, Field); 15] = [
     ("agent_transcript_path", Field::AgentTranscript),
     ("sessionId", Field::CamelSession),
     ("transcriptPath", Field::Transcript),
-    // Names the agent on the prompts that Copilot CLI writes to its subagents.
-    ("parentAgentId", Field::Agent),
+    ("parentAgentId", Field::PromptingAgent),
+    ("prompt", Field::Prompt),
     ("conversation_id", Field::Conversation),
     ("workspace_roots", Field::Roots),
     ("cursor_version", Field::CursorVersion),
@@ -57,7 +61,7 @@ const FIELDS: [(&str, Field); 15] = [
 /// The part of an object that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Input {
-    found: [Option<String>; Field::CursorVersion as usize + 1],
+    found: [Option<String>; Field::PromptingAgent as usize + 1],
     read: usize,
     /// Depth of open objects and lists.
     depth: usize,
@@ -109,6 +113,11 @@ impl Input {
         self.found[field as usize].as_ref().is_some_and(|text| !text.is_empty())
     }
 
+    /// True if a prompt was given of which a person has typed nothing: it is empty, or an agent wrote it.
+    pub(super) fn is_untyped(&self) -> bool {
+        self.has(Field::PromptingAgent) || self.found[Field::Prompt as usize].as_ref().is_some_and(String::is_empty)
+    }
+
     fn in_text(&mut self, byte: u8) {
         let Some(text) = &mut self.text else { return };
         if byte == b'"' && !text.escaping {
@@ -144,7 +153,7 @@ impl Input {
             return;
         }
         if let Some(member) = self.member.take() {
-            self.found[member as usize] = read;
+            self.found[member as usize] = read.filter(|text| member != Field::Prompt || text.is_empty());
         }
         // A second string before the next comma is not part of this value.
         self.is_value = false;

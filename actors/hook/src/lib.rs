@@ -85,6 +85,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
     });
     read(&shared);
     let (event, params) = shared.params();
+    if event.is_untyped {
+        return;
+    }
     let reported = exchange::report(&environment, &hooks, &params);
     let took = started.elapsed();
     shared.change(|call| call.phase = Phase::Ending);

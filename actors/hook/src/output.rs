@@ -16,7 +16,9 @@ pub(super) enum Output {
     Claude,
     /// Copilot CLI's object, of starts.
     Copilot,
-    /// Nothing. Cursor takes whatever it cannot parse as a denial.
+    /// Cursor's object, of starts. It takes whatever it cannot parse as a denial.
+    Cursor,
+    /// Nothing.
     Nothing,
 }
 
@@ -24,15 +26,15 @@ impl Output {
     /// What an agent reads that is named on the command line. `None` for a name that is not known.
     pub(super) fn of_agent(name: &str) -> Option<Self> {
         match name {
-            "claude" | "codex" | "gemini" | "qwen" | "droid" => Some(Self::Claude),
+            "claude" | "codex" | "gemini" | "qwen" | "droid" | "opencode" => Some(Self::Claude),
             "copilot" => Some(Self::Copilot),
-            "cursor" => Some(Self::Nothing),
+            "cursor" => Some(Self::Cursor),
             _ => None,
         }
     }
 
     /// What the agent reads that wrote this input. Variables say nothing about it: several agents set those of Claude
-    /// Code.
+    /// Code. Cursor also calls the hooks of Claude Code, beside its own, which name it.
     pub(super) fn of_input(input: &Input) -> Self {
         match (input.has(Field::CursorVersion), input.has(Field::CamelSession)) {
             (true, _) => Self::Nothing,
@@ -64,6 +66,12 @@ struct CopilotOutput<'a> {
 }
 
 #[derive(Serialize)]
+struct CursorOutput<'a> {
+    #[serde(rename = "additional_context")]
+    context: &'a str,
+}
+
+#[derive(Serialize)]
 struct SpecificOutput<'a> {
     #[serde(rename = "hookEventName")]
     event: &'a str,
@@ -84,6 +92,7 @@ pub(super) fn print(event: &Event, context: &str) {
 fn line(event: &Event, context: &str) -> serde_json::Result<Vec<u8>> {
     let mut line = match event.output {
         Output::Copilot => serde_json::to_vec(&CopilotOutput { context })?,
+        Output::Cursor => serde_json::to_vec(&CursorOutput { context })?,
         Output::Claude | Output::Nothing => {
             let event = event.own_name.as_ref().unwrap_or(&event.name);
             serde_json::to_vec(&HookOutput { output: SpecificOutput { event, context } })?
@@ -126,6 +135,12 @@ mod tests {
                 Output::Copilot,
                 "{\"additionalContext\":\"a \\\"fact\\\"\\nanother\"}\n".to_owned(),
             ),
+            (
+                "sessionStart",
+                None,
+                Output::Cursor,
+                "{\"additional_context\":\"a \\\"fact\\\"\\nanother\"}\n".to_owned(),
+            ),
         ] {
             let line = line(&Event::parse(event).of_agent(named, output), "a \"fact\"\nanother").unwrap();
             assert_eq!(String::from_utf8(line).unwrap(), expected, "{event} {named:?}");
@@ -147,7 +162,7 @@ mod tests {
             assert_eq!(kinds.map(|kind| expected.is_read(kind)), reads, "{input}");
             assert!(!expected.is_read(SignalKind::Stop), "nothing that could hold up a stop");
         }
-        assert_eq!(Output::of_agent("cursor"), Some(Output::Nothing));
+        assert_eq!(Output::of_agent("cursor"), Some(Output::Cursor));
         assert_eq!(Output::of_agent("someone"), None);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_protocol::{HOOK_END_MS, HookParams};
+use baton_protocol::{HOOK_END_MS, HookParams, SignalKind};
 
 use super::event::Event;
 use super::exchange::NotTaken;
@@ -136,8 +136,11 @@ impl SharedCall {
             Phase::Talking(params) => params,
             Phase::Reading(input) => {
                 call.phase = Phase::Reading(input);
-                let (_, params) = call.read();
+                let (event, params) = call.read();
                 call.phase = Phase::GivenUp;
+                if event.is_untyped {
+                    exit(0);
+                }
                 params
             }
         };
@@ -186,7 +189,8 @@ impl Call {
         let named = input.get(Field::EventName);
         let output = self.output.unwrap_or_else(|| Output::of_input(input));
         let event = self.event.clone().unwrap_or_else(|| Event::parse(named.as_deref().unwrap_or_default()));
-        let event = event.of_agent(named.as_deref(), output);
+        let mut event = event.of_agent(named.as_deref(), output);
+        event.is_untyped = event.kind == SignalKind::UserPromptSubmit && input.is_untyped();
         let sessions = [Field::Session, Field::CamelSession, Field::Conversation];
         let at = self.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let params = HookParams {
@@ -310,7 +314,7 @@ mod tests {
             let got = (params.event.as_str(), params.transcript_path.as_deref(), params.detail.as_deref());
             assert_eq!((got.0, got.1, got.2, params.wait_ms > 0), expected, "{input}");
             assert_eq!((params.session_id.as_str(), params.cwd.as_deref()), ("a", Some("/p")), "{input}");
-            assert_eq!(told.reaches_agent(), params.wait_ms > 0 && told.kind != baton_protocol::SignalKind::Stop);
+            assert_eq!(told.reaches_agent(), params.wait_ms > 0 && told.kind != SignalKind::Stop);
         }
     }
 
