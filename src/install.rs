@@ -38,7 +38,7 @@ pub use agents::Host;
 pub use locations::Scope;
 pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
-pub(crate) use remark::retention;
+pub(crate) use remark::{instead, retention};
 
 /// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]
@@ -171,7 +171,10 @@ impl Installer {
     /// Plans the changes that complete the setup.
     pub fn plan(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        for place in self.places() {
+        for mut place in self.places() {
+            if self.files.instead.is_some() {
+                place.parts.retain(|part| *part != Part::Hooks);
+            }
             let target = Target::read(&place.path)?;
             let mut document = self.document(&target)?;
             let value = document.value().map_err(|source| self.content(&target, source))?;
@@ -189,6 +192,7 @@ impl Installer {
             self.put_in(&place.parts, &mut document).map_err(|source| self.content(&target, source))?;
             plan.changes.extend(self.write(target, document.text())?);
         }
+        plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
         if self.host == Host::Codex {
             let untrusted = hooks::untrusted(&server::codex_config(&self.files.settings)?);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {

@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) settings: &'static str,
     /// The hooks in it. `None` if the agent has no hooks that are sure to be called.
     pub(crate) hooks: Option<&'static HookForm>,
+    /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
+    pub(crate) elsewhere: &'static [&'static str],
     /// The file for guidance, if Baton has ever written any into it.
     pub(crate) guidance: Option<&'static str>,
     /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
@@ -68,6 +70,7 @@ const CLAUDE: Setup = Setup {
     folder: Folder::Of(Agent::ClaudeCode),
     settings: "settings.json",
     hooks: Some(&hooks::CLAUDE),
+    elsewhere: &[],
     guidance: Some("CLAUDE.md"),
     servers: &[],
     entry: entry_form::STDIO,
@@ -105,6 +108,7 @@ impl Host {
                 folder: Folder::Below { variable: Some(("GEMINI_CLI_HOME", ".gemini")), home: ".gemini" },
                 settings: "settings.json",
                 hooks: Some(&hooks::GEMINI),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
@@ -115,6 +119,7 @@ impl Host {
                 folder: Folder::Below { variable: Some(("COPILOT_HOME", "")), home: ".copilot" },
                 settings: "hooks/baton.json",
                 hooks: Some(&hooks::COPILOT),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["mcp-config.json"],
                 entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
@@ -125,6 +130,7 @@ impl Host {
                 folder: Folder::Below { variable: None, home: ".cursor" },
                 settings: "hooks.json",
                 hooks: Some(&hooks::CURSOR),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::PLAIN,
@@ -135,28 +141,31 @@ impl Host {
                 folder: Folder::Below { variable: Some(("QWEN_HOME", "")), home: ".qwen" },
                 settings: "settings.json",
                 hooks: Some(&hooks::QWEN),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
             },
             Self::Droid => Setup {
-                // Its hooks are in settings.json only while there is no hooks.json, which its versions read differently.
                 title: "Factory Droid",
                 programs: &["droid"],
                 folder: Folder::Below { variable: None, home: ".factory" },
-                settings: "hooks.json",
-                hooks: None,
+                settings: "settings.json",
+                hooks: Some(&hooks::DROID),
+                // Its versions read these differently: with the events in an object `hooks`, or without.
+                elsewhere: &["hooks.json", "hooks/hooks.json"],
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::STDIO,
             },
             Self::OpenCode => Setup {
-                // Its hooks are programs that it loads, and no entries of a file.
+                // No hooks: its sessions are not read, and one without content would claim a handoff.
                 title: "OpenCode",
                 programs: &["opencode"],
                 folder: Folder::Below { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
                 settings: "opencode.json",
                 hooks: None,
+                elsewhere: &[],
                 guidance: None,
                 servers: &["opencode.json", "opencode.jsonc"],
                 entry: entry_form::OPENCODE,

@@ -65,6 +65,20 @@ pub(crate) const GEMINI: HookForm = HookForm {
     ..CLAUDE
 };
 
+/// Factory Droid's hooks, in Claude Code's form. No hook is called after a compaction.
+pub(crate) const DROID: HookForm = HookForm {
+    events: &[
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("Stop", None),
+        ("PreCompact", None),
+        ("SubagentStop", None),
+        ("SessionEnd", None),
+    ],
+    agent: Some("droid"),
+    ..CLAUDE
+};
+
 /// Copilot CLI's hooks.
 pub(crate) const COPILOT: HookForm = HookForm {
     events: &[
@@ -83,7 +97,7 @@ pub(crate) const COPILOT: HookForm = HookForm {
 
 /// Cursor's hooks.
 pub(crate) const CURSOR: HookForm = HookForm {
-    events: &[("sessionStart", None), ("beforeSubmitPrompt", None), ("stop", None)],
+    events: &[("sessionStart", None), ("beforeSubmitPrompt", None), ("stop", None), ("sessionEnd", None)],
     agent: Some("cursor"),
     kind: None,
     command: "command",

@@ -56,7 +56,7 @@ fn entry(world: &World, agent: &str) -> Value {
 }
 
 /// The agents with hooks: the file below the user's home, the member with the command, and the events.
-const HOOKS: [(&str, &str, &str, &[&str]); 4] = [
+const HOOKS: [(&str, &str, &str, &[&str]); 5] = [
     (
         "qwen",
         ".qwen/settings.json",
@@ -70,7 +70,13 @@ const HOOKS: [(&str, &str, &str, &[&str]); 4] = [
         "bash",
         &["sessionStart", "userPromptSubmitted", "agentStop", "subagentStop", "sessionEnd"],
     ),
-    ("cursor", ".cursor/hooks.json", "command", &["sessionStart", "beforeSubmitPrompt", "stop"]),
+    ("cursor", ".cursor/hooks.json", "command", &["sessionStart", "beforeSubmitPrompt", "stop", "sessionEnd"]),
+    (
+        "droid",
+        ".factory/settings.json",
+        "command",
+        &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SubagentStop", "SessionEnd"],
+    ),
 ];
 
 /// The command lines of Baton's hooks for an event, in the agent's form.
@@ -266,5 +272,29 @@ fn hooks_name_their_agent_and_hooks_of_others_stay_byte_for_byte() {
                 fs::remove_file(path).unwrap();
             }
         }
+    }
+}
+
+#[test]
+fn droids_hooks_wait_until_nothing_has_them_in_their_place() {
+    for name in [".factory/hooks.json", ".factory/hooks/hooks.json"] {
+        let world = without_claude();
+        let (settings, other) = (file(&world, ".factory/settings.json"), file(&world, name));
+        let before = "{\n  // mine\n  \"model\": \"m\"\n}\n";
+        fs::write(&settings, before).unwrap();
+        fs::write(&other, "{}").unwrap();
+        let said = world.ok(&["install", "droid", "--yes"]).out;
+        assert!(said.contains(&format!("reads hooks from {}", other.display())), "{said}");
+        assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+        let told = world.run(&["doctor"]).out;
+        assert!(told.contains(&format!("reads hooks from {}", other.display())), "{told}");
+        fs::remove_file(&other).unwrap();
+        world.ok(&["install", "droid", "--yes"]);
+        assert!(fs::read_to_string(&settings).unwrap().contains("--agent droid SessionEnd"));
+        // What was added before is removed, whatever is read now.
+        fs::write(&other, "{}").unwrap();
+        world.ok(&["uninstall", "droid", "--yes"]);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "{}");
     }
 }
