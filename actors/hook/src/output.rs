@@ -26,7 +26,7 @@ impl Output {
     /// What an agent reads that is named on the command line. `None` for a name that is not known.
     pub(super) fn of_agent(name: &str) -> Option<Self> {
         match name {
-            "claude" | "codex" | "gemini" | "qwen" | "droid" | "opencode" => Some(Self::Claude),
+            "claude" | "codex" | "gemini" | "qwen" | "droid" => Some(Self::Claude),
             "copilot" => Some(Self::Copilot),
             "cursor" => Some(Self::Cursor),
             _ => None,
