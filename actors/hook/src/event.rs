@@ -52,6 +52,11 @@ impl Event {
         Self { own_name, output, ..self }
     }
 
+    /// The name as the agent writes it.
+    pub(super) fn told(&self) -> &str {
+        self.own_name.as_deref().unwrap_or(&self.name)
+    }
+
     /// True if the hook's output reaches the agent.
     pub(super) fn reaches_agent(&self) -> bool {
         self.output.is_read(self.kind)
@@ -111,5 +116,12 @@ mod tests {
             assert_eq!((event.name.as_str(), event.budget()), (told, Duration::from_millis(ms)), "{written}");
         }
         assert_eq!(Event::parse(&"x".repeat(1000)).name.len(), NAME_CHARS);
+        for (written, named, told) in [
+            ("BeforeAgent", Some("BeforeAgent"), "BeforeAgent"),
+            ("session-start", Some("Stop"), "SessionStart"),
+            ("sessionStart", None, "SessionStart"),
+        ] {
+            assert_eq!(Event::parse(written).of_agent(named, Output::Claude).told(), told, "{written}");
+        }
     }
 }

@@ -94,7 +94,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
     match reported {
         Ok((link, answer)) => {
             if let Some(context) = answer.context.filter(|_| event.reaches_agent()) {
-                output::print(&event, &context);
+                output::print(event.output, event.told(), &context);
             }
             link.report_duration(&event, took);
         }

@@ -5,7 +5,6 @@ use std::io::Write;
 use baton_protocol::SignalKind;
 use serde::Serialize;
 
-use super::event::Event;
 use super::file_limit;
 use super::input::{Field, Input};
 
@@ -79,22 +78,21 @@ struct SpecificOutput<'a> {
     context: &'a str,
 }
 
-/// Prints context for the agent. Write errors are ignored: the reader has gone.
-pub(super) fn print(event: &Event, context: &str) {
-    if let Ok(line) = line(event, context)
+/// Prints context for the agent; `event` is its name for the event. Write errors are ignored: the reader has gone.
+pub(super) fn print(output: Output, event: &str, context: &str) {
+    if let Ok(line) = line(output, event, context)
         && file_limit::allows_output(line.len())
     {
-        let mut output = std::io::stdout().lock();
-        let _ = output.write_all(&line).and_then(|()| output.flush());
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(&line).and_then(|()| stdout.flush());
     }
 }
 
-fn line(event: &Event, context: &str) -> serde_json::Result<Vec<u8>> {
-    let mut line = match event.output {
+fn line(output: Output, event: &str, context: &str) -> serde_json::Result<Vec<u8>> {
+    let mut line = match output {
         Output::Copilot => serde_json::to_vec(&CopilotOutput { context })?,
         Output::Cursor => serde_json::to_vec(&CursorOutput { context })?,
         Output::Claude | Output::Nothing => {
-            let event = event.own_name.as_ref().unwrap_or(&event.name);
             serde_json::to_vec(&HookOutput { output: SpecificOutput { event, context } })?
         }
     };
@@ -108,42 +106,15 @@ mod tests {
 
     #[test]
     fn it_is_what_the_agent_understands() {
-        let specific =
-            |name: &str| format!("{{\"hookSpecificOutput\":{{\"hookEventName\":\"{name}\",\"additionalContext\":");
-        for (event, named, output, expected) in [
-            (
-                "session-start",
-                None,
-                Output::Claude,
-                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("SessionStart")),
-            ),
-            (
-                "BeforeAgent",
-                Some("BeforeAgent"),
-                Output::Claude,
-                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("BeforeAgent")),
-            ),
-            (
-                "session-start",
-                Some("Stop"),
-                Output::Claude,
-                format!("{}\"a \\\"fact\\\"\\nanother\"}}}}\n", specific("SessionStart")),
-            ),
-            (
-                "sessionStart",
-                None,
-                Output::Copilot,
-                "{\"additionalContext\":\"a \\\"fact\\\"\\nanother\"}\n".to_owned(),
-            ),
-            (
-                "sessionStart",
-                None,
-                Output::Cursor,
-                "{\"additional_context\":\"a \\\"fact\\\"\\nanother\"}\n".to_owned(),
-            ),
+        let specific = "{\"hookSpecificOutput\":{\"hookEventName\":\"BeforeAgent\",\"additionalContext\":";
+        let context = "\"a \\\"fact\\\"\\nanother\"";
+        for (output, expected) in [
+            (Output::Claude, format!("{specific}{context}}}}}\n")),
+            (Output::Copilot, format!("{{\"additionalContext\":{context}}}\n")),
+            (Output::Cursor, format!("{{\"additional_context\":{context}}}\n")),
         ] {
-            let line = line(&Event::parse(event).of_agent(named, output), "a \"fact\"\nanother").unwrap();
-            assert_eq!(String::from_utf8(line).unwrap(), expected, "{event} {named:?}");
+            let line = line(output, "BeforeAgent", "a \"fact\"\nanother").unwrap();
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
         }
     }
 
