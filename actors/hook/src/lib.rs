@@ -36,7 +36,6 @@ use baton_protocol::{HookParams, OWN_CHILD, SignalKind, Spooled};
 
 use event::Event;
 use exchange::NotTaken;
-use input::Input;
 use output::Output;
 use watchdog::{Call, Phase, SharedCall};
 
@@ -81,7 +80,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
         call.timeout = hooks.timeout;
         // Disabled hooks are counted if a daemon runs, and have no other effect.
         call.spool_in = hooks.enabled.then(|| environment.home.clone());
-        call.phase = Phase::Reading(Input::default());
+        call.phase = Phase::Reading(Box::default());
     });
     read(&shared);
     let (event, params) = shared.params();

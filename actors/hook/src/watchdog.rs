@@ -53,7 +53,7 @@ pub(super) enum Phase {
     /// Checking the home; nothing is known of the event.
     Starting,
     /// Reading standard input.
-    Reading(Input),
+    Reading(Box<Input>),
     /// Waiting for the daemon.
     Talking(HookParams),
     /// Taken by the daemon or being spooled: nothing is left to save.
@@ -222,7 +222,7 @@ mod tests {
         let mut read = Input::default();
         read.push(input.as_bytes());
         Call {
-            phase: Phase::Reading(read),
+            phase: Phase::Reading(Box::new(read)),
             event: event.map(Event::parse),
             output: None,
             id: "one".to_owned(),
