@@ -38,7 +38,7 @@ pub use agents::Host;
 pub use locations::Scope;
 pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
-pub(crate) use remark::retention;
+pub(crate) use remark::{instead, retention};
 
 /// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]
@@ -47,14 +47,14 @@ pub enum Error {
     #[error(transparent)]
     Target(#[from] target::Error),
     /// A file's content is not as required.
-    #[error("{}: {source}; nothing was written: fix it, or add this by hand:\n{by_hand}", path.display())]
+    #[error("{}: {source}; nothing was written: {remedy}", path.display())]
     Content {
         /// Which file.
         path: PathBuf,
         /// The reason.
         source: Unfit,
-        /// The text that Baton would have added.
-        by_hand: String,
+        /// What to do, with the text that Baton would have added.
+        remedy: String,
     },
     /// A plugin is enabled; hooks in settings would be called in addition.
     #[error(
@@ -80,6 +80,18 @@ pub enum Error {
     /// This program's path is unknown.
     #[error("cannot find this program's own path: {0}")]
     Own(#[source] std::io::Error),
+}
+
+impl Error {
+    /// The same error of a removal.
+    fn of_removal(self) -> Self {
+        match self {
+            Self::Content { path, source, .. } => {
+                Self::Content { path, source, remedy: "fix it, or remove Baton's entries by hand".to_owned() }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Reason why a file's content cannot be used.
@@ -159,7 +171,10 @@ impl Installer {
     /// Plans the changes that complete the setup.
     pub fn plan(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        for place in self.places() {
+        for mut place in self.places() {
+            if self.files.instead.is_some() {
+                place.parts.retain(|part| *part != Part::Hooks);
+            }
             let target = Target::read(&place.path)?;
             let mut document = self.document(&target)?;
             let value = document.value().map_err(|source| self.content(&target, source))?;
@@ -177,6 +192,7 @@ impl Installer {
             self.put_in(&place.parts, &mut document).map_err(|source| self.content(&target, source))?;
             plan.changes.extend(self.write(target, document.text())?);
         }
+        plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
         if self.host == Host::Codex {
             let untrusted = hooks::untrusted(&server::codex_config(&self.files.settings)?);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
@@ -235,7 +251,7 @@ impl Installer {
             plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
         for place in self.places() {
-            plan.changes.extend(self.undone(&place)?);
+            plan.changes.extend(self.undone(&place).map_err(Error::of_removal)?);
         }
         if self.files.servers.is_none() {
             self.plan_deregistration(&mut plan)?;

@@ -16,12 +16,13 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
-    /// The event, such as SessionStart or session-start [default: the object's hook_event_name]
+    /// The event, such as SessionStart or session-start [default: the object's hook_event_name]; before it may stand
+    /// --agent NAME, the agent that calls [default: as the object tells]
     #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
     event: Vec<OsString>,
 }
 
 pub(super) fn run(args: &Args) -> ExitCode {
-    baton_hook::run(args.event.first().and_then(|event| event.to_str()).map(str::to_owned), Instant::now());
+    baton_hook::run(args.event.iter().cloned(), Instant::now());
     ExitCode::SUCCESS
 }

@@ -13,7 +13,7 @@ use crate::install::hooks::{self, CLAUDE, FoundHook, HookForm};
 use crate::install::locations::{self, AgentFiles, Programs, Scope};
 use crate::install::server::{self, Registered, Server};
 use crate::install::target::Target;
-use crate::install::{plugin, retention};
+use crate::install::{instead, plugin, retention};
 use crate::program;
 
 /// An existing settings file.
@@ -144,7 +144,9 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
         read(path).map(Option::unwrap_or_default).map_err(unreadable)
     };
     let mut findings = Vec::new();
-    if let Some(form) = host.setup().hooks {
+    if let Some(path) = &files.instead {
+        findings.push(Finding::warn(check, instead(title, path), format!("move them there, then run: {fix}")));
+    } else if let Some(form) = host.setup().hooks {
         match contents(&files.settings) {
             Err(finding) => findings.push(finding),
             Ok(value) => {
@@ -171,7 +173,6 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
         Err(finding) if !findings.contains(&finding) => findings.push(finding),
         Err(_) => {}
         Ok(value) => {
-            let fix = format!("run: {fix}");
             findings.push(registered(host, server.in_file(&value), fix.clone(), fix));
         }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) settings: &'static str,
     /// The hooks in it. `None` if the agent has no hooks that are sure to be called.
     pub(crate) hooks: Option<&'static HookForm>,
+    /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
+    pub(crate) elsewhere: &'static [&'static str],
     /// The file for guidance, if Baton has ever written any into it.
     pub(crate) guidance: Option<&'static str>,
     /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
@@ -68,6 +70,7 @@ const CLAUDE: Setup = Setup {
     folder: Folder::Of(Agent::ClaudeCode),
     settings: "settings.json",
     hooks: Some(&hooks::CLAUDE),
+    elsewhere: &[],
     guidance: Some("CLAUDE.md"),
     servers: &[],
     entry: entry_form::STDIO,
@@ -104,7 +107,8 @@ impl Host {
                 programs: &["gemini"],
                 folder: Folder::Below { variable: Some(("GEMINI_CLI_HOME", ".gemini")), home: ".gemini" },
                 settings: "settings.json",
-                hooks: None,
+                hooks: Some(&hooks::GEMINI),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
@@ -114,17 +118,19 @@ impl Host {
                 programs: &["copilot"],
                 folder: Folder::Below { variable: Some(("COPILOT_HOME", "")), home: ".copilot" },
                 settings: "hooks/baton.json",
-                hooks: None,
+                hooks: Some(&hooks::COPILOT),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["mcp-config.json"],
                 entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
             },
             Self::Cursor => Setup {
                 title: "Cursor",
-                programs: &["cursor-agent", "cursor"],
+                programs: &["cursor", "cursor-agent"],
                 folder: Folder::Below { variable: None, home: ".cursor" },
                 settings: "hooks.json",
-                hooks: None,
+                hooks: Some(&hooks::CURSOR),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::PLAIN,
@@ -134,7 +140,8 @@ impl Host {
                 programs: &["qwen"],
                 folder: Folder::Below { variable: Some(("QWEN_HOME", "")), home: ".qwen" },
                 settings: "settings.json",
-                hooks: None,
+                hooks: Some(&hooks::QWEN),
+                elsewhere: &[],
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
@@ -143,18 +150,22 @@ impl Host {
                 title: "Factory Droid",
                 programs: &["droid"],
                 folder: Folder::Below { variable: None, home: ".factory" },
-                settings: "hooks.json",
-                hooks: None,
+                settings: "settings.json",
+                hooks: Some(&hooks::DROID),
+                // Its versions read these differently: with the events in an object `hooks`, or without.
+                elsewhere: &["hooks.json", "hooks/hooks.json"],
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::STDIO,
             },
             Self::OpenCode => Setup {
+                // No hooks: its sessions are not read, and one without content would claim a handoff.
                 title: "OpenCode",
                 programs: &["opencode"],
                 folder: Folder::Below { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
                 settings: "opencode.json",
                 hooks: None,
+                elsewhere: &[],
                 guidance: None,
                 servers: &["opencode.json", "opencode.jsonc"],
                 entry: entry_form::OPENCODE,
@@ -199,5 +210,35 @@ impl Host {
         let is_there = |host: &&Self| has_folder(host.folder(environment)) || has_program(host);
         let found: Vec<Self> = Self::all().iter().filter(is_there).copied().collect();
         if found.is_empty() { vec![Self::Claude] } else { found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use baton_events::session::SignalKind;
+
+    use super::*;
+
+    #[test]
+    fn the_rows_are_complete_and_do_not_meet() {
+        let environment = Environment::apart("/h".into(), "/c".into());
+        let (mut words, mut files) = (BTreeSet::new(), BTreeSet::new());
+        for host in Host::all() {
+            let (setup, word) = (host.setup(), host.word());
+            assert!(words.insert(word.clone()) && setup.programs.contains(&word.as_str()), "{word}");
+            assert!(files.insert(host.folder(&environment).join(setup.settings)), "{word}");
+            assert!(serde_json::from_str::<serde_json::Value>(setup.entry.more.map_or("1", |(_, json)| json)).is_ok());
+            let Some(form) = setup.hooks else { continue };
+            assert!(form.agent.is_none_or(|agent| agent == word), "{word}");
+            assert_eq!(form.agent.is_none(), setup.servers.is_empty(), "{word}");
+            for (event, _) in form.events {
+                assert_ne!(SignalKind::from_hook_name(event), SignalKind::Other, "{word} {event}");
+            }
+            // A session that is offered something at its start claims it with a prompt.
+            let kinds: Vec<_> = form.events.iter().map(|(event, _)| SignalKind::from_hook_name(event)).collect();
+            assert!([SignalKind::SessionStart, SignalKind::UserPromptSubmit].iter().all(|kind| kinds.contains(kind)));
+        }
     }
 }

@@ -147,7 +147,8 @@ impl Installer {
     fn unfit(&self, path: &Path, kind: UnfitKind) -> Error {
         let parts: Vec<Part> =
             self.places().into_iter().filter(|place| place.path == *path).flat_map(|place| place.parts).collect();
-        Error::Content { path: path.to_owned(), source: Unfit(kind), by_hand: self.by_hand(&parts) }
+        let remedy = format!("fix it, or add this by hand:\n{}", self.by_hand(&parts));
+        Error::Content { path: path.to_owned(), source: Unfit(kind), remedy }
     }
 }
 

@@ -27,7 +27,7 @@ impl HookCommand {
             Some(hook) => vec![portable(hook)],
             None => vec![portable(baton), "hook".to_owned()],
         };
-        Self { words, home: home.map(|home| home.display().to_string()) }
+        Self { words, home: home.map(portable) }
     }
 
     /// The command for one event, for `bash` or, if there is none, `PowerShell`; with the agent's name, if there is one.
@@ -76,9 +76,10 @@ impl OwnHook {
     }
 }
 
-/// A path that every shell accepts: on Windows with slashes, which Git Bash keeps.
+/// A path that every shell accepts: on Windows with slashes, which Git Bash keeps. Never with two slashes in a row,
+/// because Cursor takes them for a comment, even in a string.
 fn portable(path: &Path) -> String {
-    let text = path.display().to_string();
+    let text = path.components().collect::<PathBuf>().display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
@@ -147,6 +148,8 @@ mod tests {
         }
         let large = HookCommand::new(None, Path::new("/b/baton"), None);
         assert_eq!(large.line(None, "SessionEnd"), "/b/baton hook SessionEnd");
+        let doubled = HookCommand::new(Some(Path::new("/b//baton-hook")), Path::new("/b"), Some(Path::new("/h//b")));
+        assert_eq!(doubled.line(Some("cursor"), "stop"), "BATON_HOME=/h/b /b/baton-hook --agent cursor stop");
     }
 
     #[test]
@@ -159,7 +162,8 @@ mod tests {
             ("/b/baton hook session-start", Some("/b/baton")),
             ("BATON_HOME='2 3' /b/baton hook stop", Some("/b/baton")),
             (" BATON_HOME=/h  '/it'\\''s/baton-hook' Stop ", Some("/it's/baton-hook")),
-            ("/b/baton-hook --agent gemini SessionEnd", Some("/b/baton-hook")),
+            ("/b/baton-hook --agent gemini BeforeAgent", Some("/b/baton-hook")),
+            ("/b/baton hook --agent copilot agentStop", Some("/b/baton")),
             // Lines that a person has extended.
             ("/b/baton-hook --agent Stop", None),
             ("/b/baton-hook --loud qwen Stop", None),

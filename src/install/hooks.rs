@@ -43,6 +43,67 @@ pub(crate) const CLAUDE: HookForm = HookForm {
     version: None,
 };
 
+/// Qwen Code's hooks, in Claude Code's form. Timeouts are left to the agents from here on, because their units differ.
+pub(crate) const QWEN: HookForm = HookForm {
+    events: &[
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("Stop", None),
+        ("PreCompact", None),
+        ("PostCompact", None),
+        ("SubagentStop", None),
+        ("SessionEnd", None),
+    ],
+    agent: Some("qwen"),
+    ..CLAUDE
+};
+
+/// Gemini CLI's hooks.
+pub(crate) const GEMINI: HookForm = HookForm {
+    events: &[("SessionStart", None), ("BeforeAgent", None), ("AfterAgent", None), ("SessionEnd", None)],
+    agent: Some("gemini"),
+    ..CLAUDE
+};
+
+/// Factory Droid's hooks, in Claude Code's form. No hook is called after a compaction.
+pub(crate) const DROID: HookForm = HookForm {
+    events: &[
+        ("SessionStart", None),
+        ("UserPromptSubmit", None),
+        ("Stop", None),
+        ("PreCompact", None),
+        ("SubagentStop", None),
+        ("SessionEnd", None),
+    ],
+    agent: Some("droid"),
+    ..CLAUDE
+};
+
+/// Copilot CLI's hooks.
+pub(crate) const COPILOT: HookForm = HookForm {
+    events: &[
+        ("sessionStart", None),
+        ("userPromptSubmitted", None),
+        ("agentStop", None),
+        ("subagentStop", None),
+        ("sessionEnd", None),
+    ],
+    agent: Some("copilot"),
+    is_grouped: false,
+    kind: Some("command"),
+    command: if cfg!(windows) { "powershell" } else { "bash" },
+    version: Some(1),
+};
+
+/// Cursor's hooks.
+pub(crate) const CURSOR: HookForm = HookForm {
+    events: &[("sessionStart", None), ("beforeSubmitPrompt", None), ("stop", None), ("sessionEnd", None)],
+    agent: Some("cursor"),
+    kind: None,
+    command: "command",
+    ..COPILOT
+};
+
 const TIMEOUT_S: u64 = 5;
 /// Longest timeout that is kept if a person has set it; a larger one was meant in milliseconds.
 pub(crate) const TIMEOUT_S_MAX: u64 = 60;

@@ -23,6 +23,8 @@ pub(crate) struct AgentFiles {
     pub(crate) scope: Scope,
     /// The file for hooks: `settings.json` of Claude Code.
     pub(crate) settings: PathBuf,
+    /// An existing file that the agent reads hooks from instead.
+    pub(crate) instead: Option<PathBuf>,
     /// The file for guidance: `CLAUDE.md`. `None` if Baton has never written any for this agent.
     pub(crate) guidance: Option<PathBuf>,
     /// The file for MCP servers, such as `.mcp.json` of a project. `None` if only the agent's own command may change it:
@@ -40,6 +42,7 @@ impl AgentFiles {
             return Self {
                 scope,
                 settings: top.join(".claude").join("settings.json"),
+                instead: None,
                 guidance: Some(top.join("CLAUDE.md")),
                 servers: Some(top.join(".mcp.json")),
                 top: Some(top),
@@ -51,6 +54,7 @@ impl AgentFiles {
         Self {
             scope,
             settings: folder.join(setup.settings),
+            instead: setup.elsewhere.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()),
             guidance: setup.guidance.map(|name| folder.join(name)),
             servers: existing.or_else(|| names.clone().next()),
             top: None,

@@ -1,4 +1,4 @@
-//! Remarks on Claude Code's settings other than hooks.
+//! Remarks on settings that Baton does not change.
 
 use std::path::Path;
 
@@ -11,6 +11,15 @@ const RETENTION_DAYS_LOW: u64 = 30;
 
 /// The setting for how many days transcripts are kept.
 pub(super) const RETENTION: &str = "cleanupPeriodDays";
+
+/// The remark that an agent reads hooks from another file, whose form is not sure.
+pub(crate) fn instead(title: &str, path: &Path) -> String {
+    format!(
+        "{title} reads hooks from {} while that is there, and its versions differ in that file's form: Baton installs none \
+         until its hooks have moved to settings.json",
+        path.display()
+    )
+}
 
 /// A remark if a setting keeps hooks from running.
 pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {

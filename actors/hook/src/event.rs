@@ -5,6 +5,7 @@ use std::time::Duration;
 use baton_protocol::{HOOK_END_MS, HOOK_MS, SignalKind};
 
 use super::input::Field;
+use super::output::Output;
 
 /// Budget of an event.
 const BUDGET: Duration = Duration::from_millis(100);
@@ -22,6 +23,12 @@ pub(super) struct Event {
     pub(super) kind: SignalKind,
     /// The name as Claude Code writes it.
     pub(super) name: String,
+    /// The agent's own name, if it has another and the input tells it.
+    pub(super) own_name: Option<String>,
+    /// What the agent reads of the hook's output.
+    pub(super) output: Output,
+    /// True for a prompt of which a person has typed nothing. It is not reported.
+    pub(super) is_untyped: bool,
 }
 
 impl Event {
@@ -29,20 +36,35 @@ impl Event {
     pub(super) fn parse(name: &str) -> Self {
         let kind = SignalKind::from_hook_name(name);
         let name = match kind {
-            SignalKind::Other => name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect(),
+            SignalKind::Other => printable(name),
             known => known.as_str().split('_').map(capitalised).collect(),
         };
-        Self { kind, name }
+        Self { kind, name, own_name: None, output: Output::Claude, is_untyped: false }
+    }
+
+    /// The event with the output that the agent reads, and with the agent's own name of it, unless that is Claude Code's.
+    pub(super) fn of_agent(self, named: Option<&str>, output: Output) -> Self {
+        let letters = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        let is_own = |name: &&str| {
+            SignalKind::from_hook_name(name) == self.kind && !letters(name).eq_ignore_ascii_case(&self.name)
+        };
+        let own_name = named.filter(is_own).map(printable);
+        Self { own_name, output, ..self }
+    }
+
+    /// The name as the agent writes it.
+    pub(super) fn told(&self) -> &str {
+        self.own_name.as_deref().unwrap_or(&self.name)
     }
 
     /// True if the hook's output reaches the agent.
     pub(super) fn reaches_agent(&self) -> bool {
-        matches!(self.kind, SignalKind::SessionStart | SignalKind::UserPromptSubmit)
+        self.output.is_read(self.kind)
     }
 
     /// Budget unless configured otherwise.
     pub(super) fn budget(&self) -> Duration {
-        if self.reaches_agent() { CONTEXT_BUDGET } else { BUDGET }
+        if Output::Claude.is_read(self.kind) { CONTEXT_BUDGET } else { BUDGET }
     }
 
     /// Upper limit of the budget, whatever is configured: a signal must be in the spool before the agent kills the
@@ -60,6 +82,10 @@ impl Event {
             _ => None,
         }
     }
+}
+
+fn printable(name: &str) -> String {
+    name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_CHARS).collect()
 }
 
 fn capitalised(word: &str) -> String {
@@ -81,6 +107,7 @@ mod tests {
             ("PreCompact", "PreCompact", 100),
             ("post-compact", "PostCompact", 100),
             ("session-end", "SessionEnd", 100),
+            ("BeforeAgent", "UserPromptSubmit", 150),
             ("PreToolUse", "PreToolUse", 100),
             ("New Thing\n", "NewThing", 100),
             ("", "", 100),
@@ -89,5 +116,12 @@ mod tests {
             assert_eq!((event.name.as_str(), event.budget()), (told, Duration::from_millis(ms)), "{written}");
         }
         assert_eq!(Event::parse(&"x".repeat(1000)).name.len(), NAME_CHARS);
+        for (written, named, told) in [
+            ("BeforeAgent", Some("BeforeAgent"), "BeforeAgent"),
+            ("session-start", Some("Stop"), "SessionStart"),
+            ("sessionStart", None, "SessionStart"),
+        ] {
+            assert_eq!(Event::parse(written).of_agent(named, Output::Claude).told(), told, "{written}");
+        }
     }
 }

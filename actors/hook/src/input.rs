@@ -25,9 +25,21 @@ pub(super) enum Field {
     Trigger,
     Agent,
     AgentTranscript,
+    /// The session in Copilot CLI's spelling.
+    CamelSession,
+    /// The session in Cursor's payload, equal to `session_id` where that is there too.
+    Conversation,
+    /// The first of Cursor's directories.
+    Roots,
+    CursorVersion,
+    /// The prompt, of which only is kept that it is empty.
+    Prompt,
+    /// The agent that wrote the prompt, in Copilot CLI's payload of a prompt to a subagent.
+    PromptingAgent,
 }
 
-const FIELDS: [(&str, Field); 9] = [
+/// Wanted members; one field may have a name for each spelling.
+const FIELDS: [(&str, Field); 16] = [
     ("session_id", Field::Session),
     ("transcript_path", Field::Transcript),
     ("cwd", Field::Directory),
@@ -37,12 +49,19 @@ const FIELDS: [(&str, Field); 9] = [
     ("trigger", Field::Trigger),
     ("agent_id", Field::Agent),
     ("agent_transcript_path", Field::AgentTranscript),
+    ("sessionId", Field::CamelSession),
+    ("transcriptPath", Field::Transcript),
+    ("parentAgentId", Field::PromptingAgent),
+    ("prompt", Field::Prompt),
+    ("conversation_id", Field::Conversation),
+    ("workspace_roots", Field::Roots),
+    ("cursor_version", Field::CursorVersion),
 ];
 
 /// The part of an object that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Input {
-    found: [Option<String>; FIELDS.len()],
+    found: [Option<String>; Field::PromptingAgent as usize + 1],
     read: usize,
     /// Depth of open objects and lists.
     depth: usize,
@@ -54,6 +73,8 @@ pub(super) struct Input {
     is_value: bool,
     /// The wanted member whose value comes next.
     member: Option<Field>,
+    /// True within the list of [`Field::Roots`].
+    is_in_roots: bool,
 }
 
 /// A string being read.
@@ -87,6 +108,16 @@ impl Input {
         self.found[field as usize].take().filter(|text| !text.is_empty())
     }
 
+    /// True if a member was a non-empty string.
+    pub(super) fn has(&self, field: Field) -> bool {
+        self.found[field as usize].as_ref().is_some_and(|text| !text.is_empty())
+    }
+
+    /// True if a prompt was given of which a person has typed nothing: it is empty, or an agent wrote it.
+    pub(super) fn is_untyped(&self) -> bool {
+        self.has(Field::PromptingAgent) || self.found[Field::Prompt as usize].as_ref().is_some_and(String::is_empty)
+    }
+
     fn in_text(&mut self, byte: u8) {
         let Some(text) = &mut self.text else { return };
         if byte == b'"' && !text.escaping {
@@ -107,6 +138,12 @@ impl Input {
     fn text_ended(&mut self, text: Option<Text>) {
         let written = text.and_then(|text| Some((text.kept?, text.has_escapes)));
         let read = written.and_then(|(kept, has_escapes)| unescaped(kept, has_escapes));
+        if self.depth == 2 && self.is_in_roots {
+            self.found[Field::Roots as usize] = read;
+            // Only the first one counts.
+            self.is_in_roots = false;
+            return;
+        }
         if self.depth != 1 {
             return;
         }
@@ -116,7 +153,7 @@ impl Input {
             return;
         }
         if let Some(member) = self.member.take() {
-            self.found[member as usize] = read;
+            self.found[member as usize] = read.filter(|text| member != Field::Prompt || text.is_empty());
         }
         // A second string before the next comma is not part of this value.
         self.is_value = false;
@@ -124,7 +161,11 @@ impl Input {
 
     fn between(&mut self, byte: u8) {
         match byte {
-            b'{' | b'[' if self.depth > 0 => self.depth += 1,
+            b'{' | b'[' if self.depth > 0 => {
+                self.is_in_roots =
+                    byte == b'[' && self.depth == 1 && self.is_value && self.member == Some(Field::Roots);
+                self.depth += 1;
+            }
             b'{' => self.depth = 1,
             b' ' | b'\t' | b'\r' | b'\n' => {}
             // A byte order mark.
@@ -132,11 +173,13 @@ impl Input {
             // The input is no object.
             _ if self.depth == 0 => self.over = true,
             b'}' | b']' => {
+                self.is_in_roots = false;
                 self.depth -= 1;
                 self.over = self.depth == 0;
             }
             b'"' => {
-                let is_wanted = self.depth == 1 && (!self.is_value || self.member.is_some());
+                let is_member = self.depth == 1 && (!self.is_value || self.member.is_some());
+                let is_wanted = is_member || (self.depth == 2 && self.is_in_roots);
                 self.text = Some(Text { kept: is_wanted.then(Vec::new), escaping: false, has_escapes: false });
             }
             b':' if self.depth == 1 => self.is_value = true,
@@ -195,6 +238,20 @@ mod tests {
         check(br#"{"session\u005fid":"\u0061","cwd":"/\u00fc\\\"\ud83d\ude00"}"#, Some("a"), Some("/ü\\\"😀"), true);
         check(br#"{"session_id":"","cwd":""}"#, None, None, true);
         check(b"{}", None, None, true);
+    }
+
+    #[test]
+    fn of_a_list_of_directories_the_first_counts() {
+        for (bytes, expected) in [
+            (&br#"{"workspace_roots":["/a","/b"],"x":["/c"]}"#[..], Some("/a")),
+            (br#"{"workspace_roots":[],"x":["/c"]}"#, None),
+            (br#"{"workspace_roots":[["/a"],"/b"]}"#, None),
+            (br#"{"workspace_roots":{"a":"/a"}}"#, None),
+            (br#"{"x":{"workspace_roots":["/a"]}}"#, None),
+            (br#"{"workspace_roots":["/a"#, None),
+        ] {
+            assert_eq!(read(bytes).0.get(Field::Roots).as_deref(), expected, "{}", String::from_utf8_lossy(bytes));
+        }
     }
 
     #[test]

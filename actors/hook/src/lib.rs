@@ -1,7 +1,8 @@
 //! An agent's hook: reports one event to the daemon, prints what the agent is to be told, and ends in time.
 //!
 //! `baton-hook` and `baton hook` run this crate. It guarantees the agent three things, whatever standard input, the
-//! daemon or the disk do: it ends within its budget, it exits with 0, and it prints nothing but its own JSON. A signal
+//! daemon or the disk do: it ends within its budget, it exits with 0, and it prints nothing but its own JSON, which
+//! gives context and never allows or denies anything. A signal
 //! that the daemon does not take in time is written to the spool under the same id. Of an event's input it reads only
 //! ids, names and paths.
 //!
@@ -21,6 +22,7 @@ mod spool;
 mod starter;
 mod watchdog;
 
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Read};
 use std::path::Path;
@@ -34,25 +36,30 @@ use baton_protocol::{HookParams, OWN_CHILD, SignalKind, Spooled};
 
 use event::Event;
 use exchange::NotTaken;
-use input::Input;
+use output::Output;
 use watchdog::{Call, Phase, SharedCall};
 
+/// The option with the name of the agent that calls.
+const AGENT: &str = "--agent";
 /// Size of one read from standard input.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Pause between two reads of a non-blocking standard input.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Handles one event, and returns when the process may exit with 0. `event` is the name from the command line,
-/// `started` the time at which the process began.
-pub fn run(event: Option<String>, started: Instant) {
+/// Handles one event, and returns when the process may exit with 0. `arguments` are those of the command line,
+/// `[--agent NAME] [EVENT]`, and `started` the time at which the process began.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
     // Baton's own child processes are not user sessions.
     if std::env::var_os(OWN_CHILD).is_some() {
         return;
     }
     let Ok(environment) = Environment::read() else { return };
+    let mut words = arguments.into_iter().map_while(|word| word.into_string().ok()).peekable();
+    let agent = words.next_if(|word| word == AGENT).and_then(|_| words.next());
     let shared = Arc::new(SharedCall::new(Call {
         phase: Phase::Starting,
-        event: event.as_deref().map(Event::parse),
+        event: words.next().as_deref().map(Event::parse),
+        output: agent.as_deref().and_then(Output::of_agent),
         id: unique(),
         at: SystemTime::now(),
         started,
@@ -73,17 +80,20 @@ pub fn run(event: Option<String>, started: Instant) {
         call.timeout = hooks.timeout;
         // Disabled hooks are counted if a daemon runs, and have no other effect.
         call.spool_in = hooks.enabled.then(|| environment.home.clone());
-        call.phase = Phase::Reading(Input::default());
+        call.phase = Phase::Reading(Box::default());
     });
     read(&shared);
     let (event, params) = shared.params();
+    if event.is_untyped {
+        return;
+    }
     let reported = exchange::report(&environment, &hooks, &params);
     let took = started.elapsed();
     shared.change(|call| call.phase = Phase::Ending);
     match reported {
         Ok((link, answer)) => {
             if let Some(context) = answer.context.filter(|_| event.reaches_agent()) {
-                output::print(&event, &context);
+                output::print(event.output, event.told(), &context);
             }
             link.report_duration(&event, took);
         }

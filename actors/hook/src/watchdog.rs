@@ -13,11 +13,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use baton_protocol::{HOOK_END_MS, HookParams};
+use baton_protocol::{HOOK_END_MS, HookParams, SignalKind};
 
 use super::event::Event;
 use super::exchange::NotTaken;
 use super::input::{Field, Input};
+use super::output::Output;
 
 /// Shortest budget that can be configured; the longest depends on the event.
 const BUDGET_MIN: Duration = Duration::from_millis(10);
@@ -34,6 +35,8 @@ pub(super) struct Call {
     pub(super) phase: Phase,
     /// The event named on the command line.
     pub(super) event: Option<Event>,
+    /// What the agent reads that is named there.
+    pub(super) output: Option<Output>,
     pub(super) id: String,
     pub(super) at: SystemTime,
     pub(super) started: Instant,
@@ -50,7 +53,7 @@ pub(super) enum Phase {
     /// Checking the home; nothing is known of the event.
     Starting,
     /// Reading standard input.
-    Reading(Input),
+    Reading(Box<Input>),
     /// Waiting for the daemon.
     Talking(HookParams),
     /// Taken by the daemon or being spooled: nothing is left to save.
@@ -100,7 +103,10 @@ impl SharedCall {
             call.read_at = Some(Instant::now());
             call.phase = Phase::Talking(params.clone());
             let left = call.give_up_at().saturating_duration_since(Instant::now());
-            (event, HookParams { wait_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX), ..params })
+            // Nothing is prepared for an agent that would not read it.
+            let is_waiting = event.reaches_agent() || !Output::Claude.is_read(event.kind);
+            let wait_ms = if is_waiting { u64::try_from(left.as_millis()).unwrap_or(u64::MAX) } else { 0 };
+            (event, HookParams { wait_ms, ..params })
         })
     }
 
@@ -130,8 +136,11 @@ impl SharedCall {
             Phase::Talking(params) => params,
             Phase::Reading(input) => {
                 call.phase = Phase::Reading(input);
-                let (_, params) = call.read();
+                let (event, params) = call.read();
                 call.phase = Phase::GivenUp;
+                if event.is_untyped {
+                    exit(0);
+                }
                 params
             }
         };
@@ -178,22 +187,31 @@ impl Call {
     fn read(&mut self) -> (Event, HookParams) {
         let Phase::Reading(input) = &mut self.phase else { return (Event::parse(""), HookParams::default()) };
         let named = input.get(Field::EventName);
+        let output = self.output.unwrap_or_else(|| Output::of_input(input));
         let event = self.event.clone().unwrap_or_else(|| Event::parse(named.as_deref().unwrap_or_default()));
+        let mut event = event.of_agent(named.as_deref(), output);
+        event.is_untyped = event.kind == SignalKind::UserPromptSubmit && input.is_untyped();
+        let sessions = [Field::Session, Field::CamelSession, Field::Conversation];
         let at = self.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let params = HookParams {
             id: self.id.clone(),
             event: event.name.clone(),
             at: i64::try_from(at).unwrap_or(i64::MAX),
-            session_id: input.get(Field::Session).unwrap_or_default(),
+            session_id: sessions.into_iter().find_map(|field| input.get(field)).unwrap_or_default(),
             transcript_path: input.get(Field::Transcript),
-            cwd: input.get(Field::Directory),
-            detail: event.detail().and_then(|field| input.get(field)),
+            cwd: input.get(Field::Directory).or_else(|| input.get(Field::Roots)),
+            detail: event.detail().and_then(|field| input.get(field)).map(usual_detail),
             agent_id: input.get(Field::Agent),
             agent_transcript_path: input.get(Field::AgentTranscript),
             wait_ms: 0,
         };
         (event, params)
     }
+}
+
+/// Claude Code's word for a detail; Copilot CLI has another one for a session's first start.
+fn usual_detail(detail: String) -> String {
+    if detail == "new" { "startup".to_owned() } else { detail }
 }
 
 #[cfg(test)]
@@ -204,8 +222,9 @@ mod tests {
         let mut read = Input::default();
         read.push(input.as_bytes());
         Call {
-            phase: Phase::Reading(read),
+            phase: Phase::Reading(Box::new(read)),
             event: event.map(Event::parse),
+            output: None,
             id: "one".to_owned(),
             at: UNIX_EPOCH + Duration::from_millis(1_790_000_000_123),
             started: Instant::now(),
@@ -262,6 +281,40 @@ mod tests {
             (Some("stop"), Some(3_000), 1_700, [1_800, 3_000, 1_800, 3_000]),
         ] {
             assert_eq!(moments(event, timeout, read_after), expected, "{event:?} {timeout:?} {read_after}");
+        }
+    }
+
+    #[test]
+    fn every_agents_input_becomes_the_same_signal() {
+        let path = "/t/a.jsonl";
+        for (event, input, expected) in [
+            (
+                "BeforeAgent",
+                r#"{"session_id":"a","transcript_path":"/t/a.jsonl","cwd":"/p","hook_event_name":"BeforeAgent","prompt":"x"}"#,
+                ("UserPromptSubmit", Some(path), None, true),
+            ),
+            (
+                "sessionStart",
+                r#"{"sessionId":"a","timestamp":1790000000000,"cwd":"/p","source":"new","initialPrompt":"x"}"#,
+                ("SessionStart", None, Some("startup"), true),
+            ),
+            (
+                "agentStop",
+                r#"{"sessionId":"a","cwd":"/p","transcriptPath":"/t/a.jsonl","stopReason":"end_turn"}"#,
+                ("Stop", Some(path), None, true),
+            ),
+            ("userPromptSubmitted", r#"{"sessionId":"a","cwd":"/p"}"#, ("UserPromptSubmit", None, None, false)),
+            (
+                "sessionStart",
+                r#"{"conversation_id":"a","hook_event_name":"sessionStart","cursor_version":"3","workspace_roots":["/p"],"transcript_path":null}"#,
+                ("SessionStart", None, None, false),
+            ),
+        ] {
+            let (told, params) = SharedCall::new(call(Some(event), input, None)).params();
+            let got = (params.event.as_str(), params.transcript_path.as_deref(), params.detail.as_deref());
+            assert_eq!((got.0, got.1, got.2, params.wait_ms > 0), expected, "{input}");
+            assert_eq!((params.session_id.as_str(), params.cwd.as_deref()), ("a", Some("/p")), "{input}");
+            assert_eq!(told.reaches_agent(), params.wait_ms > 0 && told.kind != SignalKind::Stop);
         }
     }
 

@@ -162,14 +162,23 @@ impl Roots {
     /// Returns the current roots, each with its origin: `default`, `config.json`, or a kind of client. Does not access
     /// the disk.
     pub fn with_origin(&self) -> Vec<(Root, String)> {
-        let all = self.listed().into_iter().map(|((projects, agent), by)| {
-            let agent = agent.unwrap_or_else(|| self.inspector.agent_of(&projects));
-            (Root { agent, projects }, by)
-        });
         // A missing default root of an agent other than Claude Code means that the agent is not installed.
         let is_configured = self.settings.now().watch_directories.is_some();
         let is_had = |root: &Root| root.agent == Agent::ClaudeCode || self.inspector.is_there(&root.projects);
-        all.filter(|(root, _)| is_configured || is_had(root)).collect()
+        self.all().filter(|(root, _)| is_configured || is_had(root)).collect()
+    }
+
+    /// Returns the current roots and those of agents of which nothing is there yet: an agent's first session starts
+    /// before its folder exists. Does not access the disk.
+    pub fn possible(&self) -> Vec<Root> {
+        self.all().map(|(root, _)| root).collect()
+    }
+
+    fn all(&self) -> impl Iterator<Item = (Root, String)> {
+        self.listed().into_iter().map(|((projects, agent), by)| {
+            let agent = agent.unwrap_or_else(|| self.inspector.agent_of(&projects));
+            (Root { agent, projects }, by)
+        })
     }
 
     /// Examines every root, within [`limits::ROOT`] whatever their file systems do.

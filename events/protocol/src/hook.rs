@@ -55,16 +55,31 @@ named! {
     }
 }
 
+/// Names that agents other than Claude Code have for its events, without capitals.
+const OTHER_NAMES: [(&str, SignalKind); 5] = [
+    // Gemini CLI. Its PreCompress precedes every request, and is no compaction.
+    ("beforeagent", SignalKind::UserPromptSubmit),
+    ("afteragent", SignalKind::Stop),
+    // Copilot CLI.
+    ("userpromptsubmitted", SignalKind::UserPromptSubmit),
+    ("agentstop", SignalKind::Stop),
+    // Cursor.
+    ("beforesubmitprompt", SignalKind::UserPromptSubmit),
+];
+
 impl SignalKind {
     /// True if it only shows activity: of such signals only the first within the check interval is recorded.
     pub fn is_activity(self) -> bool {
         matches!(self, Self::UserPromptSubmit | Self::Stop | Self::SubagentStop | Self::Other)
     }
 
-    /// The kind of a hook's name, in the agents' form (`SessionStart`) or a person's (`session-start`); [`Self::Other`]
-    /// for any other name.
+    /// The kind of a hook's name, in the agents' form (`SessionStart`, `BeforeAgent`) or a person's (`session-start`);
+    /// [`Self::Other`] for any other name.
     pub fn from_hook_name(name: &str) -> Self {
         let plain: String = name.chars().filter(char::is_ascii_alphanumeric).flat_map(char::to_lowercase).collect();
+        if let Some((_, kind)) = OTHER_NAMES.iter().find(|(other, _)| *other == plain) {
+            return *kind;
+        }
         let is_it = |kind: &&Self| kind.as_str().replace('_', "") == plain;
         let known = Self::ALL.iter().copied().filter(|kind| *kind != Self::McpDisconnect);
         known.collect::<Vec<_>>().iter().find(is_it).copied().unwrap_or(Self::Other)
@@ -158,6 +173,12 @@ mod tests {
             ("session_end", SignalKind::SessionEnd),
             ("USERPROMPTSUBMIT", SignalKind::UserPromptSubmit),
             ("SubagentStop", SignalKind::SubagentStop),
+            ("BeforeAgent", SignalKind::UserPromptSubmit),
+            ("AfterAgent", SignalKind::Stop),
+            ("userPromptSubmitted", SignalKind::UserPromptSubmit),
+            ("agentStop", SignalKind::Stop),
+            ("beforeSubmitPrompt", SignalKind::UserPromptSubmit),
+            ("PreCompress", SignalKind::Other),
             ("mcp_disconnect", SignalKind::Other),
             ("PreToolUse", SignalKind::Other),
             ("", SignalKind::Other),

@@ -55,6 +55,43 @@ fn entry(world: &World, agent: &str) -> Value {
     }
 }
 
+/// The agents with hooks: the file below the user's home, the member with the command, and the events.
+const HOOKS: [(&str, &str, &str, &[&str]); 5] = [
+    (
+        "qwen",
+        ".qwen/settings.json",
+        "command",
+        &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SubagentStop", "SessionEnd"],
+    ),
+    ("gemini", ".gemini/settings.json", "command", &["SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"]),
+    (
+        "copilot",
+        ".copilot/hooks/baton.json",
+        "bash",
+        &["sessionStart", "userPromptSubmitted", "agentStop", "subagentStop", "sessionEnd"],
+    ),
+    ("cursor", ".cursor/hooks.json", "command", &["sessionStart", "beforeSubmitPrompt", "stop", "sessionEnd"]),
+    (
+        "droid",
+        ".factory/settings.json",
+        "command",
+        &["SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SubagentStop", "SessionEnd"],
+    ),
+];
+
+/// The command lines of Baton's hooks for an event, in the agent's form.
+fn lines(settings: &Value, event: &str, key: &str) -> Vec<String> {
+    let elements = settings["hooks"][event].as_array().into_iter().flatten();
+    let is_flat = settings["version"] == 1;
+    let of = |element: &Value| match is_flat {
+        true => vec![element.clone()],
+        false => element["hooks"].as_array().cloned().unwrap_or_default(),
+    };
+    let handlers: Vec<Value> = elements.flat_map(of).collect();
+    let lines = handlers.iter().filter_map(|handler| handler[key].as_str());
+    lines.filter(|line| line.contains("baton")).map(str::to_owned).collect()
+}
+
 /// A user's file in a world, with its folder.
 fn file(world: &World, name: &str) -> PathBuf {
     let path = world.path("user").join(name);
@@ -127,6 +164,9 @@ fn what_cannot_be_changed_is_refused_with_the_text_to_paste_and_keeps_no_other_a
             assert!(ran.code == 1 && is_told, "{agent} {text}: {}", ran.err);
             assert_eq!(fs::read_to_string(&path).unwrap(), text, "{agent}");
         }
+        fs::write(&path, "[]").unwrap();
+        let ran = world.run(&["uninstall", agent, "--yes"]);
+        assert!(ran.code == 1 && ran.err.contains("remove Baton's entries by hand"), "{agent}: {}", ran.err);
         let ran = world.run(&["install", "claude", agent, "--yes"]);
         let is_told = ran.err.contains("add this by hand:\n") && ran.out.contains("settings.json written");
         assert!(ran.code == 1 && is_told, "{agent}: {} {}", ran.out, ran.err);
@@ -192,4 +232,69 @@ fn a_file_that_a_variable_or_another_name_moves_is_found() {
     assert_eq!(printed["mcp"]["baton"], entry(&world, "opencode"));
     let ran = world.run(&["install", "opencode", "--scope", "project", "--yes"]);
     assert!(ran.code != 0 && ran.err.contains("only Claude Code"), "{}", ran.err);
+}
+
+#[test]
+fn hooks_name_their_agent_and_hooks_of_others_stay_byte_for_byte() {
+    for (agent, name, key, events) in HOOKS {
+        let world = without_claude();
+        let path = file(&world, name);
+        let is_flat = matches!(agent, "copilot" | "cursor");
+        let theirs = json!({ key: "theirs" });
+        let theirs = if is_flat { theirs } else { json!({ "hooks": [theirs] }) };
+        let others = json!({"version": 1, "hooks": { events[0]: [theirs], "other": [] }});
+        let mut others = others.as_object().unwrap().clone();
+        others.retain(|key, _| is_flat || key != "version");
+        let others = serde_json::to_string_pretty(&others).unwrap();
+        for before in [Some(others.as_str()), Some("{}"), None] {
+            before.into_iter().for_each(|text| fs::write(&path, text).unwrap());
+            let there = files(&world.path("user"));
+            world.ok(&["install", agent, "--yes"]);
+            let after = fs::read_to_string(&path).unwrap();
+            let value: Value = serde_json::from_str(&after).unwrap();
+            for event in events {
+                let [line] = &lines(&value, event, key)[..] else { panic!("{agent} {event}: {value:#}") };
+                assert!(line.ends_with(&format!("/baton-hook --agent {agent} {event}")), "{line}");
+            }
+            assert_eq!(value["version"] == 1, is_flat, "{after}");
+            assert!(world.ok(&["install", agent, "--yes"]).out.contains("nothing to do"), "{agent}");
+            let told = world.run(&["doctor"]).out;
+            assert!(told.contains(&format!("all {} hooks are in", events.len())), "{agent}: {told}");
+            // One that a person has broken is repaired.
+            fs::write(&path, after.replacen(&format!("--agent {agent} "), "", 1)).unwrap();
+            world.ok(&["install", agent, "--yes"]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), after, "{agent}");
+            world.ok(&["uninstall", agent, "--yes"]);
+            let mut left = files(&world.path("user"));
+            left.retain(|(path, _)| !path.to_string_lossy().contains("baton-backup"));
+            assert_eq!(left, there, "{agent}");
+            for (path, _) in files(&world.path("user")) {
+                fs::remove_file(path).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn droids_hooks_wait_until_nothing_has_them_in_their_place() {
+    for name in [".factory/hooks.json", ".factory/hooks/hooks.json"] {
+        let world = without_claude();
+        let (settings, other) = (file(&world, ".factory/settings.json"), file(&world, name));
+        let before = "{\n  // mine\n  \"model\": \"m\"\n}\n";
+        fs::write(&settings, before).unwrap();
+        fs::write(&other, "{}").unwrap();
+        let said = world.ok(&["install", "droid", "--yes"]).out;
+        assert!(said.contains(&format!("reads hooks from {}", other.display())), "{said}");
+        assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+        let told = world.run(&["doctor"]).out;
+        assert!(told.contains(&format!("reads hooks from {}", other.display())), "{told}");
+        fs::remove_file(&other).unwrap();
+        world.ok(&["install", "droid", "--yes"]);
+        assert!(fs::read_to_string(&settings).unwrap().contains("--agent droid SessionEnd"));
+        // What was added before is removed, whatever is read now.
+        fs::write(&other, "{}").unwrap();
+        world.ok(&["uninstall", "droid", "--yes"]);
+        assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+        assert_eq!(fs::read_to_string(&other).unwrap(), "{}");
+    }
 }

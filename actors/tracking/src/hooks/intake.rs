@@ -14,6 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::transcript;
 use baton_conversation::transcript::Located;
@@ -120,6 +121,7 @@ impl Hooks {
         let session = SessionId::new(&hook.session_id)
             .filter(|session| is_id && is_agent_id(&hook.session_id) && session.may_be_shown())
             .ok_or(Ignored::Malformed)?;
+        let session = hook.transcript_path.as_deref().and_then(|path| shortened(&session, path)).unwrap_or(session);
         let row = self.options.table.now().get(&session).cloned();
         let known = row.as_deref().map(|row| &row.state);
         let looked = self.examine_paths(hook, known).await;
@@ -182,7 +184,7 @@ impl Hooks {
             return ExaminedPaths { transcript, subagent: None, place: known_place };
         }
         let (roots, path, agent_path) =
-            (self.options.roots.now(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
+            (self.options.roots.possible(), hook.transcript_path.clone(), hook.agent_transcript_path.clone());
         let cwd = hook.cwd.clone().filter(|cwd| cwd.len() <= 4_096);
         let (known_path, known_named) = (known_path.map(str::to_owned), known_path.map(NamedTranscript::known));
         let table = self.options.table.now();
@@ -216,13 +218,20 @@ impl Hooks {
         let transcript = match &hook.transcript_path {
             Some(path) if !is_known(path) => {
                 let user_home = std::env::home_dir();
-                let whose = transcript_path::written_below(&self.options.roots.now(), path, user_home.as_deref());
+                let whose = transcript_path::written_below(&self.options.roots.possible(), path, user_home.as_deref());
                 whose.is_none().then_some(None)
             }
             _ => known.map(Some),
         };
         ExaminedPaths { transcript, subagent: None, place }
     }
+}
+
+/// The session's id as Gemini CLI names its files after it: the beginning of the one that its hooks have.
+fn shortened(session: &SessionId, transcript: &str) -> Option<SessionId> {
+    let name = transcript.rsplit(['/', '\\']).next()?;
+    let whose = transcript::classify(Agent::Gemini, &format!("-/chats/{name}"))?.session;
+    session.as_str().starts_with(whose.as_str()).then_some(whose)
 }
 
 /// True if the id looks like one that an agent gives. Other text could be anything and would stay in the log for ever.
@@ -251,8 +260,6 @@ fn detail(text: &str) -> SignalDetail {
 
 #[cfg(test)]
 mod tests {
-    use baton_conversation::item::Agent;
-
     use super::*;
 
     #[test]
@@ -291,6 +298,21 @@ mod tests {
             assert_eq!((named.is_own(&session), named.belongs_to(&session)), (own, of), "{below}");
         }
         assert!(NamedTranscript::known("/anywhere").is_own(&session), "the one that it is read from");
+    }
+
+    #[test]
+    fn gemini_names_its_files_after_the_beginning_of_an_id() {
+        let session = SessionId::new("323e2af2-e055-4fca-9641-b0eb7f68ae6a").unwrap();
+        for (path, expected) in [
+            ("/h/.gemini/tmp/p/chats/session-2026-11-29T07-07-323e2af2.jsonl", Some("323e2af2")),
+            ("C:\\h\\chats\\session-2026-11-29T07-07-323e2af2.json", Some("323e2af2")),
+            ("/h/.gemini/tmp/p/chats/session-2026-11-29T07-07-c2e6df53.jsonl", None),
+            ("/h/.claude/projects/-p/323e2af2-e055-4fca-9641-b0eb7f68ae6a.jsonl", None),
+            ("/h/.claude/projects/-p/323e2af2.jsonl", None),
+            ("", None),
+        ] {
+            assert_eq!(shortened(&session, path).as_ref().map(SessionId::as_str), expected, "{path}");
+        }
     }
 
     #[test]
