@@ -33,6 +33,7 @@ mod kimi;
 mod kiro;
 mod location;
 mod observation;
+mod openhands;
 mod pi;
 mod qwen;
 mod spilled;
@@ -40,7 +41,7 @@ mod tools;
 mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
-pub use document::{Document, Fault};
+pub use document::{Document, Fault, Messages};
 pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
@@ -117,11 +118,17 @@ formats! {
     Cline => cline::Cline,
     Roo => cline::Roo,
     Kilo => cline::Kilo,
+    OpenHands => openhands::OpenHands,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.
 pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
-    documents(agent).filter(|document| path.ends_with(document.ending))
+    documents(agent).filter(|document| document.endings.iter().any(|ending| path.ends_with(ending)))
+}
+
+/// The path of the transcript that the file at `path` holds a message of, if messages are files of their own.
+pub fn of_message(agent: Agent, path: &str) -> Option<String> {
+    documents(agent)?.of_message(path)
 }
 
 /// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, shortened,

@@ -37,6 +37,8 @@ named! {
         Roo = "roo",
         /// Kilo Code, before it was written anew: as Cline.
         Kilo = "kilo",
+        /// OpenHands CLI: a document for each event below `conversations/<conversation>/events/`.
+        OpenHands = "openhands",
     }
 }
 
@@ -78,6 +80,7 @@ impl Agent {
             Self::Cline => ("Cline", None, "", &[]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
+            Self::OpenHands => ("OpenHands", None, ".openhands", &["openhands", "--resume", ID]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }

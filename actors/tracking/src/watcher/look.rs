@@ -38,8 +38,9 @@ impl Look {
             look.elsewhere.extend(found.elsewhere);
             look.folders.push((folder, found.files));
         }
-        let files = taken.files.into_iter().chain(elsewhere);
-        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
+        let files = taken.files.into_iter().map(|path| scan::transcript_of(roots, path)).chain(elsewhere);
+        let files: BTreeSet<PathBuf> = files.collect();
+        look.files = files.into_iter().map(|path| (path.clone(), scan::one(roots, &path))).collect();
         look
     }
 }
