@@ -30,6 +30,9 @@ use super::marker::Markers;
 use crate::transcript_roots::{Looked, Swept};
 use baton_base::limits;
 
+/// Endings of the names of files that may be transcripts, or belong to one.
+const ENDINGS: &[&str] = &["jsonl", "zst", "json"];
+
 pub(super) struct Changes {
     gathered: Arc<PendingChanges>,
     make: MakeNotifier,
@@ -357,7 +360,7 @@ impl PendingChanges {
         let mut taken = self.lock();
         let before = taken.files.len() + taken.folders.len();
         for path in event.paths {
-            let is_transcript = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst");
+            let is_transcript = path.extension().is_some_and(|ending| ENDINGS.iter().any(|other| ending == *other));
             if may_be_folder {
                 taken.folders.insert(path.clone());
             }
