@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::transcript::{Messages, document};
 use baton_events::session::{FileIdentity, Kind};
 pub use baton_home::file::{open, open_regular, read};
 
@@ -44,6 +45,18 @@ impl FileStat {
         let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let ns = modified.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX));
         Self { modified_ns: ns, size: metadata.len() }
+    }
+
+    /// Reads both of a transcript. One whose messages are files of their own is as new as the folder with these.
+    pub fn of_transcript(agent: Agent, path: &Path, metadata: &Metadata) -> Self {
+        let document = path.to_str().and_then(|path| document(agent, path));
+        let folder = match document.map(|document| document.messages) {
+            Some(Messages::Files { folder, .. }) => std::fs::metadata(path.with_file_name(folder)).ok(),
+            _ => None,
+        };
+        let stat = Self::new(metadata);
+        let folder = folder.map_or(0, |folder| Self::new(&folder).modified_ns);
+        Self { modified_ns: stat.modified_ns.max(folder), ..stat }
     }
 
     /// Modification time.

@@ -34,6 +34,7 @@ mod kiro;
 mod location;
 mod observation;
 mod opencode;
+mod openhands;
 mod pi;
 mod qwen;
 mod spilled;
@@ -42,7 +43,7 @@ mod tools;
 mod vibe;
 
 pub use cursor::{Cursor, MAX_QUEUED, MAX_RECENT_MESSAGES, MAX_SAID, Queued, Window};
-pub use document::{Document, Fault};
+pub use document::{Document, Fault, Messages};
 pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
@@ -126,11 +127,17 @@ formats! {
     Roo => cline::Roo,
     Kilo => cline::Kilo,
     OpenCode => opencode::OpenCode,
+    OpenHands => openhands::OpenHands,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.
 pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
-    documents(agent).filter(|document| path.ends_with(document.ending))
+    documents(agent).filter(|document| document.endings.iter().any(|ending| path.ends_with(ending)))
+}
+
+/// The path of the transcript that the file at `path` holds a message of, if messages are files of their own.
+pub fn of_message(agent: Agent, path: &str) -> Option<String> {
+    documents(agent)?.of_message(path)
 }
 
 /// The path of the database that holds a session, if `path` is that of a session in one, or of a database itself or a

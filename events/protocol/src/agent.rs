@@ -39,6 +39,8 @@ named! {
         Kilo = "kilo",
         /// OpenCode: a database in `opencode/`.
         OpenCode = "opencode",
+        /// OpenHands CLI: a document for each event below `conversations/<conversation>/events/`.
+        OpenHands = "openhands",
     }
 }
 
@@ -82,6 +84,7 @@ impl Agent {
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
+            Self::OpenHands => ("OpenHands", None, ".openhands", &["openhands", "--resume", ID]),
         };
         AgentHome { title, variable, directory, resume }
     }

@@ -13,17 +13,21 @@
 //! - Documents and sessions in databases are read as a whole on each access too. A document whose last message is written step by step counts as rewritten
 //!   with each step.
 
+use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{self, Document, Fault, document, layout, other_form, plain};
+use baton_conversation::transcript::{self, Document, Fault, Messages, document, layout, other_form, plain};
 use baton_events::session::TailDigest;
 use sha2::{Digest, Sha256};
 
 use crate::database;
 use baton_base::{limits, transcript_file};
+
+/// Most messages that are files of their own.
+const MAX_MESSAGES: usize = 50_000;
 
 /// An open transcript.
 pub(super) struct Content {
@@ -59,7 +63,7 @@ impl Content {
     fn of(file: File, agent: Agent, path: &str) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let form = match document(agent, path) {
-            Some(document) => Form::Lines(lines_of(document, &file, metadata.len())?),
+            Some(document) => Form::Lines(lines_of(document, &file, Path::new(path))?),
             None if layout(agent).plain(path).is_some() => Form::Compressed(file),
             None => Form::Plain(file),
         };
@@ -131,18 +135,64 @@ impl Content {
 }
 
 /// Reads a document as lines. One that is torn may be whole a moment later; the other faults last until it is written.
-fn lines_of(document: &Document, file: &File, size: u64) -> io::Result<Vec<u8>> {
-    let most = limits::DOCUMENT_BYTES;
-    let lasting = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+fn lines_of(document: &Document, file: &File, path: &Path) -> io::Result<Vec<u8>> {
+    let bytes = bounded(file, limits::DOCUMENT_BYTES)?;
+    let mut lines = document.lines(&bytes).map_err(|fault| match fault {
+        Fault::Torn => io::Error::new(io::ErrorKind::UnexpectedEof, "it is being written, or was left incomplete"),
+        Fault::Foreign => lasting("it is no JSON document with messages".to_owned()),
+    })?;
+    if let Messages::Files { folder, .. } = document.messages {
+        add_messages(document, &path.with_file_name(folder), &mut lines)?;
+    }
+    Ok(lines)
+}
+
+/// Adds the messages that are files in a folder, up to the first that is missing, or is the last and is being written:
+/// what is added later then only adds lines.
+fn add_messages(document: &Document, folder: &Path, lines: &mut Vec<u8>) -> io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    let mut files = BTreeMap::new();
+    for (count, entry) in entries.enumerate() {
+        if count > MAX_MESSAGES {
+            return Err(lasting(format!("it has more than {MAX_MESSAGES} messages")));
+        }
+        let name = entry?.file_name();
+        if let Some(number) = name.to_str().and_then(|name| document.number(name)) {
+            files.insert(number, name);
+        }
+    }
+    let last = files.keys().next_back().copied();
+    for (expected, (number, name)) in (0..).zip(files) {
+        if number != expected {
+            break;
+        }
+        let left = limits::DOCUMENT_BYTES.saturating_sub(lines.len() as u64);
+        let bytes = bounded(&transcript_file::open(&folder.join(name))?, left)?;
+        let before = lines.len();
+        if Document::add(&bytes, lines) == Err(Fault::Torn) && Some(number) == last {
+            lines.truncate(before);
+        }
+    }
+    Ok(())
+}
+
+/// The bytes of a file, if there are at most so many.
+fn bounded(file: &File, most: u64) -> io::Result<Vec<u8>> {
+    let size = file.metadata()?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or(0));
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(lasting(format!("it is a document of more than {} MB", most >> 20)));
+        return Err(lasting(format!("it is a document of more than {} MB", limits::DOCUMENT_BYTES >> 20)));
     }
-    document.lines(&bytes).map_err(|fault| match fault {
-        Fault::Torn => io::Error::new(io::ErrorKind::UnexpectedEof, "it is being written, or was left incomplete"),
-        Fault::Foreign => lasting("it is no JSON document with messages".to_owned()),
-    })
+    Ok(bytes)
+}
+
+/// An error that lasts until the file is written to.
+fn lasting(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 /// True if two paths are the two forms of one transcript.

@@ -137,3 +137,38 @@ fn the_file_that_replaces_a_document_takes_over() {
     fs::remove_file(document.path()).unwrap();
     assert!(matches!(observe(&document.start), Pass::Rewritten { .. }), "read under its former name");
 }
+
+#[test]
+fn messages_that_are_files_are_read_in_order_up_to_the_first_that_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("base_state.json");
+    fs::write(&path, r#"{"id":"0a","status":"idle","workspace":{"working_dir":"/w"}}"#).unwrap();
+    let source = Source { agent: Agent::OpenHands, subagent: false };
+    let mut conversation = Document { start: Start::beginning(source, path.to_str().unwrap()), _folder: folder };
+    let events = path.with_file_name("events");
+    let event = |number: u32, text: &str| fs::write(events.join(format!("event-{number:05}-0a1b.json")), text).unwrap();
+    let said = |word: &str| {
+        format!(
+            "{{\n\"kind\":\"MessageEvent\",\"source\":\"user\",\n\"llm_message\":{{\"content\":[{{\"text\":\"{word}\"}}]}}}}"
+        )
+    };
+    assert_eq!(conversation.read(), [], "there are none yet");
+    fs::create_dir(&events).unwrap();
+    fs::write(events.join(".eventlog.lock"), "").unwrap();
+    event(0, &said("one"));
+    event(2, &said("three"));
+    assert_eq!(conversation.read(), [prompt(2, "one")]);
+    fs::write(&path, r#"{"id":"0a","status":"busy","workspace":{"working_dir":"/w"}}"#).unwrap();
+    event(1, &said("two"));
+    event(3, &said("four")[..20]);
+    assert_eq!(conversation.read(), [prompt(3, "two"), prompt(4, "three")], "the last is being written");
+    event(4, &said("five"));
+    assert_eq!(conversation.read(), [prompt(6, "five")]);
+    let Pass::Read(whole) = observe(&Start::beginning(source, path.to_str().unwrap())) else { panic!("readable") };
+    assert_eq!((whole.seen.lines, whole.seen.malformed), (6, 1), "the one that was left is counted");
+    event(1, &said("owt"));
+    assert!(matches!(observe(&conversation.start), Pass::Rewritten { .. }));
+    fs::File::create(events.join("event-00005-0a1b.json")).unwrap().set_len(limits::DOCUMENT_BYTES).unwrap();
+    let (reason, lasting) = conversation.unreadable();
+    assert!(reason.contains("more than 32 MB") && lasting, "{reason}");
+}

@@ -45,12 +45,14 @@ impl Look {
             look.databases.extend(found.unread_databases.into_iter().map(|(path, why)| (path, Some(why))));
             look.folders.push((folder, found.files));
         }
-        for path in taken.files.into_iter().chain(elsewhere) {
+        let mut files = BTreeSet::new();
+        for path in taken.files.into_iter().map(|path| scan::transcript_of(roots, path)).chain(elsewhere) {
             match scan::database_of(roots, &path) {
                 Some((root, database)) => look.database(root, database),
-                None => look.files.push((path.clone(), scan::one(roots, &path))),
+                None => drop(files.insert(path)),
             }
         }
+        look.files = files.into_iter().map(|path| (path.clone(), scan::one(roots, &path))).collect();
         look
     }
 

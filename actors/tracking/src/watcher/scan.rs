@@ -101,6 +101,15 @@ pub(super) fn sessions_in(root: &Root, database: &Path) -> Scan {
     scan
 }
 
+/// The transcript that a file belongs to: itself, or the one that it holds a message of.
+pub(super) fn transcript_of(roots: &[Root], path: PathBuf) -> PathBuf {
+    let of_message = |root: &Root| {
+        path.starts_with(&root.projects)
+            .then(|| transcript::of_message(root.agent, path.to_str()?).map(PathBuf::from))?
+    };
+    roots.iter().find_map(of_message).unwrap_or(path)
+}
+
 /// Looks at one path.
 pub(super) fn one(roots: &[Root], path: &Path) -> Option<FileSeen> {
     roots.iter().find_map(|root| see(root, path)).map(|(file, _)| file)
@@ -274,7 +283,7 @@ fn see(root: &Root, path: &Path) -> Option<(FileSeen, u64)> {
         agent: root.agent,
         kind: located.kind,
         path: path_text.into(),
-        stat: FileStat::new(&metadata),
+        stat: FileStat::of_transcript(root.agent, path, &metadata),
         identity: transcript_file::identity(&metadata),
     };
     Some((file, transcript_file::link_count(&metadata)))

@@ -12,7 +12,7 @@ use crate::record::Timestamp;
 
 use super::claude::{Author, Block, Delivery, Hint, PromptParts, judge};
 use super::codex::{number, pick, text};
-use super::document::Document;
+use super::document::{Document, Messages};
 use super::format::{Format, Layout, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
@@ -53,9 +53,9 @@ impl Format for Amp {
         parameters: &[("cmd", "command"), ("old_str", "old_string"), ("new_str", "new_string")],
     };
     const DOCUMENT: Option<Document> = Some(Document {
-        ending: ".json",
+        endings: &[".json"],
         replaced_by: None,
-        messages: "messages",
+        messages: Messages::Field("messages"),
         header: &["id", "created", "title", "env"],
     });
 

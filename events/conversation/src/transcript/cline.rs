@@ -12,7 +12,7 @@ use crate::record::Timestamp;
 
 use super::claude::Block;
 use super::codex::{number, pick, text};
-use super::document::Document;
+use super::document::{Document, Messages};
 use super::format::{Format, Layout, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
@@ -106,7 +106,8 @@ const TOOLS: Tools = Tools {
     parameters: &[],
 };
 
-const DOCUMENT: Document = Document { ending: CONVERSATION, replaced_by: None, messages: "messages", header: &[] };
+const DOCUMENT: Document =
+    Document { endings: &[CONVERSATION], replaced_by: None, messages: Messages::Field("messages"), header: &[] };
 
 fn classify(agent: Agent, rel_path: &str) -> Option<Located> {
     let (task, name) = rel_path.split_once('/')?;

@@ -4,6 +4,9 @@
 //! was extended gives the same first lines and further ones, like a file that is appended to; one whose earlier
 //! messages changed gives other lines, like a file that is rewritten.
 //!
+//! Some agents write a small document for each message, into a folder beside the document of the session; the lines are
+//! the same.
+//!
 //! # Decisions
 //!
 //! - The first line has only the fields that the format names: one that changes with every message, like the time of
@@ -17,15 +20,29 @@ use baton_redaction::raw_json::{Found, Raw, Value, first_object};
 /// Which of an agent's transcripts are documents, and what is in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Ending of the documents' file names.
-    pub ending: &'static str,
+    /// Endings of the documents' file names; the first is the one of those that are replaced.
+    pub endings: &'static [&'static str],
     /// Ending of the file of JSON Lines that a later version of the agent writes in its place. The document may stay
     /// beside it, and is then out of date.
     pub replaced_by: Option<&'static str>,
-    /// The field that holds the messages. An array as a whole holds nothing but messages.
-    pub messages: &'static str,
+    /// Where the messages are.
+    pub messages: Messages,
     /// Fields that tell about the session and rarely change.
     pub header: &'static [&'static str],
+}
+
+/// Where the messages of a document are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Messages {
+    /// In this field. An array as a whole holds nothing but messages.
+    Field(&'static str),
+    /// In files of their own.
+    Files {
+        /// The folder beside the document.
+        folder: &'static str,
+        /// Beginning of a file's name, before the number of the message and a `-`.
+        start: &'static str,
+    },
 }
 
 /// Why a document gives no lines.
@@ -38,21 +55,19 @@ pub enum Fault {
 }
 
 impl Document {
-    /// The lines of a document, each with a newline. An element that is no object gives `null`, so that the lines behind
-    /// it keep their numbers.
+    /// The lines of a document, each with a newline: only the first if messages are files of their own. An element that
+    /// is no object gives `null`, so that the lines behind it keep their numbers.
     pub fn lines(&self, bytes: &[u8]) -> Result<Vec<u8>, Fault> {
-        let bytes = bytes.strip_prefix(super::BOM).unwrap_or(bytes);
-        match serde_json::from_slice::<IgnoredAny>(bytes) {
-            Err(error) if error.is_eof() => return Err(Fault::Torn),
-            Err(_) => return Err(Fault::Foreign),
-            Ok(_) => {}
-        }
+        let bytes = whole(bytes)?;
         let mut lines = Vec::with_capacity(bytes.len());
         let messages = match first_object(bytes) {
             Found::Object(mut fields) => {
                 fields.by_ref().for_each(drop);
                 let whole = fields.object().ok_or(Fault::Foreign)?;
-                let messages = whole.get(self.messages.as_bytes());
+                let messages = match self.messages {
+                    Messages::Field(name) => whole.get(name.as_bytes()),
+                    Messages::Files { .. } => Some(Value::Array(Raw::from(&b"[]"[..]))),
+                };
                 let Some(messages @ Value::Array(_)) = messages else { return Err(Fault::Foreign) };
                 self.write_header(whole, &mut lines);
                 messages
@@ -70,6 +85,31 @@ impl Document {
         Ok(lines)
     }
 
+    /// Adds a message that is a file of its own as a line: a broken one, which is counted, if it is no object.
+    pub fn add(bytes: &[u8], lines: &mut Vec<u8>) -> Result<(), Fault> {
+        let read = whole(bytes);
+        match read.map(|bytes| Raw::from(bytes.trim_ascii())) {
+            Ok(object) if object.starts_with(b"{") => write_value(Value::Object(object), lines),
+            _ => lines.push(b'{'),
+        }
+        lines.push(b'\n');
+        read.map(drop)
+    }
+
+    /// The number of the message in a file of this name; `None` if it is no message.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        let Messages::Files { start, .. } = self.messages else { return None };
+        name.strip_prefix(start)?.strip_suffix(".json")?.split_once('-')?.0.parse().ok()
+    }
+
+    /// The document of the message in the file at `path`; `None` if that is no message.
+    pub(super) fn of_message(&self, path: &str) -> Option<String> {
+        let Messages::Files { folder, .. } = self.messages else { return None };
+        let (above, name) = path.rsplit_once(['/', '\\'])?;
+        self.number(name)?;
+        Some(format!("{}{}", above.strip_suffix(folder)?, self.endings.first()?))
+    }
+
     fn write_header(&self, whole: Value<'_>, line: &mut Vec<u8>) {
         line.push(b'{');
         for (key, value) in whole.fields().filter(|(key, _)| self.header.iter().any(|it| it.as_bytes() == key.raw())) {
@@ -85,12 +125,22 @@ impl Document {
 
     /// The path of the file that took a document's place; `None` for any other path.
     pub(super) fn successor(&self, path: &str) -> Option<String> {
-        Some(format!("{}{}", path.strip_suffix(self.ending)?, self.replaced_by?))
+        Some(format!("{}{}", path.strip_suffix(self.endings.first()?)?, self.replaced_by?))
     }
 
     /// The path of the document whose place a file took; `None` for any other path.
     pub(super) fn predecessor(&self, path: &str) -> Option<String> {
-        Some(format!("{}{}", path.strip_suffix(self.replaced_by?)?, self.ending))
+        Some(format!("{}{}", path.strip_suffix(self.replaced_by?)?, self.endings.first()?))
+    }
+}
+
+/// The document without the mark that it may begin with, if it is one.
+fn whole(bytes: &[u8]) -> Result<&[u8], Fault> {
+    let bytes = bytes.strip_prefix(super::BOM).unwrap_or(bytes);
+    match serde_json::from_slice::<IgnoredAny>(bytes) {
+        Err(error) if error.is_eof() => Err(Fault::Torn),
+        Err(_) => Err(Fault::Foreign),
+        Ok(_) => Ok(bytes),
     }
 }
 
@@ -114,8 +164,12 @@ pub(super) fn write_value(value: Value<'_>, line: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    const DOCUMENT: Document =
-        Document { ending: ".json", replaced_by: Some(".jsonl"), messages: "messages", header: &["id", "place", "v"] };
+    const DOCUMENT: Document = Document {
+        endings: &[".json"],
+        replaced_by: Some(".jsonl"),
+        messages: Messages::Field("messages"),
+        header: &["id", "place", "v"],
+    };
 
     fn lines(document: &str) -> Result<String, Fault> {
         DOCUMENT.lines(document.as_bytes()).map(|lines| String::from_utf8(lines).unwrap())

@@ -28,7 +28,7 @@ use crate::record::{SessionId, Timestamp};
 
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
-use super::document::Document;
+use super::document::{Document, Messages};
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
@@ -83,9 +83,9 @@ impl Format for Gemini {
     };
 
     const DOCUMENT: Option<Document> = Some(Document {
-        ending: ".json",
+        endings: &[".json"],
         replaced_by: Some(".jsonl"),
-        messages: "messages",
+        messages: Messages::Field("messages"),
         header: &["sessionId", "projectHash", "startTime", "kind", "directories", "summary"],
     });
 

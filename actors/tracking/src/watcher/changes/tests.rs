@@ -148,3 +148,13 @@ async fn a_folder_that_cannot_be_watched_any_more_makes_the_whole_root_swept() {
     world.sweep_after(limits::WATCH_RETRY).await;
     assert_eq!(world.swept(), None);
 }
+
+#[tokio::test]
+async fn every_form_of_a_transcript_that_is_written_in_place_is_looked_at() {
+    let world = world(false, false).await;
+    let taken = |name: &str| {
+        world.changes.add(PathBuf::from(name));
+        world.changes.take().unwrap().files.len()
+    };
+    assert_eq!(["a.jsonl", "a.jsonl.zst", "a.json", "a.txt", "a"].map(taken), [1, 1, 1, 0, 0]);
+}
