@@ -15,6 +15,7 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod aider;
 mod amp;
 mod antigravity;
 mod claude;
@@ -35,6 +36,7 @@ mod location;
 mod observation;
 mod pi;
 mod qwen;
+mod session_file;
 mod spilled;
 mod tools;
 mod vibe;
@@ -45,6 +47,7 @@ pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
+pub use session_file::{SessionFile, StoredPath, StoredSession, WallClock};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 
 use std::borrow::Cow;
@@ -84,6 +87,11 @@ macro_rules! formats {
             match agent { $(Agent::$agent => const { &<$format as Format>::DOCUMENT }.as_ref()),+ }
         }
 
+        /// The file in which the agent keeps many sessions, if it does.
+        pub fn session_file(agent: Agent) -> Option<&'static SessionFile> {
+            match agent { $(Agent::$agent => const { &<$format as Format>::SESSION_FILE }.as_ref()),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -117,11 +125,17 @@ formats! {
     Cline => cline::Cline,
     Roo => cline::Roo,
     Kilo => cline::Kilo,
+    Aider => aider::Aider,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.
 pub fn document(agent: Agent, path: &str) -> Option<&'static Document> {
     documents(agent).filter(|document| path.ends_with(document.ending))
+}
+
+/// True if a file of this name may be a transcript of some agent's, or hold sessions.
+pub fn is_of_interest(name: &str) -> bool {
+    Agent::ALL.iter().any(|agent| layout(*agent).may_be_transcript(name))
 }
 
 /// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, shortened,

@@ -37,6 +37,8 @@ named! {
         Roo = "roo",
         /// Kilo Code, before it was written anew: as Cline.
         Kilo = "kilo",
+        /// Aider: Markdown with all sessions of a repository, in its root.
+        Aider = "aider",
     }
 }
 
@@ -78,6 +80,7 @@ impl Agent {
             Self::Cline => ("Cline", None, "", &[]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
+            Self::Aider => ("Aider", None, "", &["aider", "--restore-chat-history"]),
             Self::Droid => ("Droid", None, ".factory", &[]),
         };
         AgentHome { title, variable, directory, resume }
