@@ -1,6 +1,7 @@
 //! Transcript files as `stat` shows them, and opening files without blocking on a pipe.
 
 use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -51,6 +52,17 @@ impl FileStat {
     }
 }
 
+/// Metadata of a transcript's file; for a session in a file with many, whose path goes on behind the file's, of that.
+pub fn metadata(path: &Path) -> io::Result<Metadata> {
+    let holds = |above: &Path| std::fs::metadata(above).ok().filter(Metadata::is_file);
+    std::fs::metadata(path).or_else(|error| path.ancestors().skip(1).find_map(holds).ok_or(error))
+}
+
+/// True if a transcript is on the disk, as far as its path tells.
+pub fn exists(path: &Path) -> bool {
+    metadata(path).is_ok()
+}
+
 /// The file's identity: device and inode.
 #[cfg(unix)]
 pub fn identity(metadata: &Metadata) -> FileIdentity {
@@ -79,4 +91,19 @@ pub fn link_count(_metadata: &Metadata) -> u64 {
 /// `path` as text, if it is UTF-8.
 pub fn path_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_in_a_file_is_there_with_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("a.md");
+        assert!(!exists(&file.join("s")));
+        std::fs::write(&file, "x").unwrap();
+        assert!(exists(&file.join("s")) && exists(&file) && exists(temp.path()));
+        assert!(!exists(&temp.path().join("b")) && !exists(&temp.path().join("b/s")));
+    }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::throttle::Throttle;
+use baton_base::transcript_file;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, Phase};
@@ -107,7 +108,7 @@ impl Rereading {
         found.sort();
         let roots = self.roots.clone();
         let looking = baton_base::task::spawn_blocking(move || {
-            found.retain(|(_, _, path)| !roots.is_hung(Path::new(path)) && Path::new(path).exists());
+            found.retain(|(_, _, path)| !roots.is_hung(Path::new(path)) && transcript_file::exists(Path::new(path)));
             found.into_iter().map(|(_, id, _)| id).collect()
         });
         looking.await.unwrap_or_default()

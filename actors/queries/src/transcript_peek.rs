@@ -76,7 +76,7 @@ pub(super) fn is_compacted(file: &FileSeen) -> bool {
 /// The current file of a session. Looks at the disk.
 pub(super) fn file_of(id: &SessionId, state: &State) -> Option<FileSeen> {
     let transcript = state.transcript.as_ref()?;
-    let metadata = std::fs::metadata(&transcript.path).ok()?;
+    let metadata = baton_base::transcript_file::metadata(transcript.path.as_ref()).ok()?;
     Some(FileSeen {
         session: id.clone(),
         agent: transcript.agent,

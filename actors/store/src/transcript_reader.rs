@@ -8,7 +8,7 @@
 //!
 //! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
-mod beside;
+pub(crate) mod beside;
 mod content;
 pub mod working_directory;
 
@@ -152,7 +152,7 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     if content::is_beside_plain(agent, path) {
         return false;
     }
-    let Ok(at_known) = std::fs::metadata(known) else { return true };
+    let Ok(at_known) = transcript_file::metadata(known.as_ref()) else { return true };
     if content::are_one(agent, known, path) {
         return true;
     }

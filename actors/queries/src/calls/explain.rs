@@ -18,6 +18,7 @@ use crate::listing::SessionRows;
 use crate::resolve::SessionResolver;
 use crate::{memo, resolve};
 use baton_base::latest::Latest;
+use baton_base::transcript_file;
 use baton_journal::{Journal, ReadError};
 use baton_store::forgotten::ForgottenSessions;
 use baton_tracking::supervisor::Degraded;
@@ -156,7 +157,7 @@ impl Explain {
             let path = Path::new(&transcript.path);
             if self.roots.is_hung(path) {
                 notes.push("its transcript lies where the file system does not answer".to_owned());
-            } else if !path.exists() {
+            } else if !transcript_file::exists(path) {
                 notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
             } else if stop.is_none() && !overview.roots.iter().any(|root| path.starts_with(&root.path)) {
                 notes.push(

@@ -35,7 +35,7 @@ use crate::session_states_file::SessionStatesFile;
 use crate::transcript_peek;
 use baton_base::actor_address::CallError;
 use baton_base::limits;
-use baton_base::transcript_file::FileSeen;
+use baton_base::transcript_file::{self, FileSeen};
 use baton_journal::Journal;
 use baton_memos::Memos;
 use baton_store::chunks::Removed;
@@ -353,7 +353,7 @@ async fn answer_for(table: &SessionTable, selection: &Selection) -> answer::Forg
     let paths: Vec<String> =
         selection.sessions.iter().chain(&selection.also).filter_map(path_of).take(TRANSCRIPTS).collect();
     let there = baton_base::task::spawn_blocking(move || -> Vec<String> {
-        paths.into_iter().filter(|path| std::path::Path::new(path).exists()).collect()
+        paths.into_iter().filter(|path| transcript_file::exists(std::path::Path::new(path))).collect()
     });
     answer::Forget {
         status: "success".to_owned(),

@@ -19,6 +19,7 @@ use crate::resolve::SessionResolver;
 use crate::{SESSIONS_NAMED, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
+use baton_base::transcript_file;
 use baton_tracking::indexer;
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::transcript_roots::Roots;
@@ -137,7 +138,7 @@ fn message(sum: &answer::Reindex) -> String {
 pub(super) fn count_older_filter(catalog: &Catalog, roots: &Roots) -> u64 {
     let (table, settings) = catalog.now();
     // On a file system that hangs, each look would block a thread.
-    let is_there = |path: &Path| !roots.is_hung(path) && path.exists();
+    let is_there = |path: &Path| !roots.is_hung(path) && transcript_file::exists(path);
     let is_older = |state: &State| {
         state.episode.is_some()
             && settings.reads(state)

@@ -1,10 +1,10 @@
 //! The bytes of a transcript in any form: plain, compressed in place by its agent when it is cold, or a document that
-//! its agent writes anew as a whole.
+//! its agent writes anew as a whole, or one session of a file with many.
 //!
 //! Offsets count bytes of the plain transcript. A compressed one is streamed from its beginning on each access: it is
 //! cold, and does not grow before its agent has restored it. The stream's window bounds memory, and the file's size
 //! bounds the length of its content. A document is held as a whole, as [lines](Document::lines), and its size bounds
-//! memory.
+//! memory; so is a [session](session_file) with its file.
 //!
 //! # Hazards
 //!
@@ -22,26 +22,30 @@ use baton_conversation::transcript::{Document, Fault, document, layout, other_fo
 use baton_events::session::TailDigest;
 use sha2::{Digest, Sha256};
 
+use crate::session_file;
 use baton_base::{limits, transcript_file};
 
 /// An open transcript.
 pub(super) struct Content {
-    file: File,
     metadata: Metadata,
     form: Form,
 }
 
 enum Form {
-    Plain,
-    Compressed,
-    /// A document's lines.
-    Document(Vec<u8>),
+    Plain(File),
+    Compressed(File),
+    /// The lines of a document, or of a session in a file with many.
+    Lines(Vec<u8>),
 }
 
 impl Content {
     /// Opens a transcript. If it does not exist under its name, its other form is tried: its agent may have compressed
     /// or restored it since it was seen, or have replaced a document.
     pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
+        if let Some(read) = session_file::lines(agent, path) {
+            let (lines, metadata) = read?;
+            return Ok(Self { metadata, form: Form::Lines(lines) });
+        }
         let open = |path: &str| Self::of(transcript_file::open(Path::new(path))?, agent, path);
         match (open(path), other_form(agent, path)) {
             (Err(error), Some(other)) if error.kind() == io::ErrorKind::NotFound => open(&other),
@@ -52,11 +56,11 @@ impl Content {
     fn of(file: File, agent: Agent, path: &str) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let form = match document(agent, path) {
-            Some(document) => Form::Document(lines_of(document, &file, metadata.len())?),
-            None if layout(agent).plain(path).is_some() => Form::Compressed,
-            None => Form::Plain,
+            Some(document) => Form::Lines(lines_of(document, &file, metadata.len())?),
+            None if layout(agent).plain(path).is_some() => Form::Compressed(file),
+            None => Form::Plain(file),
         };
-        Ok(Self { file, metadata, form })
+        Ok(Self { metadata, form })
     }
 
     pub(super) fn metadata(&self) -> &Metadata {
@@ -65,31 +69,32 @@ impl Content {
 
     /// True if it is compressed. It is then read in one pass, because the next one would start from its beginning.
     pub(super) fn is_compressed(&self) -> bool {
-        matches!(self.form, Form::Compressed)
+        matches!(self.form, Form::Compressed(_))
     }
 
     /// Its length in bytes, if that is known without reading.
     pub(super) fn size(&self) -> Option<u64> {
         match &self.form {
-            Form::Plain => Some(self.metadata.len()),
-            Form::Compressed => None,
-            Form::Document(lines) => Some(lines.len() as u64),
+            Form::Plain(_) => Some(self.metadata.len()),
+            Form::Compressed(_) => None,
+            Form::Lines(lines) => Some(lines.len() as u64),
         }
     }
 
     /// The bytes from an offset on; none if it is beyond the end.
     pub(super) fn from(&self, offset: u64) -> io::Result<Box<dyn Read + '_>> {
         match &self.form {
-            Form::Plain => {
-                (&self.file).seek(SeekFrom::Start(offset))?;
-                Ok(Box::new(&self.file))
+            Form::Plain(file) => {
+                let mut file = file;
+                file.seek(SeekFrom::Start(offset))?;
+                Ok(Box::new(file))
             }
-            Form::Compressed => {
-                let mut stream = self.stream()?;
+            Form::Compressed(file) => {
+                let mut stream = self.stream(file)?;
                 io::copy(&mut stream.by_ref().take(offset), &mut io::sink())?;
                 Ok(Box::new(stream))
             }
-            Form::Document(lines) => {
+            Form::Lines(lines) => {
                 let offset = usize::try_from(offset).unwrap_or(usize::MAX);
                 Ok(Box::new(lines.get(offset..).unwrap_or_default()))
             }
@@ -107,9 +112,9 @@ impl Content {
         Ok((bytes.len() as u64 == wanted).then_some(TailDigest(digest)))
     }
 
-    fn stream(&self) -> io::Result<impl Read + '_> {
-        (&self.file).seek(SeekFrom::Start(0))?;
-        let file = BufReader::with_capacity(limits::READ_BLOCK_BYTES, &self.file);
+    fn stream<'f>(&self, mut file: &'f File) -> io::Result<impl Read + use<'f>> {
+        file.seek(SeekFrom::Start(0))?;
+        let file = BufReader::with_capacity(limits::READ_BLOCK_BYTES, file);
         let mut decoder = zstd::Decoder::with_buffer(file).map_err(broken)?;
         decoder.window_log_max(limits::COMPRESSED_WINDOW_LOG)?;
         let most = self.metadata.len().saturating_mul(limits::COMPRESSED_RATIO).max(limits::COMPRESSED_ALWAYS_BYTES);

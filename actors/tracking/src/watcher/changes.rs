@@ -19,6 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use baton_conversation::transcript::{is_of_interest, session_file};
 use baton_events::session::FileIdentity;
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind};
 use notify::{RecursiveMode, Watcher};
@@ -138,16 +139,21 @@ impl Changes {
             if self.watched.remove(&root.projects).is_some() {
                 off.push(root.projects.clone());
             }
-            on.push((root.projects.clone(), *identity));
+            // A project is watched for the one file in it.
+            let mode = match session_file(root.agent) {
+                Some(_) => RecursiveMode::NonRecursive,
+                None => RecursiveMode::Recursive,
+            };
+            on.push((root.projects.clone(), *identity, mode));
         }
         if off.is_empty() && on.is_empty() {
             return;
         }
-        let paths: Vec<PathBuf> = on.iter().map(|(path, _)| path.clone()).collect();
+        let paths: Vec<(PathBuf, RecursiveMode)> = on.iter().map(|(path, _, mode)| (path.clone(), *mode)).collect();
         let asked = self.ask(move |watcher| {
             off.iter().for_each(|path| drop(watcher.unwatch(path)));
-            let watch = |path: PathBuf| {
-                let watched = watcher.watch(&path, RecursiveMode::Recursive);
+            let watch = |(path, mode): (PathBuf, RecursiveMode)| {
+                let watched = watcher.watch(&path, mode);
                 // Release a partial watch: it uses up watches that other roots need.
                 watched.inspect_err(|_| drop(watcher.unwatch(&path)))
             };
@@ -156,7 +162,7 @@ impl Changes {
         // A hanging root must not affect the others again at the next try.
         let hung = || on.iter().map(|_| Err(notify::Error::generic("its file system does not answer"))).collect();
         let results = asked.await.unwrap_or_else(hung);
-        for ((path, identity), result) in on.into_iter().zip(results) {
+        for ((path, identity, _), result) in on.into_iter().zip(results) {
             match result {
                 Ok(()) => drop(self.watched.insert(path, identity)),
                 Err(error) => {
@@ -357,7 +363,8 @@ impl PendingChanges {
         let mut taken = self.lock();
         let before = taken.files.len() + taken.folders.len();
         for path in event.paths {
-            let is_transcript = path.extension().is_some_and(|ending| ending == "jsonl" || ending == "zst");
+            let name = path.file_name().and_then(|name| name.to_str());
+            let is_transcript = name.is_some_and(|name| name.ends_with(".zst") || is_of_interest(name));
             if may_be_folder {
                 taken.folders.insert(path.clone());
             }

@@ -39,7 +39,14 @@ impl Look {
             look.folders.push((folder, found.files));
         }
         let files = taken.files.into_iter().chain(elsewhere);
-        look.files = files.map(|path| (path.clone(), scan::one(roots, &path))).collect();
+        for path in files {
+            match scan::sessions_of(roots, &path) {
+                Some(found) if found.unreachable.is_empty() => look.folders.push((path, found.files)),
+                // Those that were known stay so.
+                Some(_) => look.is_odd = true,
+                None => look.files.push((path.clone(), scan::one(roots, &path))),
+            }
+        }
         look
     }
 }

@@ -1,4 +1,4 @@
-//! Finds transcripts by name and `stat`, without reading content.
+//! Finds transcripts by name and `stat`, without reading content, and the sessions in files with many.
 //!
 //! # Hazards
 //!
@@ -19,6 +19,7 @@ use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
+use baton_store::session_file;
 
 /// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
 /// UTF-8.
@@ -82,6 +83,17 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     scan
 }
 
+/// Looks at a file with many sessions; `None` if the path is none of these roots.
+pub(super) fn sessions_of(roots: &[Root], path: &Path) -> Option<Scan> {
+    let holds = |root: &&Root| {
+        let file = transcript::session_file(root.agent);
+        file.is_some_and(|file| *path == root.projects.join(file.name))
+    };
+    let mut scan = Scan::default();
+    scan.sessions_in(roots.iter().find(holds)?, path);
+    Some(scan)
+}
+
 /// Looks at one path.
 pub(super) fn one(roots: &[Root], path: &Path) -> Option<FileSeen> {
     roots.iter().find_map(|root| see(root, path)).map(|(file, _)| file)
@@ -98,6 +110,9 @@ fn stamp_of(folder: &Path) -> Option<SystemTime> {
 }
 
 fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64, u64)>, scan: &mut Scan) {
+    if let Some(file) = transcript::session_file(root.agent) {
+        return scan.sessions_in(root, &directory.join(file.name));
+    }
     let layout = transcript::layout(root.agent);
     if depth + 1 >= layout.depth {
         scan.stamps.insert(directory.to_owned(), stamp_of(directory));
@@ -164,6 +179,31 @@ impl Scan {
         self.elsewhere.extend(other.elsewhere);
         self.linked |= other.linked;
         self.stamps.extend(other.stamps);
+    }
+
+    /// Adds the sessions in a file.
+    fn sessions_in(&mut self, root: &Root, file: &Path) {
+        let (sessions, metadata) = match session_file::sessions(root.agent, file) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => return self.unreachable(file, &error.to_string()),
+        };
+        for session in sessions {
+            let Some(located) = root.classify(Path::new(&session.path)) else { continue };
+            if self.files.len() >= limits::TRANSCRIPTS {
+                self.left_out += 1;
+                continue;
+            }
+            self.counted.fetch_add(1, Ordering::Relaxed);
+            self.files.push(FileSeen {
+                session: located.session,
+                agent: root.agent,
+                kind: located.kind,
+                path: session.path.into(),
+                stat: session.stat,
+                identity: transcript_file::identity(&metadata),
+            });
+        }
     }
 
     fn unreachable(&mut self, path: &Path, reason: &str) {
