@@ -37,8 +37,11 @@ fn rows(world: &World) -> Vec<Value> {
 /// The prompts and answers of a session.
 fn told(world: &World, session: &str) -> Vec<String> {
     let messages = list(&world.json(&["show", session, "--messages"])["messages"]);
-    let parts = |message: &Value| list(&message["parts"]).iter().map(|part| text(&part["text"])).collect::<String>();
-    messages.iter().map(|message| format!("{} {}", text(&message["role"]), parts(message))).collect()
+    let parts = |message: &Value| {
+        list(&message["parts"]).iter().filter_map(|part| Some(part["text"].as_str()?.to_owned())).collect::<String>()
+    };
+    let spoken = messages.iter().filter(|message| message["role"] != "harness");
+    spoken.map(|message| format!("{} {}", text(&message["role"]), parts(message))).collect()
 }
 
 /// The sessions that a search finds, once there are as many.
@@ -93,7 +96,7 @@ fn a_history_that_git_tracks_is_named_and_not_read() {
     git(&["add", NAME]);
     assert_eq!(found(&world, "heron", 1), [id(1)]);
     assert!(wait(|| world.problems().contains("git tracks it")), "{}", world.problems());
-    let doctor = world.run(&["doctor"]).shown();
+    let doctor = world.run(&["doctor"]).out;
     assert!(doctor.contains(NAME) && doctor.contains("git tracks it"), "{doctor}");
     assert!(world.found("agent:aider otter").is_empty() && rows(&world).is_empty());
 }
@@ -112,5 +115,5 @@ fn a_history_elsewhere_is_read_once_a_person_names_its_project() {
     assert!(config().contains("work/other"), "{}", config());
     world.ok(&["uninstall", "aider", "--project", &work]);
     assert!(!config().contains("work/other"), "{}", config());
-    assert!(!world.run(&["install", "aider"]).shown().is_empty());
+    assert!(world.run(&["install", "aider"]).err.contains("--project DIR"));
 }
