@@ -70,7 +70,7 @@ fn each_session_of_the_history_in_a_known_project_is_read_grows_and_is_forgotten
 
     let mut file = fs::OpenOptions::new().append(true).open(&history).unwrap();
     file.write_all(b"\n#### Now feed the otter  \n\nIt eats mussels.\n\n").unwrap();
-    assert_eq!(found(&world, "agent:aider mussels", 1), [other.clone()], "the last one goes on");
+    assert_eq!(found(&world, "agent:aider mussels", 1), std::slice::from_ref(&other), "the last one goes on");
     assert_eq!(told(&world, &other).iter().filter(|said| said.contains("otter dive")).count(), 1);
     let third = session("2026-06-11 21:15:00", "Wake the walrus", "It is awake.");
     file.write_all(third.as_bytes()).unwrap();

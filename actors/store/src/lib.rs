@@ -6,5 +6,4 @@ pub mod disk_usage;
 pub mod forgetting;
 pub mod forgotten;
 pub mod model_answer;
-pub mod session_file;
 pub mod transcript_reader;

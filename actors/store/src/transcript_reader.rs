@@ -8,8 +8,9 @@
 //!
 //! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
-pub(crate) mod beside;
+mod beside;
 mod content;
+pub mod session_file;
 pub mod working_directory;
 
 use std::io::{self, Read};

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Metadata, SequenceNumber, StreamId};
-use baton_conversation::transcript::{layout, session_file};
+use baton_conversation::transcript::layout;
 use baton_events::envelope::NewRecord;
 use baton_events::home;
 use baton_events::home::{NamedRoot, ROOTS_MAX};
@@ -31,6 +31,7 @@ use tokio::sync::watch;
 use self::admission::{Admitted, Grounds};
 pub use self::inspection::{Look, Looked};
 use self::inspection::{Named, RootInspector};
+use self::project_stores::Stores;
 pub use self::swept::Swept;
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
@@ -42,11 +43,6 @@ use baton_journal::session_table::TableReader;
 const REFUSED_MAX: usize = 16;
 /// Longest path accepted, in bytes.
 const PATH_BYTES: usize = 4096;
-
-/// Limit of projects that are looked at for files with sessions.
-const PROJECTS_MAX: usize = 2_000;
-/// The origin of a root for the file in a project that another session has named, and in one that a person has named.
-const IN_PROJECT: [&str; 2] = ["project", "config.json"];
 
 /// Limit of working directories considered per client.
 const PLACES_MAX: usize = 4;
@@ -94,18 +90,6 @@ struct Known {
     /// Named directories whose examination has not returned.
     under_way: BTreeSet<String>,
     refused: BTreeMap<String, Refused>,
-}
-
-/// The projects with files that hold sessions.
-#[derive(Default)]
-struct Stores {
-    /// Projects that were looked at, and those that are to be.
-    known: BTreeSet<String>,
-    /// Projects whose look has not returned.
-    under_way: BTreeSet<PathBuf>,
-    /// The files that are read, by origin.
-    read: Vec<(Root, &'static str)>,
-    refused: Vec<Refused>,
 }
 
 impl Roots {
@@ -270,63 +254,6 @@ impl Roots {
             Some(Refused { config_dir, named_by, why: admission::in_project(project) })
         });
         overtaken.collect()
-    }
-
-    /// True if nobody has looked yet for files with sessions in a session's project.
-    pub fn is_new_project(&self, project: &str) -> bool {
-        self.stores().known.insert(project.to_owned())
-    }
-
-    /// Looks in all projects for files with sessions. Returns true if others are read now. A project whose file system
-    /// does not answer keeps a thread and is not waited for again.
-    pub async fn look_for_stores(&self) -> bool {
-        let settings = self.settings.now();
-        let tracked = if settings.watch_directories.is_some() { Vec::new() } else { self.tracked(|_| true) };
-        let named = settings.project_stores.iter().map(|project| (project.clone(), IN_PROJECT[1]));
-        let tracked_too = tracked.iter().map(|project| (PathBuf::from(project), IN_PROJECT[0]));
-        let mut seen = BTreeSet::new();
-        let wanted =
-            named.chain(tracked_too).filter(|(project, _)| project.is_absolute() && seen.insert(project.clone()));
-        let wanted: Vec<(PathBuf, &str)> = wanted.take(PROJECTS_MAX).collect();
-        let looks: Vec<_> = wanted.into_iter().filter_map(|(project, by)| Some((by, self.look_in(project)?))).collect();
-        let until = tokio::time::Instant::now() + LOOK;
-        let (mut read, mut refused) = (Vec::new(), Vec::new());
-        for (by, look) in looks {
-            let Ok(Ok(found)) = tokio::time::timeout_at(until, look).await else { continue };
-            for (root, checked) in found {
-                let file = session_file(root.agent).map_or("", |file| file.name);
-                let (file, named_by) = (root.projects.join(file).display().to_string(), by.to_owned());
-                match checked {
-                    Ok(()) => read.push((root, by)),
-                    Err(why) => refused.push(Refused { config_dir: file, named_by, why }),
-                }
-            }
-        }
-        refused.truncate(REFUSED_MAX);
-        let mut stores = self.stores();
-        stores.known.extend(tracked);
-        stores.refused = refused;
-        let is_changed = stores.read != read;
-        stores.read = read;
-        is_changed
-    }
-
-    fn look_in(&self, project: PathBuf) -> Option<baton_base::task::Task<Vec<(Root, Result<(), String>)>>> {
-        let stores = self.stores.clone();
-        let locked = |stores: &Mutex<Stores>, change: &dyn Fn(&mut BTreeSet<PathBuf>) -> bool| {
-            change(&mut stores.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).under_way)
-        };
-        locked(&stores, &|under_way| under_way.insert(project.clone())).then(|| {
-            baton_base::task::spawn_blocking(move || {
-                let found = project_stores::of_project(&project);
-                locked(&stores, &|under_way| under_way.remove(&project));
-                found
-            })
-        })
-    }
-
-    fn stores(&self) -> MutexGuard<'_, Stores> {
-        self.stores.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Returns the projects of tracked sessions that satisfy `wanted`.

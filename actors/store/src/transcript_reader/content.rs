@@ -22,7 +22,7 @@ use baton_conversation::transcript::{Document, Fault, document, layout, other_fo
 use baton_events::session::TailDigest;
 use sha2::{Digest, Sha256};
 
-use crate::session_file;
+use super::session_file;
 use baton_base::{limits, transcript_file};
 
 /// An open transcript.

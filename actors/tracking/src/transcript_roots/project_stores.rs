@@ -12,13 +12,16 @@
 //!
 //! - In an index of version 4, which shortens names, nothing is found: the file is then not read.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::session_file;
 
+use super::{LOOK, REFUSED_MAX, Refused, Roots};
 use baton_base::transcript_root::Root;
 
 /// Largest index that is searched, in bytes; a million files take a hundred million.
@@ -32,8 +35,87 @@ const FULL_NAMES: &[&[u8]] = &[&[0, 0, 0, 2], &[0, 0, 0, 3]];
 /// Begins the names of files that hold a part of an index.
 const SHARED: &str = "sharedindex.";
 
+/// Limit of projects that are looked at for files with sessions.
+const PROJECTS_MAX: usize = 2_000;
+/// The origin of a root for the file in a project that another session has named, and in one that a person has named.
+const IN_PROJECT: [&str; 2] = ["project", "config.json"];
+
+/// The projects with files that hold sessions.
+#[derive(Default)]
+pub(super) struct Stores {
+    /// Projects that were looked at, and those that are to be.
+    known: BTreeSet<String>,
+    /// Projects whose look has not returned.
+    under_way: BTreeSet<PathBuf>,
+    /// The files that are read, by origin.
+    pub(super) read: Vec<(Root, &'static str)>,
+    pub(super) refused: Vec<Refused>,
+}
+
+/// Files with sessions, each with its root, or why it is not read.
+type Found = Vec<(Root, Result<(), String>)>;
+
+impl Roots {
+    /// True if nobody has looked yet for files with sessions in a session's project.
+    pub fn is_new_project(&self, project: &str) -> bool {
+        self.stores().known.insert(project.to_owned())
+    }
+
+    /// Looks in all projects for files with sessions. Returns true if others are read now. A project whose file system
+    /// does not answer keeps a thread and is not waited for again.
+    pub async fn look_for_stores(&self) -> bool {
+        let settings = self.settings.now();
+        let tracked = if settings.watch_directories.is_some() { Vec::new() } else { self.tracked(|_| true) };
+        let named = settings.project_stores.iter().map(|project| (project.clone(), IN_PROJECT[1]));
+        let tracked_too = tracked.iter().map(|project| (PathBuf::from(project), IN_PROJECT[0]));
+        let mut seen = BTreeSet::new();
+        let wanted =
+            named.chain(tracked_too).filter(|(project, _)| project.is_absolute() && seen.insert(project.clone()));
+        let wanted: Vec<(PathBuf, &str)> = wanted.take(PROJECTS_MAX).collect();
+        let looks: Vec<_> = wanted.into_iter().filter_map(|(project, by)| Some((by, self.look_in(project)?))).collect();
+        let until = tokio::time::Instant::now() + LOOK;
+        let (mut read, mut refused) = (Vec::new(), Vec::new());
+        for (by, look) in looks {
+            let Ok(Ok(found)) = tokio::time::timeout_at(until, look).await else { continue };
+            for (root, checked) in found {
+                let file = session_file(root.agent).map_or("", |file| file.name);
+                let (file, named_by) = (root.projects.join(file).display().to_string(), by.to_owned());
+                match checked {
+                    Ok(()) => read.push((root, by)),
+                    Err(why) => refused.push(Refused { config_dir: file, named_by, why }),
+                }
+            }
+        }
+        refused.truncate(REFUSED_MAX);
+        let mut stores = self.stores();
+        stores.known.extend(tracked);
+        stores.refused = refused;
+        let is_changed = stores.read != read;
+        stores.read = read;
+        is_changed
+    }
+
+    fn look_in(&self, project: PathBuf) -> Option<baton_base::task::Task<Found>> {
+        let stores = self.stores.clone();
+        let locked = |stores: &Mutex<Stores>, change: &dyn Fn(&mut BTreeSet<PathBuf>) -> bool| {
+            change(&mut stores.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).under_way)
+        };
+        locked(&stores, &|under_way| under_way.insert(project.clone())).then(|| {
+            baton_base::task::spawn_blocking(move || {
+                let found = of_project(&project);
+                locked(&stores, &|under_way| under_way.remove(&project));
+                found
+            })
+        })
+    }
+
+    pub(super) fn stores(&self) -> MutexGuard<'_, Stores> {
+        self.stores.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
 /// The files in a project, each with its root, or why it is not read. Blocks for short disk reads.
-pub(super) fn of_project(project: &Path) -> Vec<(Root, Result<(), String>)> {
+fn of_project(project: &Path) -> Found {
     let stores = Agent::ALL.iter().filter_map(|agent| Some((*agent, session_file(*agent)?)));
     let there = stores.filter_map(|(agent, file)| {
         let path = project.join(file.name);
@@ -138,7 +220,8 @@ mod tests {
     const NAME: &str = ".aider.chat.history.md";
 
     fn index(version: u8, name: &str) -> Vec<u8> {
-        let entry = [&[7; 60][..], &[0, u8::try_from(name.len()).unwrap()], name.as_bytes(), b"\0\0\0"].concat();
+        let [.., length] = name.len().to_be_bytes();
+        let entry = [&[7; 60][..], &[0, length], name.as_bytes(), b"\0\0\0"].concat();
         [INDEX, &[0, 0, 0, version, 0, 0, 0, 1], &entry].concat()
     }
 

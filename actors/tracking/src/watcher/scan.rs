@@ -19,7 +19,7 @@ use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
-use baton_store::session_file;
+use baton_store::transcript_reader::session_file;
 
 /// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
 /// UTF-8.

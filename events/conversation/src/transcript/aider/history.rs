@@ -341,7 +341,7 @@ impl<'b> Lines<'b> {
 
     /// The text of a block's lines, without what marks them.
     fn text(&self, kind: Kind, at: Range<usize>) -> String {
-        let lines = at.clone().filter_map(|at| self.get(at)).enumerate().map(|(number, line)| {
+        let lines = at.filter_map(|at| self.get(at)).enumerate().map(|(number, line)| {
             let mark = match kind {
                 Kind::Prompt => PROMPT,
                 Kind::Message if number == 0 => MESSAGE,

@@ -14,7 +14,7 @@ use baton_base::{limits, local_zone};
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::{SessionFile, StoredPath, StoredSession, session_file};
 
-use crate::transcript_reader::beside;
+use super::beside;
 
 /// One session of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub fn sessions(agent: Agent, file: &Path) -> io::Result<(Vec<InFile>, Metadata)
 }
 
 /// The lines of one session, and the file's metadata; `None` if the path is not that of a session in a file.
-pub(crate) fn lines(agent: Agent, path: &str) -> Option<io::Result<(Vec<u8>, Metadata)>> {
+pub(super) fn lines(agent: Agent, path: &str) -> Option<io::Result<(Vec<u8>, Metadata)>> {
     let file = session_file(agent)?;
     let stored = file.split(path)?;
     Some(lines_of(file, &stored))
