@@ -5,7 +5,7 @@
 //! stale.
 
 use baton_config::configuration::{former_keys, keys};
-use baton_conversation::transcript::layout;
+use baton_conversation::transcript::{layout, session_file};
 use baton_protocol::{Agent, tool};
 
 /// Width of generated text; the files keep to 80.
@@ -145,6 +145,7 @@ fn agent_list() -> String {
         let folders = layout(*agent).folders;
         let paths: Vec<String> = folders.iter().map(|folder| format!("`{below}/{folder}`")).collect();
         let folders = match paths.as_slice() {
+            [] => session_file(*agent).map_or(String::new(), |file| format!("`{}` in projects", file.name)),
             [first, _, _, ..] => format!("{first} and in {} other editors", paths.len() - 1),
             paths => paths.join(" and "),
         };

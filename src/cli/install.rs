@@ -4,6 +4,8 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use baton_protocol::{TrackingParams, method};
+
 use super::Error;
 use crate::environment::Environment;
 use crate::install::{Change, Error as Planning, Host, Installer, Plan, Scope};
@@ -24,6 +26,9 @@ pub(super) struct Args {
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
+    /// Aider only: the project whose history is read
+    #[arg(long, value_name = "DIR")]
+    project: Option<String>,
     /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
@@ -31,7 +36,7 @@ pub(super) struct Args {
     #[arg(long)]
     claude_md: bool,
     /// Write a plugin with its marketplace into this folder instead
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope", "agents"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope", "agents", "project"])]
     plugin: Option<PathBuf>,
 }
 
@@ -47,6 +52,7 @@ Examples:
   baton install codex             the same for Codex only
   baton install --dry-run         what that would change
   baton install --scope project   for this project: .claude/settings.json and .mcp.json of Claude Code
+  baton install aider --project DIR  have Aider's history in a project read
   baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
@@ -55,6 +61,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     if let Some(folder) = &args.plugin {
         let installer = Installer::new(Host::Claude, args.scope, environment, &directory)?;
         return plugin(&installer, &directory.join(folder), &output);
+    }
+    if let Some(done) = of_project(environment, &args.agents, args.project.as_deref(), true, args.dry_run)? {
+        return Ok(done);
     }
     let installers = installers(environment, &args.agents, args.scope)?;
     if args.print {
@@ -83,6 +92,51 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         _ => {}
     }
     Ok(done)
+}
+
+/// Has the history that Aider keeps in a project read, or no longer: there is nothing else to set up. `None` if others
+/// are to be set up.
+pub(super) fn of_project(
+    environment: &Environment,
+    agents: &[Host],
+    project: Option<&str>,
+    is_read: bool,
+    is_dry: bool,
+) -> Result<Option<ExitCode>, Error> {
+    let usage = |text: &str| Err(Error::Usage(text.to_owned()));
+    let project = match (agents, project) {
+        ([Host::Aider], Some(project)) => project,
+        ([Host::Aider], None) => {
+            return usage(
+                "nothing is set up in Aider: its history is read in every project where another agent has worked; name \
+                 any other with --project DIR",
+            );
+        }
+        (agents, None) if !agents.contains(&Host::Aider) => return Ok(None),
+        _ => return usage("name `aider` alone, and its project with --project DIR"),
+    };
+    let directory = std::path::absolute(project).and_then(|path| path.canonicalize());
+    let directory = directory.map_err(|error| Error::File { path: project.to_owned(), reason: error.to_string() })?;
+    let shown = directory.display().to_string();
+    let output = Output::new();
+    if !is_dry {
+        let params = TrackingParams { enabled: None, project: Some(shown.clone()), stores: Some(is_read) };
+        super::ask_shown(environment, false, |client| client.call_raw(method::TRACKING, &params, |_| {}))?;
+    }
+    output.line(&match (is_dry, is_read) {
+        (true, _) => format!(
+            "session_tracking.project_stores would {} {}",
+            if is_read { "name" } else { "lose" },
+            print::plain(&shown)
+        ),
+        (false, true) => {
+            format!("Aider's history in {} is read; `baton doctor` says if it cannot be", print::plain(&shown))
+        }
+        (false, false) => {
+            format!("Aider's history in {} is read only if another agent works there", print::plain(&shown))
+        }
+    });
+    Ok(Some(ExitCode::SUCCESS))
 }
 
 /// One installer per named agent, or per agent found if none is named. Only Claude Code has project scope.

@@ -69,7 +69,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         Action::Disable(options) => (Some(false), options),
         Action::Status(options) => (None, options),
     };
-    let params = TrackingParams { enabled, project: options.project.as_deref().map(super::project) };
+    let project = options.project.as_deref().map(super::project);
+    let params = TrackingParams { enabled, project, stores: None };
     let call = |client: &mut Client| client.call_raw(method::TRACKING, &params, |_| {});
     let (result, output) = super::ask_shown(environment, options.json, call)?;
     if options.json {

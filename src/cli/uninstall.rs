@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::Error;
-use super::install::{carry_out, installers, plan_all};
+use super::install::{carry_out, installers, of_project, plan_all};
 use crate::environment::Environment;
 use crate::install::{Host, Installer, Scope};
 use crate::print::{self, Output};
@@ -20,6 +20,9 @@ pub(super) struct Args {
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
+    /// Aider only: the project whose history is no longer read, unless another agent works there
+    #[arg(long, value_name = "DIR")]
+    project: Option<String>,
     /// Do not ask for confirmation
     #[arg(long, short)]
     yes: bool,
@@ -36,6 +39,9 @@ Examples:
   baton uninstall codex --yes          from Codex only, without asking";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    if let Some(done) = of_project(environment, &args.agents, args.project.as_deref(), false, args.dry_run)? {
+        return Ok(done);
+    }
     let installers = installers(environment, &args.agents, args.scope)?;
     let plan = plan_all(&installers, args.dry_run, Installer::plan_removal)?;
     let output = Output::new();

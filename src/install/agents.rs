@@ -29,6 +29,8 @@ pub enum Host {
     /// OpenCode
     #[value(name = "opencode")]
     OpenCode,
+    /// Aider, of which only the history in a project is read
+    Aider,
 }
 
 /// How Baton is set up in an agent.
@@ -84,9 +86,11 @@ impl Setup {
 }
 
 impl Host {
-    /// All of them, in the order in which they are set up.
+    /// All that something can be set up in, in the order in which that is done.
     pub(crate) fn all() -> &'static [Self] {
-        <Self as clap::ValueEnum>::value_variants()
+        let all = <Self as clap::ValueEnum>::value_variants();
+        // Aider runs no hooks and no servers.
+        all.split_last().map_or(all, |(_aider, others)| others)
     }
 
     /// How Baton is set up in it.
@@ -170,6 +174,7 @@ impl Host {
                 servers: &["opencode.json", "opencode.jsonc"],
                 entry: entry_form::OPENCODE,
             },
+            Self::Aider => Setup { title: "Aider", programs: &["aider"], hooks: None, guidance: None, ..CLAUDE },
         }
     }
 

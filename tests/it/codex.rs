@@ -254,7 +254,7 @@ fn a_hook_of_codex_ends_its_session() {
 #[test]
 fn what_was_decided_in_codex_is_recalled_in_claude_code() {
     const TIDE: &str = "/home/dev/projects/tide";
-    let mut world = World::new();
+    let world = World::new();
     let decided = "We decided to keep the tide table in parquet instead of CSV, because it is ten times smaller.";
     let content = json!([{ "type": "output_text", "text": decided }]);
     let reply = json!({ "timestamp": "2026-06-17T10:00:01.000Z", "type": "response_item",
@@ -264,7 +264,7 @@ fn what_was_decided_in_codex_is_recalled_in_claude_code() {
     world.close(CODEX);
     // The session that asks has said nothing of it.
     world.transcript("-tide", &id(1)).in_directory(TIDE).prompt("Write the importer").reply("Which format?");
-    world.set("CLAUDE_CODE_SESSION_ID", id(1));
+    world.close(&id(1));
     let agent = Agent::start(&world);
     let answer = agent.call("recall", json!({ "query": "why did we choose parquet?", "project": TIDE })).ok();
     let entries = list(&answer["answer"]);

@@ -16,6 +16,7 @@ mod abuse;
 mod acceptance;
 mod agent;
 mod agents;
+mod aider;
 mod bench;
 mod changing_transcripts;
 mod clones;

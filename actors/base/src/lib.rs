@@ -10,6 +10,7 @@ pub mod io_remedy;
 pub mod journal_health;
 pub mod latest;
 pub mod limits;
+pub mod local_zone;
 pub mod lock;
 pub mod pinned_folder;
 pub mod project;

@@ -65,7 +65,7 @@ impl FileStat {
     }
 }
 
-/// Metadata of a transcript's file; for a session in a database, whose path goes on behind the database's, of that.
+/// Metadata of a transcript's file; for a session in a file with many, whose path goes on behind the file's, of that.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     let holds = |above: &Path| std::fs::metadata(above).ok().filter(Metadata::is_file);
     std::fs::metadata(path).or_else(|error| path.ancestors().skip(1).find_map(holds).ok_or(error))
@@ -111,12 +111,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_in_a_database_is_there_with_it() {
+    fn a_session_in_a_file_with_many_is_there_with_it() {
         let temp = tempfile::tempdir().unwrap();
-        let database = temp.path().join("a.db");
-        assert!(!exists(&database.join("s/t")));
-        std::fs::write(&database, "x").unwrap();
-        assert!(exists(&database.join("s/t")) && exists(&database) && exists(temp.path()));
+        let file = temp.path().join("a.db");
+        assert!(!exists(&file.join("s/t")));
+        std::fs::write(&file, "x").unwrap();
+        assert!(exists(&file.join("s/t")) && exists(&file) && exists(temp.path()));
         assert!(!exists(&temp.path().join("b")) && !exists(&temp.path().join("b/s")));
     }
 }

@@ -213,6 +213,18 @@ impl Configuration {
         })
     }
 
+    /// Adds a project to those in which an agent's file with sessions is read, or takes it out.
+    pub fn read_stores_in(&self, project: &str, is_read: bool) -> Result<(), WriteError> {
+        const KEY: [&str; 2] = ["session_tracking", "project_stores"];
+        self.edit(|held, text| {
+            let written = held.parsed.values.get(KEY.join(".").as_str()).and_then(|(value, _)| value.as_array());
+            let others = written.into_iter().flatten().filter(|other| other.as_str() != Some(project));
+            let named = is_read.then(|| project.into());
+            let projects: Vec<serde_json::Value> = others.cloned().chain(named).collect();
+            edit::set(text, &KEY, &projects.into())
+        })
+    }
+
     /// Imports the settings of an original configuration file that have a successor here. Keys that are already set are
     /// kept unless `force`; with `dry_run` nothing is written.
     pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<ImportedKey>, WriteError> {

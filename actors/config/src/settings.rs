@@ -33,6 +33,8 @@ pub struct Settings {
     /// The directories whose transcripts are read, each with a folder per project. `None`: those that the daemon was
     /// started with and those that clients register.
     pub watch_directories: Option<Vec<PathBuf>>,
+    /// Projects named by a person, in which an agent's file with sessions is read.
+    pub project_stores: Vec<PathBuf>,
     /// How hooks are handled.
     pub hooks: Hooks,
     /// Longest handoff in bytes.
@@ -154,6 +156,7 @@ impl Default for Settings {
             lazy_budget: Duration::from_millis(300),
             switches: Switches::default(),
             watch_directories: None,
+            project_stores: Vec::new(),
             hooks: Hooks::default(),
             handoff_bytes: 2048,
             filtering: Show::default(),

@@ -2,9 +2,9 @@
 
 pub mod chunks;
 pub mod conversation;
-pub mod database;
 pub mod disk_usage;
 pub mod forgetting;
 pub mod forgotten;
 pub mod model_answer;
+pub mod store_file;
 pub mod transcript_reader;

@@ -8,7 +8,7 @@
 //!
 //! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
-mod beside;
+pub(crate) mod beside;
 mod content;
 pub mod working_directory;
 
@@ -153,7 +153,7 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     if content::is_beside_plain(agent, path) {
         return false;
     }
-    match (transcript::database(agent, known), transcript::database(agent, path)) {
+    match (transcript::store_file(agent, known), transcript::store_file(agent, path)) {
         // A database takes the place of the files that an earlier version wrote.
         (None, Some(_)) => return true,
         (Some(_), _) => {

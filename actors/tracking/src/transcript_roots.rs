@@ -10,6 +10,7 @@
 mod admission;
 mod agent_detection;
 mod inspection;
+mod project_stores;
 mod swept;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,7 @@ use tokio::sync::watch;
 use self::admission::{Admitted, Grounds};
 pub use self::inspection::{Look, Looked};
 use self::inspection::{Named, RootInspector};
+use self::project_stores::Stores;
 pub use self::swept::Swept;
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
@@ -70,6 +72,7 @@ pub struct Roots {
     known: Arc<Mutex<Known>>,
     /// Serialises additions. Events that others append to the stream are seen through the table's version.
     adding: tokio::sync::Mutex<()>,
+    stores: Arc<Mutex<Stores>>,
     changed: watch::Sender<u64>,
     inspector: RootInspector,
 }
@@ -138,7 +141,8 @@ impl Roots {
         let (known, adding, changed) =
             (Arc::new(Mutex::new(known)), tokio::sync::Mutex::default(), watch::Sender::new(0));
         let inspector = RootInspector::default();
-        let roots = Self { own, homes, settings, table, journal, clock, known, adding, changed, inspector };
+        let stores = Arc::default();
+        let roots = Self { own, homes, settings, table, journal, clock, known, adding, stores, changed, inspector };
         roots.inspector.look_first(&roots.named());
         roots.publish_roots();
         roots
@@ -202,8 +206,11 @@ impl Roots {
 
     /// Returns every directory that may be read, with its origin, whether it exists or not.
     fn listed(&self) -> Vec<(Named, String)> {
+        let stores = self.stores().read.clone();
+        let stores = stores.into_iter().map(|(root, by)| ((root.projects, Some(root.agent)), by.to_owned()));
         if let Some(directories) = &self.settings.now().watch_directories {
-            return directories.iter().map(|projects| ((projects.clone(), None), "config.json".to_owned())).collect();
+            let configured = directories.iter().map(|projects| ((projects.clone(), None), "config.json".to_owned()));
+            return configured.chain(stores).collect();
         }
         let named = |root: Root, by: &str| ((root.projects, Some(root.agent)), by.to_owned());
         let own = self.own.iter().map(|root| named(root.clone(), "default"));
@@ -214,7 +221,7 @@ impl Roots {
         };
         let others = known.state.roots.iter().filter(is_read);
         let others = others.flat_map(|root| roots_of(&known, root).into_iter().map(|it| named(it, &root.named_by)));
-        own.chain(others).collect()
+        own.chain(others).chain(stores).collect()
     }
 
     /// Changes whenever a client has added a root.
@@ -226,6 +233,7 @@ impl Roots {
     pub fn refused(&self) -> Vec<Refused> {
         let overtaken = self.overtaken();
         let mut refused = self.lock().refused.clone();
+        refused.extend(self.stores().refused.iter().map(|store| (store.config_dir.clone(), store.clone())));
         refused.extend(overtaken.into_iter().map(|gone| (gone.config_dir.clone(), gone)));
         refused.into_values().collect()
     }

@@ -230,6 +230,8 @@ enum Msg {
     SecondFile(FileSeen),
     /// This file may have changed.
     Look(PathBuf),
+    /// A session works in a project that no other has named.
+    Project,
     Overview(RpcReplyPort<Overview>),
 }
 
@@ -301,11 +303,13 @@ impl Actor for WatcherActor {
     async fn handle(&self, myself: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Sweep => {
+                state.options.roots.look_for_stores().await;
                 let seen = state.options.roots.look().await;
                 state.changes.mend(&seen.answered).await;
                 state.walk(&myself, seen, |walk| walk.is_sweep = true).await;
             }
             Msg::Reconfigured => {
+                state.options.roots.look_for_stores().await;
                 let seen = state.options.roots.look().await;
                 state.changes.mend(&seen.answered).await;
                 state.walk(&myself, seen, |walk| walk.tells = true).await;
@@ -326,7 +330,21 @@ impl Actor for WatcherActor {
                     state.known.passed_over(file, if is_settled { Until::OtherSettings } else { Until::Change });
                 }
             }
-            Msg::Checked(file) => state.known.checked(file),
+            Msg::Checked(file) => {
+                let table = state.options.table.now();
+                let place = table.get(&file.session).and_then(|row| row.state.place.as_ref());
+                if place.is_some_and(|place| state.options.roots.is_new_project(&place.project)) {
+                    // Several are read at once when the daemon is new.
+                    drop(myself.send_after(limits::GATHER, || Msg::Project));
+                }
+                state.known.checked(file);
+            }
+            Msg::Project => {
+                if state.options.roots.look_for_stores().await {
+                    let seen = state.options.roots.look().await;
+                    state.walk(&myself, seen, |walk| walk.tells = true).await;
+                }
+            }
             Msg::SecondFile(file) => state.known.second(file),
             Msg::Look(path) => state.changes.add(path),
             Msg::Overview(reply) if !state.looked => state.early.push(reply),

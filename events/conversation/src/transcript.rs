@@ -15,6 +15,7 @@
 //!   `show` name the line, and `reindex` reads it again. A digest, graph or outcomes that panic are left out of the
 //!   memory in the same way, and the session's text is still found.
 
+mod aider;
 mod amp;
 mod antigravity;
 mod claude;
@@ -37,6 +38,7 @@ mod opencode;
 mod openhands;
 mod pi;
 mod qwen;
+mod session_file;
 mod spilled;
 mod table;
 mod tools;
@@ -48,6 +50,7 @@ pub use format::{Layout, WorkingDirectory};
 pub use location::{Kind, Located};
 pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
+pub use session_file::{SessionFile, StoredPath, StoredSession, WallClock};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
 pub use table::{Cell, Lines, Render, Schema, Table};
 
@@ -93,6 +96,11 @@ macro_rules! formats {
             match agent { $(Agent::$agent => const { &<$format as Format>::TABLE }.as_ref()),+ }
         }
 
+        /// The file in which the agent keeps many sessions, if it does and that is no database.
+        pub fn session_file(agent: Agent) -> Option<&'static SessionFile> {
+            match agent { $(Agent::$agent => const { &<$format as Format>::SESSION_FILE }.as_ref()),+ }
+        }
+
         fn tools(agent: Agent) -> &'static Tools {
             match agent { $(Agent::$agent => &<$format as Format>::TOOLS),+ }
         }
@@ -128,6 +136,7 @@ formats! {
     Kilo => cline::Kilo,
     OpenCode => opencode::OpenCode,
     OpenHands => openhands::OpenHands,
+    Aider => aider::Aider,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.
@@ -140,14 +149,20 @@ pub fn of_message(agent: Agent, path: &str) -> Option<String> {
     documents(agent)?.of_message(path)
 }
 
-/// The path of the database that holds a session, if `path` is that of a session in one, or of a database itself or a
-/// file that SQLite keeps beside one.
-pub fn database(agent: Agent, path: &str) -> Option<&str> {
-    let (table, endings) = (table(agent)?, layout(agent).endings);
+/// The path of the file that holds many sessions, if `path` is that of a session in it, of the file itself, or of one
+/// that SQLite keeps beside it.
+pub fn store_file(agent: Agent, path: &str) -> Option<&str> {
+    let is_one = |name: &str| match (table(agent), session_file(agent)) {
+        (Some(table), _) => {
+            name.starts_with(table.prefix) && layout(agent).endings.iter().any(|ending| name.ends_with(ending))
+        }
+        (None, Some(file)) => name == file.name,
+        (None, None) => false,
+    };
     let (mut from, mut found) = (0, None);
     for name in path.split(['/', '\\']) {
         let base = SIDE_FILES.iter().find_map(|side| name.strip_suffix(side)).unwrap_or(name);
-        if base.starts_with(table.prefix) && endings.iter().any(|ending| base.ends_with(ending)) {
+        if is_one(base) {
             found = Some(&path[..from + base.len()]);
         }
         from += name.len() + 1;
@@ -155,9 +170,9 @@ pub fn database(agent: Agent, path: &str) -> Option<&str> {
     found
 }
 
-/// True if a file of this name may be a transcript of some agent's, or belong to a database with sessions.
+/// True if a file of this name may be a transcript of some agent's, or hold sessions.
 pub fn is_of_interest(name: &str) -> bool {
-    let is_of = |agent: &Agent| layout(*agent).may_be_transcript(name) || database(*agent, name).is_some();
+    let is_of = |agent: &Agent| layout(*agent).may_be_transcript(name) || store_file(*agent, name).is_some();
     Agent::ALL.iter().any(is_of)
 }
 

@@ -41,6 +41,8 @@ named! {
         OpenCode = "opencode",
         /// OpenHands CLI: a document for each event below `conversations/<conversation>/events/`.
         OpenHands = "openhands",
+        /// Aider: Markdown with all sessions of a repository, in its root.
+        Aider = "aider",
     }
 }
 
@@ -85,6 +87,7 @@ impl Agent {
             Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
             Self::OpenHands => ("OpenHands", None, ".openhands", &["openhands", "--resume", ID]),
+            Self::Aider => ("Aider", None, "", &["aider", "--restore-chat-history"]),
         };
         AgentHome { title, variable, directory, resume }
     }

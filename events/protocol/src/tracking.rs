@@ -48,6 +48,9 @@ pub struct TrackingParams {
     /// The project whose switch is set; absent for the global one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Whether the file with sessions that an agent keeps in the project's directory is read; sets no switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stores: Option<bool>,
 }
 
 /// Arguments of `track`.

@@ -137,7 +137,7 @@ proptest! {
         comes_back(&protocol::CloseParams { session, caller: caller.clone(), reason, command_id, deadline_ms })?;
         comes_back(&protocol::UnindexedParams { project: dir.clone(), include_inactive: wait })?;
         comes_back(&protocol::SyncParams { project: dir.clone(), days, max_sessions: days, dry_run: wait })?;
-        comes_back(&protocol::TrackingParams { enabled: Some(wait), project: dir.clone() })?;
+        comes_back(&protocol::TrackingParams { enabled: Some(wait), project: dir.clone(), stores: Some(wait) })?;
         let (session, group) = (dir.clone(), dir.clone());
         comes_back(&protocol::TrackParams { session, group, force: wait, caller: caller.clone() })?;
         comes_back(&protocol::UntrackParams { session: text.clone() })?;

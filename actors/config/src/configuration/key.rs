@@ -101,6 +101,13 @@ pub(super) const KEYS: &[Key] = &[
          a directory holds tells which agent it belongs to.",
     ),
     now(
+        "session_tracking.project_stores",
+        Takes::Directories,
+        "[]",
+        "Projects in which the file that an agent keeps there is read, such as Aider's, besides those that the sessions \
+         of other agents name. `baton install aider --project DIR` adds one.",
+    ),
+    now(
         "session_tracking.inactivity_timeout",
         whole(0, YEAR_S, "seconds"),
         "1800",

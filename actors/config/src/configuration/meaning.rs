@@ -83,6 +83,8 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         watch_directories: texts("session_tracking.watch_directories")
             .map(|texts| texts.into_iter().map(PathBuf::from).collect())
             .or_else(|| base.watch_directories.clone()),
+        project_stores: texts("session_tracking.project_stores")
+            .map_or_else(|| base.project_stores.clone(), |texts| texts.into_iter().map(PathBuf::from).collect()),
         hooks: Hooks {
             enabled: switch("hooks.enabled", base.hooks.enabled),
             socket_path: said("hooks.socket_path")

@@ -306,7 +306,8 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Text | Takes::File | Takes::Url => is_text(),
             Takes::Below => value.as_str().is_some_and(is_below),
             Takes::Variable => value.as_str().is_some_and(is_variable),
-            Takes::Directories => texts(1),
+            // Where there are directories by default, none would be read.
+            Takes::Directories => texts(usize::from(key.default != "[]")),
             Takes::Globs => texts(0),
             Takes::Prices => value.is_object(),
             Takes::Anything => true,

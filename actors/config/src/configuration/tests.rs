@@ -280,6 +280,25 @@ fn a_switch_is_written_and_everything_else_stays() {
 }
 
 #[test]
+fn a_project_whose_stores_are_read_is_named_once_and_taken_out_again() {
+    let world = World::new();
+    let configuration = world.open();
+    let named = || configuration.settings().now().project_stores.clone();
+    for (project, is_read, expected) in [
+        ("/srv/a", true, &["/srv/a"][..]),
+        ("/srv/b", true, &["/srv/a", "/srv/b"]),
+        ("/srv/a", true, &["/srv/b", "/srv/a"]),
+        ("/srv/b", false, &["/srv/a"]),
+        ("/srv/c", false, &["/srv/a"]),
+        ("/srv/a", false, &[]),
+    ] {
+        configuration.read_stores_in(project, is_read).unwrap();
+        assert_eq!(named(), expected.iter().map(std::path::PathBuf::from).collect::<Vec<_>>(), "{project}");
+    }
+    assert!(configuration.read_stores_in("a/b", true).is_err());
+}
+
+#[test]
 fn an_import_is_shown_first_and_then_written() {
     let world = World::new();
     let configuration = world.open();

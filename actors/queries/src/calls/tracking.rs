@@ -43,7 +43,11 @@ pub(crate) async fn tracking(
     configuration: &Arc<Configuration>,
 ) -> Result<answer::Tracking, QueryError> {
     let table = discovery.catalog.table.now();
-    if let Some(enabled) = asked.enabled {
+    if let Some((is_read, project)) = asked.stores.zip(asked.project.clone()) {
+        let configuration = configuration.clone();
+        let writing = baton_base::task::spawn_blocking(move || configuration.read_stores_in(&project, is_read));
+        writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
+    } else if let Some(enabled) = asked.enabled {
         let settings = discovery.catalog.settings.now();
         let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {

@@ -66,7 +66,7 @@ impl Beside {
 }
 
 /// Opens a file of at most `most` bytes, if neither it nor `folders` are links.
-pub(super) fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
+pub(crate) fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
     let real = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     if !folders.iter().all(real) || !path.symlink_metadata().ok()?.is_file() {
         return None;

@@ -1,10 +1,10 @@
 //! The bytes of a transcript in any form: plain, compressed in place by its agent when it is cold, a document that its
-//! agent writes anew as a whole, or rows of its agent's database.
+//! agent writes anew as a whole, or one session of a file with many.
 //!
 //! Offsets count bytes of the plain transcript. A compressed one is streamed from its beginning on each access: it is
 //! cold, and does not grow before its agent has restored it. The stream's window bounds memory, and the file's size
 //! bounds the length of its content. A document is held as a whole, as [lines](Document::lines), and its size bounds
-//! memory. So are the lines of a session in a [database].
+//! memory. So are the lines of a session in a [file with many](crate::store_file).
 //!
 //! # Hazards
 //!
@@ -19,11 +19,11 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{self, Document, Fault, Messages, document, layout, other_form, plain};
+use baton_conversation::transcript::{Document, Fault, Messages, document, layout, other_form, plain};
 use baton_events::session::TailDigest;
 use sha2::{Digest, Sha256};
 
-use crate::database;
+use crate::store_file::{self, Rendered};
 use baton_base::{limits, transcript_file};
 
 /// Most messages that are files of their own.
@@ -39,7 +39,7 @@ pub(super) struct Content {
 enum Form {
     Plain(File),
     Compressed(File),
-    /// The lines of a document, or of a session in a database.
+    /// The lines of a document, or of a session in a file with many.
     Lines(Vec<u8>),
 }
 
@@ -47,10 +47,8 @@ impl Content {
     /// Opens a transcript. If it does not exist under its name, its other form is tried: its agent may have compressed
     /// or restored it since it was seen, or have replaced a document.
     pub(super) fn open(agent: Agent, path: &str) -> io::Result<Self> {
-        if let Some(within) = transcript::database(agent, path) {
-            let session = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let rendered = database::render(agent, Path::new(within), session)?;
-            let database::Rendered { metadata, lines, title } = rendered;
+        if let Some(rendered) = store_file::render(agent, path) {
+            let Rendered { metadata, lines, title } = rendered?;
             return Ok(Self { metadata, form: Form::Lines(lines), title });
         }
         let open = |path: &str| Self::of(transcript_file::open(Path::new(path))?, agent, path);

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{database, layout};
+use baton_conversation::transcript::{layout, store_file};
 
 use baton_base::transcript_root::Root;
 
@@ -84,7 +84,7 @@ fn holds_transcript(root: &Root, directory: &Path, depth: usize, looks: &mut usi
 }
 
 fn is_database(root: &Root, path: &Path) -> bool {
-    path.to_str().is_some_and(|path| database(root.agent, path) == Some(path))
+    path.to_str().is_some_and(|path| store_file(root.agent, path) == Some(path))
 }
 
 fn is_year(name: &str) -> bool {

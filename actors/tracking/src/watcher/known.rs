@@ -291,8 +291,8 @@ impl KnownTranscripts {
 /// True if the session has read this file to its current end, judging by size and identity. Used only for files whose
 /// read this process has not seen.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    // The size of a session in a database is none.
-    transcript::database(file.agent, &file.path).is_none()
+    // The size of a session in a file with many is none.
+    transcript::store_file(file.agent, &file.path).is_none()
         // A session whose file was gone had not read it, whatever the size says.
         && state.phase != Phase::Unindexed(UnindexedReason::Gone)
         && state.transcript.as_ref().is_some_and(|known| {

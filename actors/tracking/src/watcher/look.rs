@@ -15,8 +15,8 @@ use baton_base::transcript_root::Root;
 pub(super) struct Look {
     files: Vec<(PathBuf, Option<FileSeen>)>,
     folders: Vec<(PathBuf, Vec<FileSeen>)>,
-    /// Databases that were looked at, with the reason if their sessions are unknown.
-    databases: BTreeMap<PathBuf, Option<String>>,
+    /// Files with many sessions that were looked at, with the reason if their sessions are unknown.
+    stores: BTreeMap<PathBuf, Option<String>>,
     stamps: Stamps,
     elsewhere: BTreeSet<PathBuf>,
     /// True if something was found whose changes are not announced, so that full scans are needed from now on.
@@ -29,8 +29,8 @@ impl Look {
         let mut folders = taken.folders;
         folders.extend(scan::changed(&look.stamps));
         for folder in folders {
-            if let Some((root, database)) = scan::database_of(roots, &folder) {
-                look.database(root, database);
+            if let Some((root, store)) = scan::store_of(roots, &folder) {
+                look.store(root, store);
                 continue;
             }
             // Skip folders below one that was already scanned.
@@ -42,13 +42,13 @@ impl Look {
             look.is_odd |= found.linked || !found.unreachable.is_empty() || found.left_out > 0;
             look.stamps.extend(found.stamps);
             look.elsewhere.extend(found.elsewhere);
-            look.databases.extend(found.unread_databases.into_iter().map(|(path, why)| (path, Some(why))));
+            look.stores.extend(found.unread_stores.into_iter().map(|(path, why)| (path, Some(why))));
             look.folders.push((folder, found.files));
         }
         let mut files = BTreeSet::new();
         for path in taken.files.into_iter().map(|path| scan::transcript_of(roots, path)).chain(elsewhere) {
-            match scan::database_of(roots, &path) {
-                Some((root, database)) => look.database(root, database),
+            match scan::store_of(roots, &path) {
+                Some((root, store)) => look.store(root, store),
                 None => drop(files.insert(path)),
             }
         }
@@ -56,17 +56,17 @@ impl Look {
         look
     }
 
-    fn database(&mut self, root: &Root, database: PathBuf) {
-        if self.databases.contains_key(&database) {
+    fn store(&mut self, root: &Root, store: PathBuf) {
+        if self.stores.contains_key(&store) {
             return;
         }
-        let mut found = scan::sessions_in(root, &database);
-        let why = found.unread_databases.remove(&database);
+        let mut found = scan::sessions_in(root, &store);
+        let why = found.unread_stores.remove(&store);
         self.is_odd |= found.left_out > 0;
-        self.databases.insert(database.clone(), why.clone());
+        self.stores.insert(store.clone(), why.clone());
         // Where they are unknown, those that were known stay so.
         if why.is_none() {
-            self.folders.push((database, found.files));
+            self.folders.push((store, found.files));
         }
     }
 }
@@ -103,10 +103,10 @@ impl State {
         for (path, file) in look.files {
             unread.extend(self.known.note(&path, file));
         }
-        for (database, why) in look.databases {
+        for (store, why) in look.stores {
             match why {
-                Some(why) => drop(self.last.unread_databases.insert(database, why)),
-                None => drop(self.last.unread_databases.remove(&database)),
+                Some(why) => drop(self.last.unread_stores.insert(store, why)),
+                None => drop(self.last.unread_stores.remove(&store)),
             }
         }
         self.last.stamps = look.stamps;

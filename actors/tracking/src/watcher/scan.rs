@@ -1,4 +1,4 @@
-//! Finds transcripts by name and `stat`, without reading content, and the sessions in databases.
+//! Finds transcripts by name and `stat`, without reading content, and the sessions in files with many.
 //!
 //! # Hazards
 //!
@@ -19,7 +19,7 @@ use baton_base::limits;
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
-use baton_store::database;
+use baton_store::store_file;
 
 /// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
 /// UTF-8.
@@ -39,8 +39,8 @@ pub(crate) struct Scan {
     pub(super) elsewhere: BTreeSet<PathBuf>,
     /// True if a folder is reached through a link: its changes are not reported under this path.
     pub(super) linked: bool,
-    /// Databases whose sessions are unknown, each with the reason.
-    pub(super) unread_databases: BTreeMap<PathBuf, String>,
+    /// Files with many sessions that are unknown, each with the reason.
+    pub(super) unread_stores: BTreeMap<PathBuf, String>,
     /// Modification times of each root and its folders, taken before they were read.
     pub(super) stamps: Stamps,
     counted: Arc<AtomicU64>,
@@ -85,19 +85,23 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     scan
 }
 
-/// The database that a path belongs to, with its root: the path of the database itself, of a file beside it or of a
-/// session in it.
-pub(super) fn database_of<'r>(roots: &'r [Root], path: &Path) -> Option<(&'r Root, PathBuf)> {
+/// The file with many sessions that a path belongs to, with its root: the path of the file itself, of one that SQLite
+/// keeps beside it or of a session in it.
+pub(super) fn store_of<'r>(roots: &'r [Root], path: &Path) -> Option<(&'r Root, PathBuf)> {
     roots.iter().find_map(|root| {
-        let database = PathBuf::from(transcript::database(root.agent, path.to_str()?)?);
-        database.starts_with(&root.projects).then_some((root, database))
+        let store = PathBuf::from(transcript::store_file(root.agent, path.to_str()?)?);
+        let is_below = match transcript::session_file(root.agent) {
+            Some(_) => store.parent() == Some(&root.projects),
+            None => store.starts_with(&root.projects),
+        };
+        is_below.then_some((root, store))
     })
 }
 
-/// Looks at one database.
-pub(super) fn sessions_in(root: &Root, database: &Path) -> Scan {
+/// Looks at one file with many sessions.
+pub(super) fn sessions_in(root: &Root, store: &Path) -> Scan {
     let mut scan = Scan::default();
-    scan.database(root, database);
+    scan.store(root, store);
     scan
 }
 
@@ -126,6 +130,9 @@ fn stamp_of(folder: &Path) -> Option<SystemTime> {
 }
 
 fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64, u64)>, scan: &mut Scan) {
+    if let Some(file) = transcript::session_file(root.agent) {
+        return scan.store(root, &directory.join(file.name));
+    }
     let layout = transcript::layout(root.agent);
     if depth + 1 >= layout.depth {
         scan.stamps.insert(directory.to_owned(), stamp_of(directory));
@@ -159,9 +166,9 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
             if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
             }
-        } else if let Some((root, database)) = database_of(std::slice::from_ref(root), &path) {
-            if database == path {
-                scan.database(root, &database);
+        } else if let Some((root, store)) = store_of(std::slice::from_ref(root), &path) {
+            if store == path {
+                scan.store(root, &store);
             }
         } else if name.to_str().is_some_and(|name| layout.may_be_transcript(name)) {
             match see(root, &path) {
@@ -195,17 +202,17 @@ impl Scan {
         self.nameless_count += other.nameless_count;
         self.elsewhere.extend(other.elsewhere);
         self.linked |= other.linked;
-        self.unread_databases.extend(other.unread_databases);
+        self.unread_stores.extend(other.unread_stores);
         self.stamps.extend(other.stamps);
     }
 
-    /// Adds the sessions in a database.
-    fn database(&mut self, root: &Root, database: &Path) {
-        let sessions = match database::sessions(root.agent, database) {
+    /// Adds the sessions in a file with many.
+    fn store(&mut self, root: &Root, store: &Path) {
+        let sessions = match store_file::sessions(root.agent, store) {
             Ok(sessions) => sessions,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
             Err(error) => {
-                self.unread_databases.insert(database.to_owned(), error.to_string());
+                self.unread_stores.insert(store.to_owned(), error.to_string());
                 return;
             }
         };
@@ -229,8 +236,8 @@ impl Scan {
 
     /// Paths that were not scanned, with the reason.
     pub(super) fn unread(&self) -> Vec<String> {
-        let databases = self.unread_databases.iter().map(|(path, why)| format!("{}: {why}", path.display()));
-        self.unreachable.iter().cloned().chain(databases).collect()
+        let stores = self.unread_stores.iter().map(|(path, why)| format!("{}: {why}", path.display()));
+        self.unreachable.iter().cloned().chain(stores).collect()
     }
 
     fn unreachable(&mut self, path: &Path, reason: &str) {

@@ -98,7 +98,7 @@ impl State {
         let Walked { mut scan, silent, took } = walked;
         self.took = took;
         let silent_roots = self.hung.iter().chain(&silent).map(|root| root.projects.clone());
-        let left_out: Vec<PathBuf> = silent_roots.chain(scan.unread_databases.keys().cloned()).collect();
+        let left_out: Vec<PathBuf> = silent_roots.chain(scan.unread_stores.keys().cloned()).collect();
         self.known.replace(std::mem::take(&mut scan.files), &left_out);
         let is_whole = silent.is_empty() && !scan.linked && scan.unreachable.is_empty() && scan.left_out == 0;
         self.covered = walk.is_watched && is_whole;

@@ -6,6 +6,7 @@
 use super::document::Document;
 use super::item_writer::ItemWriter;
 use super::location::Located;
+use super::session_file::SessionFile;
 use super::table::Table;
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Found, first_object};
@@ -73,6 +74,8 @@ pub(super) trait Format {
     const DOCUMENT: Option<Document> = None;
     /// Databases that hold the sessions, if the agent has such: see [`Table`].
     const TABLE: Option<Table> = None;
+    /// The file with many sessions, if the agent has such; the path of a transcript is then one of a session in it.
+    const SESSION_FILE: Option<SessionFile> = None;
 
     /// Identifies the session of a file by its path below a root, with `/` as separator; `None` if it is not a
     /// transcript.

@@ -31,7 +31,7 @@ fn every_key_of_today_is_taken() {
   "_comment": {"anything": [1, 2]},
   "session_tracking": {
     "enabled": false, "_enabled_help": "help",
-    "watch_directories": ["$CLAUDE_CONFIG_DIR/projects", "~/other/projects", "${HOME}/third"],
+    "watch_directories": ["$CLAUDE_CONFIG_DIR/projects", "~/other/projects", "${HOME}/third"], "project_stores": ["~/shop"],
     "inactivity_timeout": 0,
     "check_interval": 5,
     "projects": {"~/app": {"enabled": true, "_why": "it is mine"}, "/srv/*": {"enabled": false}},

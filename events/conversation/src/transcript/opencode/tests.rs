@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::item::Agent;
 use crate::transcript::tests::{check_path, read_every_way};
-use crate::transcript::{Cell, Lines, Source, database, table};
+use crate::transcript::{Cell, Lines, Source, store_file, table};
 
 const MAIN: Source = Source { agent: Agent::OpenCode, subagent: false };
 
@@ -93,8 +93,8 @@ fn sessions_are_known_by_their_paths() {
         ("/d/opencode/other.db/ses_1", None),
         ("/d/opencode/log/x.log", None),
     ] {
-        assert_eq!(database(Agent::OpenCode, path), expected, "{path}");
-        assert_eq!(database(Agent::Codex, path), None);
+        assert_eq!(store_file(Agent::OpenCode, path), expected, "{path}");
+        assert_eq!(store_file(Agent::Codex, path), None);
     }
 }
 

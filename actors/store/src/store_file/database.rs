@@ -34,6 +34,8 @@ use baton_events::session::FileIdentity;
 use rusqlite::hooks::Authorization;
 use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
 
+use super::{Rendered, SessionSeen};
+
 use self::bounds::{BUSY, configure, is_listed};
 use self::value::{Owned, cell};
 
@@ -58,30 +60,12 @@ static ACCESS: Mutex<()> = Mutex::new(());
 /// The last look at each database.
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
 
-/// A session in a database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionSeen {
-    /// The virtual path of its transcript.
-    pub path: String,
-    /// Changes whenever its rows do. The size is no number of bytes.
-    pub stat: FileStat,
-    /// Identity of the database.
-    pub identity: FileIdentity,
-}
-
-/// A session's lines.
-pub(crate) struct Rendered {
-    pub(crate) metadata: Metadata,
-    pub(crate) lines: Vec<u8>,
-    pub(crate) title: Option<String>,
-}
-
 /// Returns all sessions in a database. It is opened only if it has changed since the last look.
 ///
 /// # Errors
 ///
 /// `NotFound` if it does not exist, `InvalidData` if it is damaged or has other tables, otherwise something temporary.
-pub fn sessions(agent: Agent, path: &Path) -> io::Result<Arc<[SessionSeen]>> {
+pub(crate) fn sessions(agent: Agent, path: &Path) -> io::Result<Arc<[SessionSeen]>> {
     let (began, stamp) = (SystemTime::now(), Stamp::of(path)?);
     if let Some(known) = lock(&KNOWN).get(path).filter(|known| known.stamp == stamp && known.is_settled) {
         return known.sessions.clone().map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why));
