@@ -21,6 +21,7 @@ mod claude;
 mod cline;
 mod codex;
 mod copilot;
+mod crush;
 mod cursor;
 mod cursor_agent;
 mod document;
@@ -28,6 +29,8 @@ mod droid;
 mod ended;
 mod format;
 mod gemini;
+mod goose;
+mod hermes;
 mod item_writer;
 mod kimi;
 mod kiro;
@@ -39,6 +42,7 @@ mod pi;
 mod qwen;
 mod spilled;
 mod table;
+mod table_lines;
 mod tools;
 mod vibe;
 
@@ -128,6 +132,9 @@ formats! {
     Kilo => cline::Kilo,
     OpenCode => opencode::OpenCode,
     OpenHands => openhands::OpenHands,
+    Goose => goose::Goose,
+    Hermes => hermes::Hermes,
+    Crush => crush::Crush,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.

@@ -41,6 +41,12 @@ named! {
         OpenCode = "opencode",
         /// OpenHands CLI: a document for each event below `conversations/<conversation>/events/`.
         OpenHands = "openhands",
+        /// Goose: a database in `goose/sessions/`.
+        Goose = "goose",
+        /// Hermes: the database `state.db`, and one for each profile.
+        Hermes = "hermes",
+        /// Crush: a database in the folder `.crush` of each project.
+        Crush = "crush",
     }
 }
 
@@ -85,6 +91,12 @@ impl Agent {
             Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
             Self::OpenHands => ("OpenHands", None, ".openhands", &["openhands", "--resume", ID]),
+            Self::Goose => {
+                let resume = &["goose", "session", "--resume", "--session-id", ID];
+                ("Goose", Some("XDG_DATA_HOME"), ".local/share", resume)
+            }
+            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &[]),
+            Self::Crush => ("Crush", None, "", &[]),
         };
         AgentHome { title, variable, directory, resume }
     }
