@@ -78,7 +78,7 @@ fn lines_become_items_wherever_reading_stops() {
             "14 compaction  None None",
             "15 summary It went.",
             "16 notice Overloaded",
-            "17 notice [Request interrupted by user]"
+            "17 notice interrupted by the user"
         ]
     );
     let unknown: Vec<(&str, u64)> = seen.unknown.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
