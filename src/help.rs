@@ -143,7 +143,8 @@ fn agent_list() -> String {
         let home = agent.home();
         let below = if home.directory.is_empty() { "~".to_owned() } else { format!("~/{}", home.directory) };
         let folders = layout(*agent).folders;
-        let paths: Vec<String> = folders.iter().map(|folder| format!("`{below}/{folder}`")).collect();
+        let path = |folder: &&str| format!("`{}`", format!("{below}/{folder}").trim_end_matches('/'));
+        let paths: Vec<String> = folders.iter().map(path).collect();
         let folders = match paths.as_slice() {
             [] => session_file(*agent).map_or(String::new(), |file| format!("`{}` in projects", file.name)),
             [first, _, _, ..] => format!("{first} and in {} other editors", paths.len() - 1),
@@ -153,7 +154,8 @@ fn agent_list() -> String {
         let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
         wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))
     };
-    Agent::ALL.iter().map(entry).collect()
+    // An agent without a folder keeps its sessions in projects only.
+    Agent::ALL.iter().filter(|agent| !layout(**agent).folders.is_empty()).map(entry).collect()
 }
 
 fn tool_list() -> String {

@@ -29,6 +29,7 @@ mod correct;
 mod crashes;
 mod daemons;
 mod damage;
+mod databases;
 mod days;
 mod demo;
 mod doctor;

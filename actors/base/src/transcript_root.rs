@@ -32,6 +32,8 @@ impl Root {
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.
     pub fn of_agent(agent: Agent, directory: &Path) -> Vec<Self> {
         let folders = transcript::layout(agent).folders.iter();
-        folders.map(|folder| Self { agent, projects: directory.join(folder) }).collect()
+        // An agent without a folder of its own for them has them in the directory itself.
+        let place = |folder: &str| if folder.is_empty() { directory.to_owned() } else { directory.join(folder) };
+        folders.map(|folder| Self { agent, projects: place(folder) }).collect()
     }
 }

@@ -6,5 +6,6 @@ pub mod disk_usage;
 pub mod forgetting;
 pub mod forgotten;
 pub mod model_answer;
+mod plain_file;
 pub mod store_file;
 pub mod transcript_reader;

@@ -8,7 +8,7 @@
 //!
 //! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
-pub(crate) mod beside;
+mod beside;
 mod content;
 pub mod working_directory;
 

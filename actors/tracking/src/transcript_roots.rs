@@ -22,8 +22,7 @@ use baton_conversation::item::Agent;
 use baton_conversation::record::{Metadata, SequenceNumber, StreamId};
 use baton_conversation::transcript::layout;
 use baton_events::envelope::NewRecord;
-use baton_events::home;
-use baton_events::home::{NamedRoot, ROOTS_MAX};
+use baton_events::home::{self, NamedRoot, ROOTS_MAX};
 use baton_events::schema;
 use baton_redaction::redact;
 use tokio::sync::watch;
@@ -43,7 +42,6 @@ use baton_journal::session_table::TableReader;
 const REFUSED_MAX: usize = 16;
 /// Longest path accepted, in bytes.
 const PATH_BYTES: usize = 4096;
-
 /// Limit of working directories considered per client.
 const PLACES_MAX: usize = 4;
 /// Time limit for examining a named directory, because its file system may not answer.

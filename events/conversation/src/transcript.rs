@@ -22,6 +22,7 @@ mod claude;
 mod cline;
 mod codex;
 mod copilot;
+mod crush;
 mod cursor;
 mod cursor_agent;
 mod document;
@@ -29,6 +30,8 @@ mod droid;
 mod ended;
 mod format;
 mod gemini;
+mod goose;
+mod hermes;
 mod item_writer;
 mod kimi;
 mod kiro;
@@ -41,6 +44,7 @@ mod qwen;
 mod session_file;
 mod spilled;
 mod table;
+mod table_lines;
 mod tools;
 mod vibe;
 
@@ -137,6 +141,9 @@ formats! {
     OpenCode => opencode::OpenCode,
     OpenHands => openhands::OpenHands,
     Aider => aider::Aider,
+    Goose => goose::Goose,
+    Hermes => hermes::Hermes,
+    Crush => crush::Crush,
 }
 
 /// How the transcript at `path` is read, if it is a whole document.

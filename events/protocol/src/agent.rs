@@ -43,6 +43,12 @@ named! {
         OpenHands = "openhands",
         /// Aider: Markdown with all sessions of a repository, in its root.
         Aider = "aider",
+        /// Goose: a database in `goose/sessions/`.
+        Goose = "goose",
+        /// Hermes: the database `state.db`, and one for each profile.
+        Hermes = "hermes",
+        /// Crush: a database in the folder `.crush` of each project.
+        Crush = "crush",
     }
 }
 
@@ -88,6 +94,12 @@ impl Agent {
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
             Self::OpenHands => ("OpenHands", None, ".openhands", &["openhands", "--resume", ID]),
             Self::Aider => ("Aider", None, "", &["aider", "--restore-chat-history"]),
+            Self::Goose => {
+                let resume = &["goose", "session", "--resume", "--session-id", ID];
+                ("Goose", Some("XDG_DATA_HOME"), ".local/share", resume)
+            }
+            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &[]),
+            Self::Crush => ("Crush", None, "", &[]),
         };
         AgentHome { title, variable, directory, resume }
     }

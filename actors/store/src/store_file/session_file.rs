@@ -15,7 +15,7 @@ use baton_base::{limits, local_zone};
 use baton_conversation::transcript::{SessionFile, StoredPath, StoredSession};
 
 use super::{Rendered, SessionSeen};
-use crate::transcript_reader::beside;
+use crate::plain_file;
 
 /// The sessions of a file. Blocks for reading the file.
 pub(crate) fn sessions(form: &SessionFile, file: &Path) -> io::Result<Arc<[SessionSeen]>> {
@@ -52,7 +52,7 @@ fn read(file: &Path) -> io::Result<(Vec<u8>, Metadata)> {
         let why = format!("it is no file, or more than {} MB", most >> 20);
         io::Error::new(io::ErrorKind::InvalidData, why)
     };
-    let opened = beside::open(&[], file, most).ok_or_else(refused)?;
+    let opened = plain_file::open(&[], file, most).ok_or_else(refused)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(most)).unwrap_or(0));
     let metadata = opened.metadata()?;
     opened.take(most).read_to_end(&mut bytes)?;

@@ -11,11 +11,13 @@
 //!   start gives another hash. A title beside a transcript (`custom-title.json`) is read when the session is indexed: a
 //!   rename alone waits for the next change.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use baton_conversation::transcript::{MAX_SPILLED_BYTES, Spilled};
+
+use crate::plain_file::open;
 
 /// The folder of tool outputs, in a session's own folder.
 const FOLDER: &str = "tool-results";
@@ -63,26 +65,6 @@ impl Beside {
         let folder = self.session.join(FOLDER);
         open(&[&self.session, &folder], &folder.join(name), MAX_SPILLED_BYTES)
     }
-}
-
-/// Opens a file of at most `most` bytes, if neither it nor `folders` are links.
-pub(crate) fn open(folders: &[&Path], path: &Path, most: u64) -> Option<File> {
-    let real = |path: &&Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    if !folders.iter().all(real) || !path.symlink_metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // It may have been replaced by a link or a pipe since.
-        let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
-        options.custom_flags(i32::try_from(flags).unwrap_or(0));
-    }
-    let file = options.open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    (metadata.is_file() && metadata.len() <= most).then_some(file)
 }
 
 impl Spilled for Beside {

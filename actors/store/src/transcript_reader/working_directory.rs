@@ -8,7 +8,7 @@ use std::path::Path;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::{WorkingDirectory, layout};
 
-use super::beside;
+use crate::plain_file;
 
 /// Longest file beside a transcript that is read, in bytes. Kiro keeps some MB of its state there.
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
         WorkingDirectory::Beside { file, pointer } => {
             let file = file.replace('*', path.file_stem()?.to_str()?);
             let mut bytes = Vec::new();
-            beside::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
+            plain_file::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
                 .take(MAX_FILE_BYTES)
                 .read_to_end(&mut bytes)
                 .ok()?;

@@ -53,7 +53,8 @@ pub(super) fn agent_with(directory: &Path) -> Agent {
     if let Some(agent) = Agent::ALL.iter().find(is_usual) {
         return *agent;
     }
-    let holds = |agent: &&Agent| layout(**agent).folders.first().is_some_and(|folder| directory.join(folder).is_dir());
+    let main_folder = |agent: &Agent| layout(*agent).folders.first().filter(|folder| !folder.is_empty());
+    let holds = |agent: &&Agent| main_folder(agent).is_some_and(|folder| directory.join(folder).is_dir());
     let held = || Agent::ALL.iter().find(holds).copied();
     holder(directory, |_| true).or_else(held).unwrap_or(Agent::ClaudeCode)
 }

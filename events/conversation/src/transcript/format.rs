@@ -14,7 +14,8 @@ use baton_redaction::raw_json::{Fields, Found, first_object};
 /// Location of an agent's transcripts in its [directory](baton_protocol::AgentHome).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Folders in the agent's directory that contain transcripts. A directory is the agent's if it has the first one.
+    /// Folders in the agent's directory that contain transcripts; an empty name stands for the directory itself. A
+    /// directory is the agent's if it has the first one.
     pub folders: &'static [&'static str],
     /// Endings of the file names of transcripts, or of databases with sessions.
     pub endings: &'static [&'static str],

@@ -8,15 +8,16 @@ mod rows;
 use crate::filter::result::Output;
 use crate::filter::{MAX_NAME_CHARS, one_line};
 use crate::item::{Act, Agent, Outcome, Usage};
-use crate::record::{SessionId, Timestamp};
+use crate::record::Timestamp;
 
 use super::claude::{Author, Delivery, Hint, PromptParts, QUESTION_TOOL, judge};
 use super::codex::{apply_patch, number, pick, text};
 use super::ended::how_it_failed;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
-use super::location::{self, Kind, Located};
+use super::location::Located;
 use super::table::Table;
+use super::table_lines::located;
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
@@ -71,12 +72,7 @@ impl Format for OpenCode {
         if !channel.is_empty() && !channel.starts_with('-') {
             return None;
         }
-        let (parent, id) = sessions.rsplit_once('/').map_or((None, sessions), |(parent, id)| (Some(parent), id));
-        let kind = match parent {
-            Some(parent) => Kind::Subagent { parent: Some(SessionId::new(parent).filter(|_| !parent.contains('/'))?) },
-            None => Kind::Main,
-        };
-        Some(Located { agent: Agent::OpenCode, session: location::session_of(id)?, kind })
+        located(Agent::OpenCode, sessions)
     }
 
     fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {

@@ -14,8 +14,9 @@ pub(super) const BUSY: Duration = Duration::from_millis(500);
 const STEPS: i32 = 1_000;
 /// Longest value or row. Larger ones are not asked for, see [`Schema::rows`].
 const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
-/// Functions in statements.
-const FUNCTIONS: &[&str] = &["coalesce", "count", "max", "min", "octet_length"];
+/// Functions in statements, and one that is the default of columns.
+const FUNCTIONS: &[&str] =
+    &["CURRENT_TIMESTAMP", "coalesce", "count", "instr", "max", "min", "octet_length", "unixepoch"];
 
 /// Bounds what a connection may do and cost. SQLite gives up when `is_over` says so.
 pub(super) fn configure(

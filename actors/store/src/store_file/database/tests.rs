@@ -1,5 +1,7 @@
 //! Databases as OpenCode writes them, while it writes, and such that are damaged or of another form.
 
+mod further_agents;
+
 use std::sync::atomic::AtomicBool;
 
 use baton_conversation::item::{Body, Item, Meta};

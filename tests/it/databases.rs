@@ -1,0 +1,104 @@
+//! Sessions in the databases of further agents, through the program: each is found where the agent keeps it, read on
+//! while the agent writes, and nothing else of the database is read.
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::forget::found_in;
+use crate::world::{World, list, wait};
+
+/// A secret of a form that no rule knows, so that only not being read keeps it out.
+const PLANTED: &str = "plantedmarmotword";
+
+struct Kept {
+    agent: &'static str,
+    session: &'static str,
+    database: &'static str,
+    /// Tables, and the session in them.
+    made: &'static str,
+    /// Adds a message of `{role}` that says `{words}`, `{time}` seconds after 1970.
+    said: &'static str,
+    resume: Option<&'static str>,
+}
+
+const ALL: &[Kept] = &[
+    Kept {
+        agent: "goose",
+        session: "20260611_1",
+        database: "user/.local/share/goose/sessions/sessions.db",
+        made: "
+            CREATE TABLE sessions(id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', session_type TEXT NOT NULL,
+                working_dir TEXT NOT NULL, created_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP,
+                updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, extension_data TEXT, parent_session_id TEXT);
+            CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT NOT NULL,
+                role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, metadata_json TEXT);
+            CREATE INDEX a ON messages(session_id);
+            INSERT INTO sessions VALUES('20260611_1', 'Otters in the harbor', 'user', '/srv/harbor',
+                '2026-06-11 19:15:00', '2026-06-11 19:15:00', 'plantedmarmotword', NULL);",
+        said: r#"INSERT INTO messages VALUES(NULL, 'plantedmarmotword', '20260611_1', '{role}',
+            '[{"type":"text","text":"{words}","key":"plantedmarmotword"}]', {time}, NULL);
+            UPDATE sessions SET updated_at = datetime({time}, 'unixepoch')"#,
+        resume: Some("goose session --resume --session-id 20260611_1"),
+    },
+    Kept {
+        agent: "hermes",
+        session: "20260611_191500_ab12cd",
+        database: "user/.hermes/state.db",
+        made: "
+            CREATE TABLE system_prompts(hash TEXT PRIMARY KEY, prompt TEXT NOT NULL);
+            INSERT INTO system_prompts VALUES('h', 'plantedmarmotword');
+            CREATE TABLE sessions(id TEXT PRIMARY KEY, source TEXT NOT NULL, model_config TEXT, system_prompt TEXT,
+                parent_session_id TEXT, started_at REAL NOT NULL, ended_at REAL, end_reason TEXT,
+                message_count INTEGER DEFAULT 0, cwd TEXT, title TEXT, rewind_count INTEGER NOT NULL DEFAULT 0);
+            CREATE TABLE messages(id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL, role TEXT NOT NULL,
+                content TEXT, tool_call_id TEXT, tool_calls TEXT, timestamp REAL NOT NULL, reasoning TEXT,
+                _compressed_summary INTEGER NOT NULL DEFAULT 0, active INTEGER NOT NULL DEFAULT 1,
+                compacted INTEGER NOT NULL DEFAULT 0, api_content TEXT, display_kind TEXT);
+            CREATE INDEX a ON messages(session_id, timestamp);
+            INSERT INTO sessions VALUES('20260611_191500_ab12cd', 'cli', '{\"key\":\"plantedmarmotword\"}', 'plantedmarmotword',
+                NULL, 1781205300.5, NULL, NULL, 0, '/srv/harbor', 'Otters in the harbor', 0);",
+        said: "INSERT INTO messages(session_id, role, content, timestamp, api_content)
+            VALUES('20260611_191500_ab12cd', '{role}', '{words}', {time}.5, 'plantedmarmotword');
+            UPDATE sessions SET message_count = message_count + 1",
+        resume: None,
+    },
+];
+
+#[test]
+fn sessions_of_each_agent_with_a_database_are_found_and_read_on() {
+    let world = World::new();
+    let say = |kept: &Kept, database: &Connection, role: &str, words: &str, time: u64| {
+        let sql = kept.said.replace("{role}", role).replace("{words}", words);
+        database.execute_batch(&sql.replace("{time}", &(1_781_205_300 + time).to_string())).unwrap();
+    };
+    let open: Vec<(&Kept, Connection)> = ALL
+        .iter()
+        .map(|kept| {
+            let path = world.path(kept.database);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let database = Connection::open(path).unwrap();
+            database.pragma_update(None, "journal_mode", "WAL").unwrap();
+            database.execute_batch(kept.made).unwrap();
+            say(kept, &database, "user", &format!("Let the otter of {} swim", kept.agent), 1);
+            say(kept, &database, "assistant", &format!("The otter of {} swims.", kept.agent), 2);
+            (kept, database)
+        })
+        .collect();
+    for (kept, database) in &open {
+        let agent = kept.agent;
+        assert_eq!(world.found(&format!("\"otter of {agent} swims\"")), [kept.session], "{agent}: {}", world.log());
+        let listed = list(&world.json(&["sessions", "--agent", agent])["sessions"]);
+        assert_eq!(listed.len(), 1, "{agent}: {listed:?}");
+        let about = |name: &str| listed[0][name].clone();
+        assert_eq!((about("session_id"), about("project")), (json!(kept.session), json!("/srv/harbor")), "{agent}");
+        assert_eq!((about("message_count"), about("unknown_types")), (json!(2), json!({})), "{agent}");
+        say(kept, database, "user", &format!("Let the ferret of {agent} rest"), 3);
+        let ferret = format!("\"ferret of {agent}\"");
+        assert!(wait(|| world.found(&ferret) == [kept.session]), "{agent}: {}", world.log());
+        let shown = world.ok(&["show", kept.session]).out;
+        assert!(shown.contains("# Otters in the harbor"), "{shown}");
+        assert_eq!(shown.contains(kept.resume.unwrap_or(" --resume")), kept.resume.is_some(), "{shown}");
+    }
+    assert_eq!(found_in(world.home(), &[PLANTED]), [""; 0], "only what is listed is read");
+    assert_eq!(world.problems(), "[]");
+}
