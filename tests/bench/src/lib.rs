@@ -5,6 +5,7 @@
 //! Figures that the system does not report are left out, with a remark. None of the user's data is read or changed, and
 //! no process or file is left behind, even after an interrupt.
 
+mod agent_database;
 mod answers;
 mod corpus;
 mod crash;
