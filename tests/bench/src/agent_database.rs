@@ -35,14 +35,25 @@ impl AgentDatabase {
         fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         let create = || {
             let connection = Connection::open(path)?;
-            connection.pragma_update(None, "journal_mode", journal_mode)?;
             // As the agent has it.
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.busy_timeout(std::time::Duration::from_secs(5))?;
             connection.execute_batch(TABLES)?;
             Ok(Self { connection, messages: 0 })
         };
-        create().map_err(failed)
+        let agent = create().map_err(failed)?;
+        agent.journal_mode(journal_mode)?;
+        Ok(agent)
+    }
+
+    /// Changes the mode.
+    pub(super) fn journal_mode(&self, mode: &str) -> Result<(), Error> {
+        let set = self.connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get::<_, String>(0));
+        match set {
+            Ok(now) if now.eq_ignore_ascii_case(mode) => Ok(()),
+            Ok(now) => Err(Error::NothingMeasured(format!("an agent's database is in mode {now}"))),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// Adds a session.

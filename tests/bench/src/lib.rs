@@ -11,6 +11,7 @@ mod corpus;
 mod crash;
 mod daemon;
 mod daemon_process;
+mod database;
 mod disk;
 mod enrich;
 mod hook;
@@ -47,6 +48,7 @@ pub use answers::{
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, enter_own_namespace, run_trials as crash};
 pub use daemon::{Daemon, Question, Rebuild};
+pub use database::{Commits, Database, Options as DatabaseOptions, Reading, measure as database};
 pub use disk::{Disk, Part as DiskPart};
 pub use enrich::{Enriching, Examples, Options as EnrichOptions, measure as enrich};
 pub use hook::{Cost, Handoff, Hook, Options as HookOptions, measure as hook};

@@ -129,16 +129,17 @@ fn measure_one(agent: Agent, bytes: u64) -> Result<ReaderSpeed, Error> {
 
 /// Transcripts of one agent.
 #[derive(Default)]
-struct Written {
-    paths: Vec<PathBuf>,
-    bytes: u64,
+pub(super) struct Written {
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) bytes: u64,
     prompts: u64,
 }
 
 fn write_all(agent: Agent, folder: &Path, bytes: u64, random: &mut Random) -> Result<Written, Error> {
     let ending = layout(agent).endings[0];
     if let Some(table) = table(agent) {
-        return write_database(&folder.join(format!("{}{ending}", table.prefix)), bytes, random);
+        let path = folder.join(format!("{}{ending}", table.prefix));
+        return Ok(write_database(&path, bytes, SESSION_BYTES, random)?.1);
     }
     let mut written = Written::default();
     while written.bytes < bytes {
@@ -150,12 +151,17 @@ fn write_all(agent: Agent, folder: &Path, bytes: u64, random: &mut Random) -> Re
     Ok(written)
 }
 
-/// Writes sessions into one database.
-fn write_database(path: &Path, bytes: u64, random: &mut Random) -> Result<Written, Error> {
+/// Writes sessions of `each` bytes into one database with a write-ahead log.
+pub(super) fn write_database(
+    path: &Path,
+    bytes: u64,
+    each: u64,
+    random: &mut Random,
+) -> Result<(AgentDatabase, Written), Error> {
     let (mut agent, mut written) = (AgentDatabase::create(path, "WAL")?, Written::default());
     while written.bytes < bytes {
         let session = format!("ses_{:06}", written.paths.len());
-        let enough = bytes.min(written.bytes + SESSION_BYTES);
+        let enough = bytes.min(written.bytes + each);
         agent.all_at_once(|agent| {
             agent.session(&session, 1)?;
             while written.bytes < enough {
@@ -169,7 +175,7 @@ fn write_database(path: &Path, bytes: u64, random: &mut Random) -> Result<Writte
         })?;
         written.paths.push(path.join(session));
     }
-    Ok(written)
+    Ok((agent, written))
 }
 
 /// Writes one transcript, and returns its size and the number of prompts in it.
