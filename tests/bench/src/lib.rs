@@ -5,11 +5,13 @@
 //! Figures that the system does not report are left out, with a remark. None of the user's data is read or changed, and
 //! no process or file is left behind, even after an interrupt.
 
+mod agent_database;
 mod answers;
 mod corpus;
 mod crash;
 mod daemon;
 mod daemon_process;
+mod database;
 mod disk;
 mod enrich;
 mod hook;
@@ -46,6 +48,7 @@ pub use answers::{
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, enter_own_namespace, run_trials as crash};
 pub use daemon::{Daemon, Question, Rebuild};
+pub use database::{Commits, Database, Options as DatabaseOptions, Reading, measure as database};
 pub use disk::{Disk, Part as DiskPart};
 pub use enrich::{Enriching, Examples, Options as EnrichOptions, measure as enrich};
 pub use hook::{Cost, Handoff, Hook, Options as HookOptions, measure as hook};

@@ -1,8 +1,9 @@
 //! `baton-bench`: the command line of the benchmarks, and how results are printed.
 
+mod arguments;
+
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,9 +14,13 @@ use baton_bench::{
     self as bench, AnswersOptions, Corpus, CorpusOptions, CrashOptions, Error, HookOptions, Part, ReadOptions,
     RecallEndpoint, RecallOptions, ScaleOptions, Table,
 };
-use baton_protocol::Agent;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use serde::Serialize;
+
+use arguments::{
+    AnswersArgs, CorpusArgs, CrashArgs, DatabaseArgs, EnrichArgs, HookArgs, MeasureArgs, MemoryArgs, ReadArgs,
+    ReadersArgs, RecallArgs, RootsArgs, Shape,
+};
 
 const AFTER_HELP: &str = "\
 Environment: BATON_PROGRAM (the `baton` to measure, else the one beside this program), TMPDIR, NO_COLOR
@@ -78,6 +83,10 @@ enum Bench {
     Readers(ReadersArgs),
     /// An idle daemon with the transcripts of one agent, and of twelve: processor time, wake-ups, writes
     Roots(RootsArgs),
+    /// A large database of one agent: reading it, one more message, and what the agent notices when it writes
+    ///
+    /// Ends in an error if a session is not read, or a message not found.
+    Database(DatabaseArgs),
     /// The memory alone, at any size: time to fill and to search it, disk and memory
     ///
     /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
@@ -124,218 +133,6 @@ enum Bench {
     Crash(CrashArgs),
 }
 
-#[derive(Debug, Args)]
-struct ReadArgs {
-    /// Transcripts or directories of them (*.jsonl); by default a corpus is written to a temporary directory
-    #[arg(value_name = "FILE", conflicts_with = "megabytes")]
-    files: Vec<PathBuf>,
-    /// Size of that corpus, in MB of 1,000,000 bytes
-    #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    megabytes: u64,
-    /// Also measure memory over a file of 5 GB with a line of 100 MB, and of a daemon that indexes a conversation of 1
-    /// GB; needs 6 GB in the temporary directory, and releases them
-    #[arg(long)]
-    huge: bool,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct ReadersArgs {
-    /// Only these agents, by name or the first word of it
-    #[arg(value_name = "AGENT", value_parser = agent)]
-    agents: Vec<Agent>,
-    /// Size of the transcripts of each agent, in MB of 1,000,000 bytes
-    #[arg(long = "mb", value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    megabytes: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct RootsArgs {
-    /// Sessions of each agent
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    sessions: u32,
-    /// How long each daemon is watched
-    #[arg(long, value_name = "N", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    seconds: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-fn agent(typed: &str) -> Result<Agent, String> {
-    Agent::named(typed).ok_or_else(|| format!("there is no such agent; there are {}", Agent::names()))
-}
-
-#[derive(Debug, Args)]
-struct MemoryArgs {
-    /// Turns in the memory
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
-    documents: u64,
-    /// Another seed gives other texts
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Give each text a vector too, and repeat all queries with vectors
-    #[arg(long)]
-    vectors: bool,
-    /// Dimensions of each vector
-    #[arg(long, value_name = "N", default_value_t = 384, value_parser = clap::value_parser!(u16).range(1..=16_384), requires = "vectors")]
-    dimensions: u16,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct RecallArgs {
-    /// The set
-    #[arg(value_name = "DATA.json")]
-    data: PathBuf,
-    /// Sessions to ask for
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
-    limit: u32,
-    /// Turns of each session to ask for
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=20))]
-    turns: u32,
-    /// Give each text a vector too, and repeat all questions with vectors; without --endpoint a built-in list of
-    /// synonyms makes them
-    #[arg(long)]
-    vectors: bool,
-    /// Address of an embedding endpoint, as in memory.embedding.base_url. The set's texts are sent there
-    #[arg(long, value_name = "URL", requires_all = ["vectors", "model"])]
-    endpoint: Option<String>,
-    /// The model, as in memory.embedding.model
-    #[arg(long, value_name = "NAME", requires = "endpoint")]
-    model: Option<String>,
-    /// The environment variable that holds its key
-    #[arg(long, value_name = "NAME", requires = "endpoint")]
-    api_key_env: Option<String>,
-    /// Print one JSON object, with the ranking of each question
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct AnswersArgs {
-    /// What the sessions came to, and questions about them
-    #[arg(value_name = "GOLD.json", required = true)]
-    gold: Vec<PathBuf>,
-    /// Claude Code's directory, with the sessions whose `path` begins with projects/
-    #[arg(long, value_name = "DIR")]
-    claude: Option<PathBuf>,
-    /// Codex's directory, with the sessions whose `path` begins with sessions/
-    #[arg(long, value_name = "DIR")]
-    codex: Option<PathBuf>,
-    /// Compare episodes only, which takes seconds
-    #[arg(long)]
-    without_questions: bool,
-    /// Also print each statement with its match (in capitals: what contradicts the gold), each one that is missed, and
-    /// each answer
-    #[arg(long)]
-    detail: bool,
-    /// Print one JSON object, with all details
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct EnrichArgs {
-    /// Sessions in the queue
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(20..=100_000))]
-    sessions: u32,
-    /// Delay of the model's answers, in milliseconds
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=60_000))]
-    delay_ms: u64,
-    /// Another seed gives other sessions
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct HookArgs {
-    /// Calls of each event in each state of the daemon
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    runs: u32,
-    /// Sessions for the handoff; 0 leaves it out
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    sessions: u32,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct CrashArgs {
-    /// How often a daemon is killed
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    kills: u32,
-    /// How often the power is cut
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
-    cuts: u32,
-    /// Homes tried concurrently
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=64))]
-    homes: u32,
-    /// Another seed gives other moments; by default it is taken from the clock, and printed
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct CorpusArgs {
-    /// A new directory; transcripts are written below projects/, their description into corpus.json
-    #[arg(long, value_name = "DIR")]
-    into: PathBuf,
-    #[command(flatten)]
-    shape: Shape,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct Shape {
-    /// Number of sessions; one in four has a subagent as well
-    #[arg(long, value_name = "N", default_value_t = 1500, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    sessions: u32,
-    /// Size of all transcripts, in MB of 1,000,000 bytes
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=10_000))]
-    megabytes: u64,
-    /// Another seed gives other sessions
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-}
-
-#[derive(Debug, Args)]
-struct MeasureArgs {
-    /// An existing corpus, of which a copy is used; by default one is written
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]
-    corpus: Option<PathBuf>,
-    #[command(flatten)]
-    shape: Shape,
-    /// How long `idle` watches and `live` writes, in seconds [default: 20 and 60]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=3600))]
-    seconds: Option<u64>,
-    /// Transcripts for `lazy`
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=200_000))]
-    files: u32,
-    /// Events for `log`
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
-    events: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-}
-
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let error_format = ErrorFormat::from_arguments(&arguments);
@@ -354,6 +151,7 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         Bench::Read(args) => return read(args),
         Bench::Readers(args) => return readers(args),
         Bench::Roots(args) => return roots(args),
+        Bench::Database(args) => return database(args),
         Bench::Memory(args) => return memory(args),
         Bench::Recall(args) => return recall(args),
         Bench::Answers(args) => return answers(args),
@@ -417,6 +215,12 @@ fn roots(args: &RootsArgs) -> Result<ExitCode, Error> {
     let options = bench::RootsOptions { sessions: args.sessions, watch: Duration::from_secs(args.seconds) };
     let roots = bench::roots(options, report_progress)?;
     print_results(&roots, &[roots.table()], args.json)
+}
+
+fn database(args: &DatabaseArgs) -> Result<ExitCode, Error> {
+    let options = bench::DatabaseOptions { sessions: args.sessions, bytes: args.megabytes * 1_000_000 };
+    let database = bench::database(options, report_progress)?;
+    print_results(&database, &[database.table()], args.json)
 }
 
 fn memory(args: &MemoryArgs) -> Result<ExitCode, Error> {

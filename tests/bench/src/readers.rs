@@ -7,16 +7,17 @@ mod idle;
 mod records;
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use baton_conversation::hash::ContentHash;
-use baton_conversation::transcript::{Observation, OpenCalls, Source, document, layout};
+use baton_conversation::transcript::{Document, Messages, Observation, OpenCalls, Source, document, layout, table};
 use baton_protocol::Agent;
 use baton_store::transcript_reader::{Done, Pass, Start, items, observe};
 use serde::Serialize;
 
+use super::agent_database::AgentDatabase;
 use super::corpus::random::Random;
 use super::read::Hashed;
 use super::table::megabytes;
@@ -28,6 +29,8 @@ pub use idle::{IdleOver, Options as RootsOptions, Roots, measure as roots};
 
 /// Size of a file; a document is read as a whole.
 const FILE_BYTES: u64 = 4_000_000;
+/// Size of a session in a database.
+const SESSION_BYTES: u64 = 400_000;
 /// Rounds, of which the fastest counts.
 const ROUNDS: usize = 3;
 
@@ -54,7 +57,7 @@ pub struct Readers {
 pub struct ReaderSpeed {
     /// The agent.
     pub agent: Agent,
-    /// True if its transcripts are whole JSON documents.
+    /// True if its transcripts are whole JSON documents, or sessions in a database.
     pub document: bool,
     /// Files.
     pub files: u64,
@@ -88,7 +91,7 @@ pub fn measure(options: &Options, progress: impl Fn(&str)) -> Result<Readers, Er
         measure_one(*agent, options.bytes)
     });
     Ok(Readers {
-        how: "Generated transcripts, files of 4 MB in the page cache, one thread, the fastest of three rounds. Counting \
+        how: "Generated transcripts, files of 4 MB and sessions of 400 KB in the page cache, one thread, the fastest of three rounds. Counting \
               is what a session needs, items (filtered, redacted, hashed) what an index job needs.",
         readers: readers.collect::<Result<_, _>>()?,
     })
@@ -97,13 +100,7 @@ pub fn measure(options: &Options, progress: impl Fn(&str)) -> Result<Readers, Er
 fn measure_one(agent: Agent, bytes: u64) -> Result<ReaderSpeed, Error> {
     let workspace = Workspace::new()?;
     let mut random = Random::for_part(1, agent as u64);
-    let (mut files, mut written, mut prompts) = (Vec::new(), 0, 0);
-    while written < bytes {
-        let path = workspace.path().join(files.len().to_string()).join(format!("5d2f1c3a{}", layout(agent).endings[0]));
-        let (size, exchanges) = write(agent, &path, FILE_BYTES.min(bytes - written), &mut random)?;
-        files.push(path);
-        (written, prompts) = (written + size, prompts + exchanges);
-    }
+    let Written { paths: files, bytes: written, prompts } = write_all(agent, workspace.path(), bytes, &mut random)?;
     let source = Source { agent, subagent: false };
     let starts = || files.iter().map(|path| Start::beginning(source, path.to_string_lossy()));
     let mut ends = Vec::new();
@@ -126,14 +123,70 @@ fn measure_one(agent: Agent, bytes: u64) -> Result<ReaderSpeed, Error> {
             Ok(())
         })
     })?;
-    let is_document = document(agent, &files[0].to_string_lossy()).is_some();
+    let is_document = table(agent).is_some() || document(agent, &files[0].to_string_lossy()).is_some();
     Ok(ReaderSpeed { agent, document: is_document, files: files.len() as u64, bytes: written, prompts, count, index })
+}
+
+/// Transcripts of one agent.
+#[derive(Default)]
+pub(super) struct Written {
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) bytes: u64,
+    prompts: u64,
+}
+
+fn write_all(agent: Agent, folder: &Path, bytes: u64, random: &mut Random) -> Result<Written, Error> {
+    let ending = layout(agent).endings[0];
+    if let Some(table) = table(agent) {
+        let path = folder.join(format!("{}{ending}", table.prefix));
+        return Ok(write_database(&path, bytes, SESSION_BYTES, random)?.1);
+    }
+    let mut written = Written::default();
+    while written.bytes < bytes {
+        let path = folder.join(written.paths.len().to_string()).join(format!("5d2f1c3a{ending}"));
+        let (size, exchanges) = write(agent, &path, FILE_BYTES.min(bytes - written.bytes), random)?;
+        written.paths.push(path);
+        (written.bytes, written.prompts) = (written.bytes + size, written.prompts + exchanges);
+    }
+    Ok(written)
+}
+
+/// Writes sessions of `each` bytes into one database with a write-ahead log.
+pub(super) fn write_database(
+    path: &Path,
+    bytes: u64,
+    each: u64,
+    random: &mut Random,
+) -> Result<(AgentDatabase, Written), Error> {
+    let (mut agent, mut written) = (AgentDatabase::create(path, "WAL")?, Written::default());
+    while written.bytes < bytes {
+        let session = format!("ses_{:06}", written.paths.len());
+        let enough = bytes.min(written.bytes + each);
+        agent.all_at_once(|agent| {
+            agent.session(&session, 1)?;
+            while written.bytes < enough {
+                let exchange = Exchange::new(written.prompts, random);
+                for message in exchange.records(Agent::OpenCode) {
+                    written.bytes += agent.message(&session, exchange.ms() as i64, &message)?;
+                }
+                written.prompts += 1;
+            }
+            Ok(())
+        })?;
+        written.paths.push(path.join(session));
+    }
+    Ok((agent, written))
 }
 
 /// Writes one transcript, and returns its size and the number of prompts in it.
 fn write(agent: Agent, path: &Path, bytes: u64, random: &mut Random) -> Result<(u64, u64), Error> {
     let mut write = || {
         fs::create_dir_all(path.parent().unwrap_or(path))?;
+        if let Some(Document { messages: Messages::Files { folder, start }, .. }) =
+            document(agent, &path.to_string_lossy())
+        {
+            return write_messages(path, &path.with_file_name(folder).join(start), bytes, random);
+        }
         let mut file = BufWriter::new(File::create(path)?);
         let is_document = document(agent, &path.to_string_lossy()).is_some();
         // Amp's are objects, the others' are arrays.
@@ -162,6 +215,25 @@ fn write(agent: Agent, path: &Path, bytes: u64, random: &mut Random) -> Result<(
         Ok((size, exchanges))
     };
     write().map_err(io_error("write", path))
+}
+
+/// Writes the document of a session, and a document for each message: its path is `start`, the number and a name.
+fn write_messages(path: &Path, start: &Path, bytes: u64, random: &mut Random) -> io::Result<(u64, u64)> {
+    fs::create_dir_all(start.parent().unwrap_or(start))?;
+    let state = r#"{"id":"5d2f1c3a","workspace":{"working_dir":"/srv/harbor"}}"#;
+    fs::write(path, state)?;
+    let (mut size, mut exchanges, mut number) = (state.len() as u64, 0, 0);
+    while size < bytes {
+        for record in Exchange::new(exchanges, random).records(Agent::OpenHands) {
+            let text = record.to_string();
+            let mut name = start.as_os_str().to_owned();
+            name.push(format!("{number:05}-5d2f1c3a.json"));
+            fs::write(name, &text)?;
+            (number, size) = (number + 1, size + text.len() as u64);
+        }
+        exchanges += 1;
+    }
+    Ok((size, exchanges))
 }
 
 /// Reads a transcript for counts, pass by pass. Returns its end and the counts.
@@ -211,7 +283,7 @@ impl Readers {
     pub fn table(&self) -> Table {
         let mut table = Table::new("Readers", self.how);
         for reader in &self.readers {
-            let kind = if reader.document { ", documents" } else { "" };
+            let kind = if reader.document { ", read as a whole" } else { "" };
             let what = format!("{} in {} files{kind}", megabytes(reader.bytes), reader.files);
             table.row(reader.agent.title(), what);
             table.row("  counted", reader.count.text());

@@ -3,6 +3,7 @@
 use baton_protocol::Agent;
 use serde_json::{Value, json};
 
+use crate::agent_database;
 use crate::corpus::random::Random;
 
 const CWD: &str = "/srv/harbor";
@@ -81,7 +82,7 @@ impl Exchange {
         format!("{part}{:08x}", self.number)
     }
 
-    fn ms(&self) -> u64 {
+    pub(super) fn ms(&self) -> u64 {
         FIRST_MS + self.number * 1_000
     }
 
@@ -307,6 +308,36 @@ impl Exchange {
                     message("assistant", json!([call])),
                     message("user", json!([{ "type": "tool_result", "toolUseID": turn("t"), "run": run }])),
                     message("assistant", json!([reply])),
+                ]
+            }
+            Agent::OpenCode => {
+                let at = self.ms() as i64;
+                let state = json!({ "status": "completed", "input": { "command": command }, "output": output,
+                    "metadata": { "exit": 0, "output": output, "truncated": false }, "time": { "start": at, "end": at } });
+                let call = json!({ "type": "tool", "tool": "bash", "callID": turn("t"), "state": state });
+                vec![
+                    agent_database::prompt(prompt),
+                    agent_database::answer(json!([call]), at),
+                    agent_database::answer(json!([agent_database::text(reply, at)]), at),
+                ]
+            }
+            Agent::OpenHands => {
+                let event = |part: &str, kind: &str, source: &str, field: &str, value: Value| json!({ "kind": kind, "id": turn(part), "timestamp": at, "source": source, field: value });
+                let mut call = event("c", "ActionEvent", "agent", "action", json!({ "command": command }));
+                call["thought"] = json!([]);
+                call["tool_name"] = json!("terminal");
+                call["tool_call_id"] = json!(turn("t"));
+                call["tool_call"] = json!({ "arguments": json!({ "command": command }).to_string() });
+                let done = json!({ "content": said(output), "is_error": false, "metadata": { "exit_code": 0 } });
+                let mut done = event("r", "ObservationEvent", "environment", "observation", done);
+                done["tool_name"] = json!("terminal");
+                done["tool_call_id"] = json!(turn("t"));
+                let message = |role: &str, words: &str| json!({ "role": role, "content": said(words) });
+                vec![
+                    event("p", "MessageEvent", "user", "llm_message", message("user", prompt)),
+                    call,
+                    done,
+                    event("a", "MessageEvent", "agent", "llm_message", message("assistant", reply)),
                 ]
             }
             Agent::Cline | Agent::Roo | Agent::Kilo => {
