@@ -1,10 +1,5 @@
 import { spawn } from "node:child_process"
 
-// What Baton knows of a session that this process serves: the text for its model.
-const sessions = new Map()
-// Sessions of subagents.
-const subagents = new Set()
-
 // Reports one event and returns the text that the model is to be told. It never fails.
 const report = (event, input) =>
   new Promise((resolve) => {
@@ -35,7 +30,8 @@ const report = (event, input) =>
 
 export const Baton = async ({ directory }) => {
   const of = (session_id, more) => ({ session_id, cwd: directory, ...more })
-  const created = new Set()
+  // The sessions that have begun here, each with the text for its model, and those of subagents.
+  const [sessions, subagents, created] = [new Map(), new Set(), new Set()]
   const ended = async (id) => {
     if (sessions.delete(id)) await report("SessionEnd", of(id, { reason: "other" }))
   }
