@@ -61,8 +61,9 @@ pub use failure::ErrorFormat;
 
 /// Session memory for coding agents: every session becomes one episode, found in milliseconds.
 ///
-/// Baton reads the transcripts that Claude Code and Codex write, notices when a session is over, and keeps what was asked, done,
-/// broken and fixed: searchable, and offline. The first command starts a daemon; `baton stop` ends it.
+/// Baton reads the transcripts that Claude Code, Codex, Gemini CLI, Cursor and other agents write (`baton help agents` lists
+/// them), notices when a session is over, and keeps what was asked, done, broken and fixed: searchable, and offline. The first
+/// command starts a daemon; `baton stop` ends it.
 #[derive(Debug, Parser)]
 #[command(name = "baton", version, after_help = AFTER_HELP, disable_help_subcommand = true)]
 pub struct Cli {
@@ -92,6 +93,7 @@ Environment:
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
   CODEX_HOME         Codex's directory; transcripts lie below sessions/ [default: ~/.codex]
                      (if one of these two is set, the other's default is not read)
+  QWEN_HOME, …       other agents' directories: `baton help agents` names each variable
   BATON_LOG          what goes to daemon.log, such as `info,baton_actors=debug`
   NO_COLOR           no colours
   COLUMNS            width of tables [default: that of the terminal]
@@ -156,9 +158,9 @@ enum Command {
     Help(help::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
-    /// Set Baton up in Claude Code and Codex: hooks, MCP server, guidance
+    /// Set Baton up in the agents found here, or in those named: hooks, MCP server, guidance
     Install(install::Args),
-    /// Remove what `baton install` added to Claude Code and Codex
+    /// Remove what `baton install` added to agents
     Uninstall(uninstall::Args),
     /// Check that everything is installed and works, with a fix for each problem
     Doctor(doctor::Args),

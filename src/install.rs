@@ -16,6 +16,7 @@ mod plan;
 pub(crate) mod plugin;
 mod registration;
 mod remark;
+pub(crate) mod script;
 pub(crate) mod server;
 pub(crate) mod target;
 
@@ -105,6 +106,8 @@ enum UnfitKind {
     Document(#[from] document::Error),
     #[error("it is a link to {}, which may be managed elsewhere", .0.display())]
     Link(PathBuf),
+    #[error("it is not Baton's")]
+    Foreign,
 }
 
 /// Sets up one agent in one scope.
@@ -159,7 +162,8 @@ impl Installer {
 
     /// Removes temporary files left by killed runs.
     pub fn sweep(&self) {
-        for path in [&self.files.settings].into_iter().chain(&self.files.guidance).chain(&self.files.servers) {
+        let AgentFiles { settings, script, guidance, servers, .. } = &self.files;
+        for path in [settings].into_iter().chain(script).chain(guidance).chain(servers) {
             if let Ok(target) = Target::read(path)
                 && self.must_be_ours_to_change(&target).is_ok()
             {
@@ -193,6 +197,9 @@ impl Installer {
             plan.changes.extend(self.write(target, document.text())?);
         }
         plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
+        if let Some(path) = &self.files.script {
+            plan.changes.extend(self.plan_script(path)?);
+        }
         if self.host == Host::Codex {
             let untrusted = hooks::untrusted(&server::codex_config(&self.files.settings)?);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
@@ -253,6 +260,9 @@ impl Installer {
         for place in self.places() {
             plan.changes.extend(self.undone(&place).map_err(Error::of_removal)?);
         }
+        if let Some(path) = &self.files.script {
+            plan.changes.extend(self.plan_script_removal(path)?);
+        }
         if self.files.servers.is_none() {
             self.plan_deregistration(&mut plan)?;
         }
@@ -277,9 +287,11 @@ impl Installer {
 
     /// The parts to add by hand.
     pub fn printed(&self) -> Printed {
+        let files = self.places().into_iter().map(|place| (self.by_hand(&place.parts), place.path));
+        let script = self.files.script.as_ref().map(|path| (self.script(), path.clone()));
         let servers = json!({ self.setup.entry.key: { server::NAME: self.server } });
         Printed {
-            files: self.places().into_iter().map(|place| (self.by_hand(&place.parts), place.path)).collect(),
+            files: files.chain(script).collect(),
             servers: serde_json::to_string_pretty(&servers).ok().filter(|_| self.host == Host::Claude),
             command: self.setup.servers.is_empty().then(|| self.server.add_line()),
         }

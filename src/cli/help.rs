@@ -19,7 +19,7 @@ JSON: {\"topics\":[{\"topic\",\"about\"}]}, with a topic {\"topic\",\"text\"}.
 
 Examples:
   baton help                 commands and topics
-  baton help agents          how to connect Claude Code and Codex
+  baton help agents          whose transcripts are read, and how to connect an agent
   baton help configuration   every key of config.json
   baton help log tail        the options of a command";
 

@@ -9,8 +9,10 @@ use super::Finding;
 use crate::environment::{self, Environment, in_time};
 use crate::install::Host;
 use crate::install::document::Document;
+use crate::install::hook_command::HookCommand;
 use crate::install::hooks::{self, CLAUDE, FoundHook, HookForm};
 use crate::install::locations::{self, AgentFiles, Programs, Scope};
+use crate::install::script::{self, Found};
 use crate::install::server::{self, Registered, Server};
 use crate::install::target::Target;
 use crate::install::{instead, plugin, retention};
@@ -167,7 +169,11 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
             }
         }
     }
-    let Some((path, programs)) = files.servers.zip(Programs::own().ok()) else { return findings };
+    let Ok(programs) = Programs::own() else { return findings };
+    if let Some(path) = &files.script {
+        findings.push(script(host, path, &programs, environment, fix.clone()));
+    }
+    let Some(path) = files.servers else { return findings };
     let server = Server::new(host, &programs, environment);
     match contents(&path) {
         Err(finding) if !findings.contains(&finding) => findings.push(finding),
@@ -177,6 +183,30 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
         }
     }
     findings
+}
+
+/// The plugin by which an agent calls the hook.
+fn script(host: Host, path: &Path, programs: &Programs, environment: &Environment, fix: String) -> Finding {
+    let command = HookCommand::new(programs.hook.as_deref(), &programs.baton, locations::other_home(environment));
+    let (check, title, shown) = (host.program(), host.title(), path.display());
+    let there = match Target::read(path) {
+        Ok(target) => target.text,
+        Err(why) => return Finding::error(check, why.to_string(), fix),
+    };
+    match script::compare(there.as_deref(), &script::text(&command, &host.word())) {
+        Found::This => Finding::ok(check, format!("{title} loads {shown}, which calls the hook")),
+        Found::Otherwise => {
+            Finding::warn(check, format!("{shown} is of another version or calls another program"), fix)
+        }
+        Found::Foreign => {
+            Finding::error(check, format!("{shown} is not Baton's"), format!("move it away, then run: {fix}"))
+        }
+        Found::Nothing => Finding::warn(
+            check,
+            format!("{title} calls none of Baton's hooks, so its sessions end by the timeout"),
+            fix,
+        ),
+    }
 }
 
 /// How an agent has registered the server. `add` registers it, `again` does so after removing an older entry.

@@ -28,7 +28,7 @@ pub(super) fn check(environment: &Environment) -> Vec<Finding> {
         Ok(None) => {
             let (on_disk, is_all) = on_disk(environment);
             let on_disk = if is_all { on_disk.to_string() } else { format!("at least {on_disk}") };
-            let first = if on_disk == "0" { "; Claude Code and Codex write them when they are used" } else { "" };
+            let first = if on_disk == "0" { "; agents write them when they are used" } else { "" };
             return vec![
                 Finding::unknown("daemon", "none is running; any other command starts one"),
                 Finding::unknown("transcripts", format!("{on_disk} on disk{first}")),
@@ -102,7 +102,7 @@ fn coverage(status: &Status, unindexed: Option<u64>) -> Finding {
                 true => "none found".to_owned(),
                 false => format!("none found; {} does not exist", missing.join(", ")),
             },
-            "use Claude Code or Codex, or set CLAUDE_CONFIG_DIR or CODEX_HOME to its directory",
+            "use one of the agents in `baton help agents`, or set its variable there to its directory",
         ),
         () if status.looking || status.backlog.pending > 0 => {
             Finding::ok("transcripts", format!("{what}; {} still to be read", status.backlog.pending))

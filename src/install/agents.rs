@@ -48,6 +48,8 @@ pub(crate) struct Setup {
     pub(crate) hooks: Option<&'static HookForm>,
     /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
     pub(crate) elsewhere: &'static [&'static str],
+    /// The file that is all Baton's and calls the hooks, below the folder, if `hooks` cannot be entries of a file.
+    pub(crate) script: Option<&'static str>,
     /// The file for guidance, if Baton has ever written any into it.
     pub(crate) guidance: Option<&'static str>,
     /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
@@ -73,6 +75,7 @@ const CLAUDE: Setup = Setup {
     settings: "settings.json",
     hooks: Some(&hooks::CLAUDE),
     elsewhere: &[],
+    script: None,
     guidance: Some("CLAUDE.md"),
     servers: &[],
     entry: entry_form::STDIO,
@@ -113,6 +116,7 @@ impl Host {
                 settings: "settings.json",
                 hooks: Some(&hooks::GEMINI),
                 elsewhere: &[],
+                script: None,
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
@@ -124,6 +128,7 @@ impl Host {
                 settings: "hooks/baton.json",
                 hooks: Some(&hooks::COPILOT),
                 elsewhere: &[],
+                script: None,
                 guidance: None,
                 servers: &["mcp-config.json"],
                 entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
@@ -135,6 +140,7 @@ impl Host {
                 settings: "hooks.json",
                 hooks: Some(&hooks::CURSOR),
                 elsewhere: &[],
+                script: None,
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::PLAIN,
@@ -146,6 +152,7 @@ impl Host {
                 settings: "settings.json",
                 hooks: Some(&hooks::QWEN),
                 elsewhere: &[],
+                script: None,
                 guidance: None,
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
@@ -158,18 +165,19 @@ impl Host {
                 hooks: Some(&hooks::DROID),
                 // Its versions read these differently: with the events in an object `hooks`, or without.
                 elsewhere: &["hooks.json", "hooks/hooks.json"],
+                script: None,
                 guidance: None,
                 servers: &["mcp.json"],
                 entry: entry_form::STDIO,
             },
             Self::OpenCode => Setup {
-                // No hooks: its sessions are not read, and one without content would claim a handoff.
                 title: "OpenCode",
                 programs: &["opencode"],
                 folder: Folder::Below { variable: Some(("XDG_CONFIG_HOME", "opencode")), home: ".config/opencode" },
                 settings: "opencode.json",
                 hooks: None,
                 elsewhere: &[],
+                script: Some("plugin/baton.js"),
                 guidance: None,
                 servers: &["opencode.json", "opencode.jsonc"],
                 entry: entry_form::OPENCODE,

@@ -1,5 +1,6 @@
 //! The command line by which an agent calls a hook of Baton: writes it and recognises it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use baton_events::session::SignalKind;
@@ -36,6 +37,12 @@ impl HookCommand {
         let words = self.words.iter().map(|word| quoted(word));
         let agent = agent.iter().flat_map(|agent| [AGENT, agent]).map(str::to_owned);
         home.chain(words).chain(agent).chain([event.to_owned()]).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The command without a shell, up to the event's name, and the variables that it needs.
+    pub(crate) fn words(&self, agent: &str) -> (Vec<String>, BTreeMap<&'static str, String>) {
+        let words = self.words.iter().map(String::as_str).chain([AGENT, agent]).map(str::to_owned).collect();
+        (words, self.home.iter().map(|home| ("BATON_HOME", home.clone())).collect())
     }
 
     /// The program.

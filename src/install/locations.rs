@@ -25,6 +25,8 @@ pub(crate) struct AgentFiles {
     pub(crate) settings: PathBuf,
     /// An existing file that the agent reads hooks from instead.
     pub(crate) instead: Option<PathBuf>,
+    /// The file that is all Baton's and calls the hooks, if the agent has no file with entries for them.
+    pub(crate) script: Option<PathBuf>,
     /// The file for guidance: `CLAUDE.md`. `None` if Baton has never written any for this agent.
     pub(crate) guidance: Option<PathBuf>,
     /// The file for MCP servers, such as `.mcp.json` of a project. `None` if only the agent's own command may change it:
@@ -43,6 +45,7 @@ impl AgentFiles {
                 scope,
                 settings: top.join(".claude").join("settings.json"),
                 instead: None,
+                script: None,
                 guidance: Some(top.join("CLAUDE.md")),
                 servers: Some(top.join(".mcp.json")),
                 top: Some(top),
@@ -55,6 +58,7 @@ impl AgentFiles {
             scope,
             settings: folder.join(setup.settings),
             instead: setup.elsewhere.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()),
+            script: setup.script.map(|name| folder.join(name)),
             guidance: setup.guidance.map(|name| folder.join(name)),
             servers: existing.or_else(|| names.clone().next()),
             top: None,

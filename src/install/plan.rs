@@ -34,7 +34,9 @@ pub(super) enum Kind {
         /// True if the backups are no longer needed.
         is_undone: bool,
     },
-    /// Removes a file that we created, and its folder if we created that too.
+    /// Replaces a file that is all ours, without a backup.
+    Own { target: Target, text: String },
+    /// Removes a file that we created, and its folder if that is empty then.
     Remove { target: Target, folder: Option<PathBuf> },
     /// Runs the agent's command that registers the server.
     Register { server: Server, cli: PathBuf },
@@ -57,7 +59,9 @@ impl Change {
     /// Shows the change: for a file the lines that change, like `diff -u`.
     pub fn shown(&self) -> String {
         match &self.0 {
-            Kind::Write { target, text, .. } => difference(&target.path, target.text.as_deref(), Some(text)),
+            Kind::Write { target, text, .. } | Kind::Own { target, text } => {
+                difference(&target.path, target.text.as_deref(), Some(text))
+            }
             Kind::Remove { target, .. } => difference(&target.path, target.text.as_deref(), None),
             Kind::Register { server, .. } => format!("Baton will run: {}\n", server.add_line()),
             Kind::Unregister { server, .. } => format!("Baton will run: {}\n", server.remove_line()),
@@ -77,6 +81,10 @@ impl Change {
                     Some((copy, _)) => format!("{} written; before: {}", target.path.display(), copy.display()),
                     None => format!("{} written", target.path.display()),
                 })
+            }
+            Kind::Own { target, text } => {
+                target.replace(text)?;
+                Ok(format!("{} written", target.path.display()))
             }
             Kind::Remove { target, folder } => {
                 target.remove()?;

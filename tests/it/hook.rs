@@ -2,7 +2,7 @@
 //! nothing but its own JSON, and loses nothing that can be kept.
 
 mod agents;
-mod called;
+pub(crate) mod called;
 mod disk;
 mod input;
 mod peer;

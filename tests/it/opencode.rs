@@ -1,6 +1,7 @@
 //! Sessions in an agent's database, as OpenCode keeps them, through the program: found while the agent writes, read on,
 //! forgotten, and nothing else of the database.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -8,6 +9,8 @@ use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
 use crate::forget::found_in;
+use crate::hook::called::{HOOK, call_as, patient};
+use crate::transcript::now;
 use crate::world::{World, list, text, wait};
 
 /// A secret of a form that no rule knows, so that only not being read keeps it out.
@@ -178,4 +181,53 @@ fn a_database_of_another_form_is_said_to_be_unread() {
     assert!(wait(|| world.ok(&["status"]).out.contains("part is no ordinary table")), "{}", world.ok(&["status"]).out);
     agent.database.execute_batch("DROP VIEW part; ALTER TABLE held RENAME TO part").unwrap();
     assert!(wait(|| !world.ok(&["status"]).out.contains("ordinary table")), "{}", world.ok(&["status"]).out);
+}
+
+#[test]
+fn hooks_of_a_session_in_a_database_end_it_and_hand_it_over() {
+    let world = World::new();
+    let mut agent = OpenCode::new(&world);
+    // Hooks are called now, and a session that was silent for long is over without them.
+    agent.time = now().0 - 60_000;
+    let call = |event: &str, session: &str, more: Value| {
+        let mut input = json!({ "session_id": session, "cwd": "/srv/harbor", "hook_event_name": event });
+        more.as_object().unwrap().iter().for_each(|(key, value)| input[key] = value.clone());
+        let hook = world.program(HOOK, &["--agent", "opencode", event]);
+        call_as(hook, |mut stdin| stdin.write_all(input.to_string().as_bytes()).err().and(None)).0
+    };
+    let state = |id: &str| (text(&world.show(id)["state"]), text(&world.show(id)["close_reason"]));
+    patient(&world);
+    world.ok(&["status"]);
+    agent.session("ses_1", None, "Otters in the harbor");
+    assert_eq!(call("SessionStart", "ses_1", json!({ "source": "startup" })), None);
+    call("UserPromptSubmit", "ses_1", json!({}));
+    agent.asks("ses_1", "msg_01", "Let the otter swim");
+    agent.says("ses_1", "msg_02", "Decision: the otter swims in the inner basin, because the outer one is too cold.");
+    call("Stop", "ses_1", json!({}));
+    call("SessionEnd", "ses_1", json!({ "reason": "other" }));
+    let is_over = || state("ses_1") == ("indexed".to_owned(), "hook_other".to_owned());
+    assert!(wait(is_over), "{:?}\n{}", state("ses_1"), world.log());
+
+    // The next one is told.
+    agent.session("ses_2", None, "What is next");
+    let told =
+        call("SessionStart", "ses_2", json!({ "source": "startup" })).unwrap_or_else(|| panic!("{}", world.log()));
+    let context = text(&told["hookSpecificOutput"]["additionalContext"]);
+    assert!(context.contains("inner basin"), "{context}");
+
+    // A session that goes on and ends again is read on.
+    call("SessionStart", "ses_1", json!({ "source": "resume" }));
+    call("UserPromptSubmit", "ses_1", json!({}));
+    agent.asks("ses_1", "msg_03", "Let the ferret rest");
+    call("SessionEnd", "ses_1", json!({ "reason": "other" }));
+    assert!(wait(|| is_over() && told_of(&world, "ses_1", "ferret")), "{:?}\n{}", state("ses_1"), world.log());
+    // One that never wrote anything leaves nothing behind.
+    call("SessionStart", "ses_9", json!({ "source": "startup" }));
+    call("SessionEnd", "ses_9", json!({ "reason": "other" }));
+    assert_eq!(world.problems(), "[]");
+}
+
+/// True if the session's episode has this word.
+fn told_of(world: &World, id: &str, word: &str) -> bool {
+    world.ok(&["show", id]).out.contains(word)
 }

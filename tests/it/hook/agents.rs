@@ -95,6 +95,7 @@ fn context_has_the_form_that_the_agent_reads() {
         (&["--agent", "gemini", "SessionStart"], &plain, Some(&start)),
         (&["--agent", "gemini", "BeforeAgent"], &named, Some(&gemini)),
         (&["--agent", "droid", "SessionStart"], &plain, Some(&start)),
+        (&["--agent", "opencode", "SessionStart"], &plain, Some(&start)),
         (&["--agent", "copilot", "sessionStart"], &copilot, Some(&for_copilot)),
         (&["sessionStart"], &copilot, Some(&for_copilot)),
         (&["--agent", "copilot", "userPromptSubmitted"], &copilot, None),

@@ -19,7 +19,7 @@ const SOON: Duration = Duration::from_secs(5);
 pub(crate) const HOOK: &str = env!("CARGO_BIN_EXE_baton-hook");
 
 /// A hook that has ended as it must: exit code 0, empty standard error, and nothing or one object on standard output.
-pub(super) struct Ended(pub(super) Option<Value>);
+pub(crate) struct Ended(pub(crate) Option<Value>);
 
 /// Calls the hook with this standard input, and waits for its end.
 pub(super) fn call(world: &World, event: &str, input: &[u8]) -> Ended {
@@ -31,7 +31,7 @@ pub(super) fn call(world: &World, event: &str, input: &[u8]) -> Ended {
 }
 
 /// Calls the hook; if `feed` returns its standard input, that stays open until the hook has ended.
-pub(super) fn call_as(mut command: Command, feed: impl FnOnce(ChildStdin) -> Option<ChildStdin>) -> Ended {
+pub(crate) fn call_as(mut command: Command, feed: impl FnOnce(ChildStdin) -> Option<ChildStdin>) -> Ended {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let held = feed(child.stdin.take().unwrap());
     let ended = ended(child);
@@ -80,7 +80,7 @@ pub(super) fn lost(home: &Path) -> usize {
 
 /// Gives hooks their longest possible time (1 s at a session's end, else 3 s), so that results do not depend on a busy
 /// machine.
-pub(super) fn patient(world: &World) {
+pub(crate) fn patient(world: &World) {
     configure(world, r#"{"hooks": {"timeout_ms": 3000}}"#);
 }
 

@@ -1,0 +1,112 @@
+//! OpenCode's plugin: a whole file of ours that OpenCode loads, and that calls the hook.
+
+use std::path::Path;
+
+use super::hook_command::HookCommand;
+use super::plan::{Change, Kind};
+use super::target::Target;
+use super::{Error, Installer, UnfitKind};
+
+/// The first line, by which the file is recognised as ours.
+const FIRST: &str = "// Written by `baton install opencode`, removed by `baton uninstall opencode`.";
+/// The rest of it.
+const REST: &str = include_str!("opencode.js");
+/// Time after which an event is no longer waited for, in milliseconds; the hook ends long before that.
+const LIMIT_MS: u64 = 5_000;
+
+/// What there is at the plugin's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// The plugin as it should be.
+    This,
+    /// Another version of it.
+    Otherwise,
+    /// A file of somebody else.
+    Foreign,
+}
+
+/// The file's text, for an agent of this name.
+pub(crate) fn text(command: &HookCommand, agent: &str) -> String {
+    let (words, variables) = command.words(agent);
+    format!(
+        "{FIRST}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REST}",
+        serde_json::json!(words),
+        serde_json::json!(variables)
+    )
+}
+
+/// Compares what is at a path with the text that should be there.
+pub(crate) fn compare(there: Option<&str>, text: &str) -> Found {
+    match there {
+        None => Found::Nothing,
+        Some(there) if there == text => Found::This,
+        Some(there) if there.lines().next() == Some(FIRST) => Found::Otherwise,
+        Some(_) => Found::Foreign,
+    }
+}
+
+impl Installer {
+    /// The plugin's text.
+    pub(super) fn script(&self) -> String {
+        text(&self.hook_command, &self.host.word())
+    }
+
+    /// Plans to write the plugin; `None` if it is up to date. A file of somebody else is refused.
+    pub(super) fn plan_script(&self, path: &Path) -> Result<Option<Change>, Error> {
+        let (target, text) = (Target::read(path)?, self.script());
+        match compare(target.text.as_deref(), &text) {
+            Found::This => Ok(None),
+            Found::Foreign => Err(self.unfit_script(path, UnfitKind::Foreign)),
+            Found::Nothing | Found::Otherwise => {
+                self.script_must_be_no_link(path)?;
+                Ok(Some(Change(Kind::Own { target, text })))
+            }
+        }
+    }
+
+    /// Plans to remove the plugin; `None` if it is not ours.
+    pub(super) fn plan_script_removal(&self, path: &Path) -> Result<Option<Change>, Error> {
+        let target = Target::read(path)?;
+        match compare(target.text.as_deref(), &self.script()) {
+            Found::Nothing | Found::Foreign => Ok(None),
+            Found::This | Found::Otherwise => {
+                self.script_must_be_no_link(path).map_err(Error::of_removal)?;
+                let folder = path.parent().map(Path::to_owned);
+                Ok(Some(Change(Kind::Remove { target, folder })))
+            }
+        }
+    }
+
+    fn script_must_be_no_link(&self, path: &Path) -> Result<(), Error> {
+        std::fs::read_link(path).map_or(Ok(()), |leads_to| Err(self.unfit_script(path, UnfitKind::Link(leads_to))))
+    }
+
+    fn unfit_script(&self, path: &Path, kind: UnfitKind) -> Error {
+        let remedy = format!("move it away, or add this file by hand:\n{}", self.script());
+        Error::Content { path: path.to_owned(), source: super::Unfit(kind), remedy }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_ours_is_recognised() {
+        let made = text(&HookCommand::new(Some(Path::new("/a \"b/baton-hook")), Path::new("/b"), None), "opencode");
+        assert!(made.contains(r#"const COMMAND = ["/a \"b/baton-hook","--agent","opencode"]"#), "{made}");
+        let older = made.replace("/baton-hook", "/old/baton-hook");
+        for (there, expected) in [
+            (None, Found::Nothing),
+            (Some(made.as_str()), Found::This),
+            (Some(older.as_str()), Found::Otherwise),
+            (Some(""), Found::Foreign),
+            (Some("export const Mine = async () => ({})\n"), Found::Foreign),
+            (Some(&made[1..]), Found::Foreign),
+        ] {
+            assert_eq!(compare(there, &made), expected, "{there:?}");
+        }
+    }
+}
