@@ -206,7 +206,7 @@ impl Caller<'_> {
     fn switch(&mut self, number: u64) -> Result<(), CallError> {
         let (project, on) = (format!("/nowhere/switched-{}", number % PROJECTS), self.random.percent(50));
         self.shared.promises().switch_in_doubt(&project);
-        let params = TrackingParams { enabled: Some(on), project: Some(project.clone()) };
+        let params = TrackingParams { enabled: Some(on), project: Some(project.clone()), stores: None };
         let _: Tracking = self.call(method::TRACKING, &params)?;
         self.shared.promises().switched(&project, on);
         Ok(())

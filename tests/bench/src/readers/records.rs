@@ -95,12 +95,13 @@ impl Exchange {
         ]
     }
 
-    /// The records, in order.
+    /// The records, in order; none for an agent whose transcripts are not generated.
     pub(super) fn records(&self, agent: Agent) -> Vec<Value> {
         let Self { prompt, command, output, reply, at, .. } = self;
         let (at, turn) = (at.as_str(), |part: &str| self.id(part));
         let said = |text: &str| json!([{ "type": "text", "text": text }]);
         match agent {
+            Agent::Aider | Agent::Goose | Agent::Hermes | Agent::Crush => Vec::new(),
             Agent::ClaudeCode => {
                 let [call, result, reply] = self.blocks("Bash");
                 let record = |kind: &str, part: &str, content: Value| {

@@ -1,6 +1,6 @@
 use crate::item::Agent;
 use crate::transcript::tests::{check_path, read_every_way};
-use crate::transcript::{Source, database};
+use crate::transcript::{Source, store_file};
 
 #[test]
 fn sessions_are_known_by_their_paths() {
@@ -27,7 +27,7 @@ fn sessions_are_known_by_their_paths() {
         (Agent::Hermes, "/h/.hermes/state.db.bak", None),
         (Agent::Crush, "/p/.crush/crush.db/a/b", Some("/p/.crush/crush.db")),
     ] {
-        assert_eq!(database(agent, path), expected, "{path}");
+        assert_eq!(store_file(agent, path), expected, "{path}");
     }
 }
 
