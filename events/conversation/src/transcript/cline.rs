@@ -146,8 +146,7 @@ fn assistant(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>)
     let mut has_calls = false;
     Block::each(content, |_, block| has_calls |= block.kind == b"tool_use");
     Block::each(content, |_, block| match block.kind {
-        b"text" if has_calls => block.text.into_iter().for_each(|text| call::reply(text, stamp, writer)),
-        b"text" => block.text.into_iter().for_each(|text| call::with_elements(text, stamp, writer)),
+        b"text" => block.text.into_iter().for_each(|text| call::said(text, !has_calls, stamp, writer)),
         b"thinking" | b"reasoning" => writer.thinking(stamp, block.thinking.or(block.text)),
         b"tool_use" => {
             let name = block.name.map(Text::decode).unwrap_or_default();

@@ -62,6 +62,9 @@ const PARAMETERS: &[&str] = &[
     "response",
 ];
 
+/// Beginning of what the program adds to a text that it ended: for a person, a call or an error.
+const STOPPED: &[u8] = b"[Response interrupted by ";
+
 /// Emits a call by what its tool does.
 pub(super) fn emit(id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let field = |name: &str| input.get(name.as_bytes()).and_then(Value::text);
@@ -81,7 +84,7 @@ pub(super) fn emit(id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &S
 }
 
 /// Emits a text of the agent, and what it thought in it.
-pub(super) fn reply(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+fn reply(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     const THINKING: [&[u8]; 2] = [b"<thinking>", b"</thinking>"];
     let said = match text.after(THINKING[0]) {
         Some(thought) if text.before(THINKING[0]).is_blank() => {
@@ -95,13 +98,31 @@ pub(super) fn reply(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
     }
 }
 
+/// Emits a text of the agent that the program may have ended.
+pub(super) fn said(text: Text<'_>, may_call: bool, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    let end = memmem::rfind(text.raw(), STOPPED).filter(|_| text.trim_end().raw().ends_with(b"]"));
+    let said = Text::new(&text.raw()[..end.unwrap_or(text.raw().len())]);
+    if may_call {
+        with_elements(said, stamp, writer);
+    } else {
+        reply(said, stamp, writer);
+    }
+    match end.map(|end| Text::new(&text.raw()[end..])) {
+        Some(note) if note.after(STOPPED).is_some_and(|by| by.raw().starts_with(b"user")) => writer.interruption(stamp),
+        Some(note) => writer.notice(stamp, &note.decode()),
+        None => {}
+    }
+}
+
 /// Emits a text of the agent with the call that may stand in it. The call has no id: its line stands for it.
-pub(super) fn with_elements(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+fn with_elements(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let tools = SPEECH.iter().map(|(tool, _)| tool).chain(BY_ELEMENT);
     let found = tools.filter_map(|tool| Some((memmem::find(text.raw(), format!("<{tool}>").as_bytes())?, *tool)));
     let Some((at, tool)) = found.min() else { return reply(text, stamp, writer) };
     reply(Text::new(&text.raw()[..at]), stamp, writer);
-    let inside = Text::new(&text.raw()[at + tool.len() + 2..]).before(format!("</{tool}>").as_bytes());
+    let begun = Text::new(&text.raw()[at + tool.len() + 2..]);
+    let close = format!("</{tool}>");
+    let inside = begun.before(close.as_bytes());
     let mut input = Vec::new();
     for name in PARAMETERS {
         let Some(value) = inside.after(format!("<{name}>").as_bytes()) else { continue };
@@ -113,6 +134,7 @@ pub(super) fn with_elements(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut Item
     let input = [b"{", &*input.join(&b","[..]), b"}"].concat();
     let id = id_of(writer.cursor.line);
     emit(Some(Text::new(id.as_bytes())), tool, Value::Object((&input).into()), stamp, writer);
+    begun.after(close.as_bytes()).into_iter().for_each(|rest| reply(rest, stamp, writer));
 }
 
 /// The id of the call that stands in the text of a line.

@@ -74,3 +74,27 @@ fn calls_are_blocks_or_elements() {
         ],
     );
 }
+
+#[test]
+fn nothing_that_the_agent_says_is_lost() {
+    check(
+        r##"{"role":"assistant","content":[{"type":"text","text":"First the list.\n<update_todo_list>\n<todos>\n[x] one\n</todos>\n</update_todo_list>\n\n## Phase two\n\n[Response interrupted by a tool use result. Only one tool may be used at a time and should be placed at the end of the message.]"}]},
+           {"role":"user","content":[{"type":"text","text":"[update_todo_list] Result:"},{"type":"text","text":"Todo list updated successfully."},
+             {"type":"text","text":"\n\nNew instructions for task continuation:\n<user_message>\nand the rest?\n</user_message>"}]},
+           {"role":"assistant","content":"<attempt_completion>\n<result>\nIt is\n\n[Response interrupted by user]"},
+           {"role":"user","content":"New message to respond to with plan_mode_respond tool (be sure to provide your response in the <response> parameter):\n<user_message>\nwhy [so]\n</user_message>"},
+           {"role":"assistant","content":"It says [Response interrupted by user] and goes on."}"##,
+        &[
+            "1 reply First the list.",
+            r#"1 call update_todo_list {"todos":"\n[x] one\n"}"#,
+            "1 reply ## Phase two",
+            "1 notice [Response interrupted by a tool use result. Only one tool may be used at a time and should be placed at the end of the message.]",
+            "2 result Ok update_todo_list [x] one: ok",
+            "2 prompt and the rest?",
+            "3 reply It is",
+            "3 notice interrupted by the user",
+            "4 prompt why [so]",
+            "5 reply It says [Response interrupted by user] and goes on.",
+        ],
+    );
+}

@@ -13,6 +13,12 @@ use super::other_block;
 
 /// Elements with a prompt.
 const PROMPTS: &[&str] = &["task", "user_message"];
+/// Beginnings of texts in which a person's words are not the first element: those that go on with a task.
+const RESUMED: &[&str] = &[
+    "[TASK RESUMPTION]",
+    "New instructions for task continuation:",
+    "New message to respond to with plan_mode_respond",
+];
 /// Elements with what a person typed about a call.
 const ANSWERS: &[&str] = &["feedback", "answer"];
 /// Text before a person's words about what the agent ended with: they are the next prompt.
@@ -106,7 +112,7 @@ fn result(
 
 /// The prompt in a text of its own.
 fn prompt(text: &str) -> Option<&str> {
-    let is_resumed = text.starts_with("[TASK RESUMPTION]");
+    let is_resumed = RESUMED.iter().any(|start| text.starts_with(start));
     let feedback = || inside(text, ANSWERS[0]).filter(|_| !text.starts_with('[') && text.contains(NEXT));
     let element = |name: &&str| {
         let begins = text.strip_prefix('<').is_some_and(|rest| rest.starts_with(*name));
