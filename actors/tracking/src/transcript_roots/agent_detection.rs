@@ -124,4 +124,13 @@ mod tests {
         own("cursor-home", "projects/srv-app/agent-transcripts/5d2f/5d2f.jsonl", Agent::Cursor);
         own("claude-home", "projects/-srv-app/5d2f.jsonl", Agent::ClaudeCode);
     }
+
+    #[test]
+    fn a_database_in_the_directory_itself_is_recognised() {
+        let temp = tempfile::tempdir().unwrap();
+        assert_eq!(agent_with(temp.path()), Agent::ClaudeCode, "a directory alone shows nothing");
+        fs::write(temp.path().join("state.db"), "").unwrap();
+        assert_eq!(agent_with(temp.path()), Agent::Hermes);
+        assert_eq!(Root::of_agent(Agent::Hermes, temp.path())[0].projects.as_os_str(), temp.path().as_os_str());
+    }
 }

@@ -82,6 +82,6 @@ fn lines_become_items_wherever_reading_stops() {
         ]
     );
     let unknown: Vec<(&str, u64)> = seen.unknown.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
-    assert_eq!(unknown, [("", 1), ("brand-new", 1), ("oversize", 1)]);
+    assert_eq!(unknown, [("(other)", 1), ("brand-new", 1), ("oversize", 1)]);
     assert_eq!((seen.prompts, seen.oversize), (2, 1));
 }
