@@ -202,11 +202,18 @@ fn hooks_of_a_session_in_a_database_end_it_and_hand_it_over() {
     assert_eq!(call("SessionStart", "ses_1", json!({ "source": "startup" })), None);
     call("UserPromptSubmit", "ses_1", json!({}));
     agent.asks("ses_1", "msg_01", "Let the otter swim");
+    agent.session("ses_3", Some("ses_1"), "Look for weasels (@general subagent)");
+    agent.asks("ses_3", "msg_05", "Find the weasel");
     agent.says("ses_1", "msg_02", "Decision: the otter swims in the inner basin, because the outer one is too cold.");
     call("Stop", "ses_1", json!({}));
     call("SessionEnd", "ses_1", json!({ "reason": "other" }));
     let is_over = || state("ses_1") == ("indexed".to_owned(), "hook_other".to_owned());
     assert!(wait(is_over), "{:?}\n{}", state("ses_1"), world.log());
+
+    // A subagent that goes on is not told what the last session left, and takes it from nobody.
+    assert_eq!(world.found("weasel"), ["ses_3"]);
+    assert_eq!(call("SessionStart", "ses_3", json!({ "source": "resume" })), None);
+    assert_eq!(call("UserPromptSubmit", "ses_3", json!({})), None);
 
     // The next one is told.
     agent.session("ses_2", None, "What is next");

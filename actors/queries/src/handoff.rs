@@ -264,6 +264,10 @@ fn criteria_for<'a>(
     begun: Option<SignalDetail>,
 ) -> Option<Criteria<'a>> {
     let row = table.get(id).map(|row| &**row);
+    // A subagent works on what its parent tells it, and some agents continue one under its own id.
+    if row.is_some_and(|row| row.state.is_subagent()) {
+        return None;
+    }
     let follows = row.and_then(|row| row.state.signals.follows.as_ref()).map(|follows| &follows.session);
     let wanted = Criteria { project, excluded: vec![id], first: None, after: None };
     Some(match begun {

@@ -62,7 +62,6 @@ impl Hooks {
 
     /// Handles a hook from the spool, whose answer was lost. A prompt claims what its session was offered; an offer to
     /// a start was not delivered.
-    /// start that was made an offer was not given it.
     pub(super) async fn take_spooled(&self, checked: &CheckedHook) {
         let Some(handoff) = self.unclaimed(&checked.session) else { return };
         match checked.kind {
