@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use rusqlite::{Connection, params};
+use baton_conversation::transcript::{Cell, Lines, table};
+use baton_protocol::Agent;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
 
 use super::{Error, io_error};
@@ -67,7 +70,7 @@ impl AgentDatabase {
     /// bytes of what it consists of.
     pub(super) fn message(&mut self, session: &str, at: i64, message: &Value) -> Result<u64, Error> {
         self.messages += 1;
-        let id = format!("msg_{:010}", self.messages);
+        let id = self.last_message();
         let mut write = || {
             let change = self.connection.savepoint()?;
             let data = message["data"].to_string();
@@ -79,13 +82,81 @@ impl AgentDatabase {
                 let row = "INSERT INTO part VALUES(?1, ?2, ?3, ?4, ?4, ?5)";
                 change.execute(row, params![id_of_part, id, session, at, data])?;
             }
-            let next = "INSERT INTO event_sequence VALUES(?1, 0, NULL) ON CONFLICT DO UPDATE SET seq = seq + 1";
-            change.execute(next, [session])?;
-            change.execute("UPDATE session SET time_updated = ?2 WHERE id = ?1", params![session, at])?;
+            next(&change, session, at)?;
             change.commit()?;
             Ok(bytes as u64)
         };
         write().map_err(failed)
+    }
+
+    /// The id of the last message.
+    pub(super) fn last_message(&self) -> String {
+        format!("msg_{:010}", self.messages)
+    }
+
+    /// Completes a message: a text of the agent's of which only the beginning was there.
+    pub(super) fn complete(&mut self, session: &str, id: &str, at: i64, words: &str) -> Result<(), Error> {
+        let message = answer(json!([text(words, at)]), at);
+        self.all_at_once(|agent| {
+            let changed = [
+                ("UPDATE message SET time_updated = ?2, data = ?3 WHERE id = ?1", &message["data"]),
+                ("UPDATE part SET time_updated = ?2, data = ?3 WHERE message_id = ?1", &message["parts"][0]),
+            ];
+            for (row, data) in changed {
+                agent.connection.execute(row, params![id, at, data.to_string()]).map_err(failed)?;
+            }
+            next(&agent.connection, session, at).map_err(failed)
+        })
+    }
+
+    /// Takes all messages of a session away.
+    pub(super) fn clear(&mut self, session: &str) -> Result<(), Error> {
+        for table in ["message", "part"] {
+            let rows = format!("DELETE FROM {table} WHERE session_id = ?1");
+            self.connection.execute(&rows, [session]).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// The lines as which a session is read.
+    pub(super) fn lines(&self, session: &str) -> Result<Vec<u8>, Error> {
+        let Some(table) = table(Agent::OpenCode) else { return Ok(Vec::new()) };
+        let (schema, mut render, mut lines) = (&table.schemas[0], (table.render)(), Lines::default());
+        let mut read = || {
+            self.each(schema.session, params![session], |row| {
+                render.session(row, &mut lines);
+                true
+            })?;
+            // Before the first key.
+            self.each(schema.rows, params![session, i64::MIN, "", ""], |row| render.row(row, &mut lines))
+        };
+        read().map_err(failed)?;
+        Ok(lines.finish().0)
+    }
+
+    fn each(
+        &self,
+        sql: &str,
+        given: &[&dyn ToSql],
+        mut take: impl FnMut(&[Cell<'_>]) -> bool,
+    ) -> Result<(), rusqlite::Error> {
+        let mut statement = self.connection.prepare(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(given)?;
+        while let Some(row) = rows.next()? {
+            let mut cells = Vec::new();
+            for at in 0..columns {
+                cells.push(match row.get_ref(at)? {
+                    ValueRef::Integer(number) => Cell::Integer(number),
+                    ValueRef::Text(text) => Cell::Text(text),
+                    _ => Cell::Null,
+                });
+            }
+            if !take(&cells) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Makes all changes of `work` one.
@@ -95,6 +166,14 @@ impl AgentDatabase {
         self.connection.execute_batch("COMMIT").map_err(failed)?;
         Ok(done)
     }
+}
+
+/// Tells that a session has changed.
+fn next(connection: &Connection, session: &str, at: i64) -> rusqlite::Result<()> {
+    let next = "INSERT INTO event_sequence VALUES(?1, 0, NULL) ON CONFLICT DO UPDATE SET seq = seq + 1";
+    connection.execute(next, [session])?;
+    connection.execute("UPDATE session SET time_updated = ?2 WHERE id = ?1", params![session, at])?;
+    Ok(())
 }
 
 /// A prompt.
@@ -107,6 +186,12 @@ pub(super) fn answer(parts: Value, at: i64) -> Value {
     let tokens = json!({ "input": 9, "output": 400, "reasoning": 0, "cache": { "read": 90_000, "write": 0 } });
     json!({ "data": { "role": "assistant", "modelID": "m", "tokens": tokens, "time": { "created": at, "completed": at } },
         "parts": parts })
+}
+
+/// A text of the agent's of which only the beginning is there.
+pub(super) fn beginning(words: &str, at: i64) -> Value {
+    let data = json!({ "role": "assistant", "modelID": "m", "time": { "created": at } });
+    json!({ "data": data, "parts": [{ "type": "text", "text": words, "time": { "start": at } }] })
 }
 
 /// A text of the agent's that is complete.

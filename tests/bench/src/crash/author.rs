@@ -3,7 +3,7 @@
 //! One thread writes all of them, so it knows every byte. A record may be written in two pieces with others in between;
 //! when the author [completes its lines](Author::complete_lines), every line is complete. Some transcripts are documents
 //! that are written as a whole with each message, by another file that takes their place or in place, perhaps in two
-//! pieces.
+//! pieces. Some are sessions in a database, whose last message may be there without its end.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -15,26 +15,36 @@ use baton_conversation::transcript::document;
 use baton_protocol::Agent;
 use serde_json::json;
 
+use crate::agent_database::{self, AgentDatabase};
 use crate::corpus::random::Random;
 use crate::{Error, io_error, latency};
 
 /// Number of transcripts at the beginning, and at most.
 const FIRST: usize = 12;
 const MOST: usize = 48;
-/// One of so many is a document.
-const EVERY: usize = 3;
+/// One of so many is a document, and one a session in a database.
+const EVERY: usize = 4;
 /// A transcript of this size is rewritten sooner or later.
 const LONG_BYTES: u64 = 60_000;
 
 /// The writer of all transcripts of one home.
 pub(super) struct Author {
-    /// For lines, and for documents.
-    folders: (PathBuf, PathBuf),
+    folders: Folders,
+    database: AgentDatabase,
     random: Random,
     /// Number of the home, so that session ids are unique.
     home: usize,
     transcripts: Vec<Transcript>,
     exchanges: usize,
+}
+
+/// Where the transcripts are.
+pub(super) struct Folders {
+    /// Folders of projects with lines.
+    pub(super) projects: PathBuf,
+    pub(super) documents: PathBuf,
+    /// The database with sessions.
+    pub(super) database: PathBuf,
 }
 
 /// One transcript and its true content.
@@ -64,6 +74,8 @@ enum Form {
     Lines,
     /// A document with these messages that is written as a whole, as Amp does.
     Document(Vec<String>),
+    /// A session in a database, as OpenCode keeps it, with the message that has no end yet: its id and text.
+    Session(Option<(String, String)>),
 }
 
 /// The sessions that clients may name.
@@ -84,14 +96,11 @@ impl KnownSessions {
 }
 
 impl Author {
-    /// Creates the first transcripts in a folder of projects and one of documents.
-    pub(super) fn begin(
-        folders: (PathBuf, PathBuf),
-        home: usize,
-        random: Random,
-        known: &KnownSessions,
-    ) -> Result<Self, Error> {
-        let mut author = Self { folders, random, home, transcripts: Vec::new(), exchanges: 0 };
+    /// Creates the first transcripts.
+    pub(super) fn begin(folders: Folders, home: usize, random: Random, known: &KnownSessions) -> Result<Self, Error> {
+        let journal_mode = if home.is_multiple_of(2) { "WAL" } else { "DELETE" };
+        let database = AgentDatabase::create(&folders.database, journal_mode)?;
+        let mut author = Self { folders, database, random, home, transcripts: Vec::new(), exchanges: 0 };
         for _ in 0..FIRST {
             author.add_transcript(known)?;
         }
@@ -111,8 +120,10 @@ impl Author {
         if self.transcripts[index].bytes > LONG_BYTES && self.random.percent(50) || self.random.percent(3) {
             return self.rewrite(index);
         }
-        if let Form::Document(_) = self.transcripts[index].form {
-            return self.add_message(index);
+        match self.transcripts[index].form {
+            Form::Lines => {}
+            Form::Document(_) => return self.add_message(index),
+            Form::Session(_) => return self.add_rows(index),
         }
         let torn = self.random.percent(20);
         let lines = match self.random.below(10) {
@@ -124,17 +135,32 @@ impl Author {
         self.transcripts[index].append(lines, cut)
     }
 
-    /// Completes half-written lines.
+    /// Completes half-written lines and messages.
     pub(super) fn complete_lines(&mut self) -> Result<(), Error> {
-        self.transcripts.iter_mut().try_for_each(|transcript| transcript.append(String::new(), 0))
+        for transcript in &mut self.transcripts {
+            match transcript.form {
+                Form::Session(_) => transcript.complete(&mut self.database)?,
+                _ => transcript.append(String::new(), 0)?,
+            }
+        }
+        Ok(())
     }
 
     fn add_transcript(&mut self, known: &KnownSessions) -> Result<(), Error> {
         let number = self.transcripts.len();
         let id = format!("{:08x}-0000-4000-8000-{number:012x}", self.home);
         let (folder, session, ending, form) = match number % EVERY {
-            0 => (self.folders.1.clone(), format!("T-{id}"), "json", Form::Document(Vec::new())),
-            _ => (self.folders.0.join(format!("-work-{}", number % 3)), id, "jsonl", Form::Lines),
+            0 => (self.folders.documents.clone(), format!("T-{id}"), "json", Form::Document(Vec::new())),
+            1 => {
+                let session = format!("ses_{id}");
+                self.database.session(&session, latency::now_ms())?;
+                let path = self.folders.database.join(&session);
+                self.transcripts.push(Transcript::new(path, session.clone(), Form::Session(None)));
+                self.add_rows(number)?;
+                known.add(&session);
+                return Ok(());
+            }
+            _ => (self.folders.projects.join(format!("-work-{}", number % 3)), id, "jsonl", Form::Lines),
         };
         fs::create_dir_all(&folder).map_err(io_error("create", &folder))?;
         let path = folder.join(format!("{session}.{ending}"));
@@ -156,6 +182,12 @@ impl Author {
             messages.clear();
             self.transcripts[index].rewrites += 1;
             return self.add_message(index);
+        }
+        if let Form::Session(open) = &mut self.transcripts[index].form {
+            *open = None;
+            self.database.clear(&self.transcripts[index].session)?;
+            self.transcripts[index].rewrites += 1;
+            return self.add_rows(index);
         }
         let lines = self.exchange(index);
         let in_place = self.random.percent(50);
@@ -196,6 +228,30 @@ impl Author {
         fs::write(&transcript.path, &text[..cut]).map_err(io_error("write", &transcript.path))
     }
 
+    /// Adds an exchange to a session in the database, or a prompt alone; or a reply without its end, which comes later.
+    fn add_rows(&mut self, index: usize) -> Result<(), Error> {
+        self.exchanges += 1;
+        let (word, at) = (latency::word(self.exchanges), latency::now_ms());
+        let (is_answered, is_open) = (self.random.percent(80), self.random.percent(30));
+        let transcript = &mut self.transcripts[index];
+        transcript.complete(&mut self.database)?;
+        let (session, reply) = (&transcript.session, format!("Noted: the release is called {word}."));
+        let prompt = agent_database::prompt(&format!("please note that {word} is what the release is called"));
+        self.database.all_at_once(|database| {
+            database.message(session, at, &prompt)?;
+            match (is_answered, is_open) {
+                (false, _) => Ok(0),
+                (true, true) => database.message(session, at, &agent_database::beginning("Noted:", at)),
+                (true, false) => {
+                    let parts = json!([agent_database::text(&reply, at)]);
+                    database.message(session, at, &agent_database::answer(parts, at))
+                }
+            }
+        })?;
+        transcript.form = Form::Session((is_answered && is_open).then(|| (self.database.last_message(), reply)));
+        transcript.count_rows(&self.database)
+    }
+
     fn exchange(&mut self, index: usize) -> String {
         self.exchanges += 1;
         latency::exchange(&self.transcripts[index].path, &latency::word(self.exchanges), self.exchanges)
@@ -224,6 +280,24 @@ impl Transcript {
         self.messages = messages.len() as u64;
         self.unwritten.clear();
         Ok(text)
+    }
+
+    /// Ends the message of a session in a database that has no end yet.
+    fn complete(&mut self, database: &mut AgentDatabase) -> Result<(), Error> {
+        let Form::Session(open) = &mut self.form else { return Ok(()) };
+        let Some((message, reply)) = open.take() else { return Ok(()) };
+        database.complete(&self.session, &message, latency::now_ms(), &reply)?;
+        self.count_rows(database)
+    }
+
+    /// Counts what a session in a database gives.
+    fn count_rows(&mut self, database: &AgentDatabase) -> Result<(), Error> {
+        let lines = database.lines(&self.session)?;
+        let lines = String::from_utf8_lossy(&lines);
+        self.bytes = lines.len() as u64;
+        self.records = lines.lines().count() as u64;
+        self.messages = lines.lines().filter(|line| line.starts_with(r#"{"type":"text""#)).count() as u64;
+        Ok(())
     }
 
     fn reset(&mut self) {
@@ -285,8 +359,9 @@ mod tests {
     fn what_is_counted_is_what_lies_there_when_the_author_rests() {
         let folder = tempfile::tempdir().unwrap();
         let known = KnownSessions::default();
-        let mut author =
-            Author::begin((folder.path().join("p"), folder.path().join("d")), 3, Random::new(5), &known).unwrap();
+        let place = |name: &str| folder.path().join(name);
+        let folders = Folders { projects: place("p"), documents: place("d"), database: place("opencode.db") };
+        let mut author = Author::begin(folders, 3, Random::new(5), &known).unwrap();
         let mut torn = 0;
         for _ in 0..1500 {
             author.make_change(&known).unwrap();
@@ -297,11 +372,15 @@ mod tests {
         assert_eq!(author.transcripts().len(), MOST);
         assert!(author.transcripts().iter().any(|transcript| transcript.rewrites > 0));
         for transcript in author.transcripts() {
-            let mut text = fs::read_to_string(&transcript.path).unwrap();
-            if let Form::Document(_) = transcript.form {
-                let lines = document(Agent::Amp, &transcript.path.to_string_lossy()).unwrap().lines(text.as_bytes());
-                text = String::from_utf8(lines.unwrap()).unwrap();
-            }
+            let read = || fs::read_to_string(&transcript.path).unwrap();
+            let lines = |text: String| {
+                document(Agent::Amp, &transcript.path.to_string_lossy()).unwrap().lines(text.as_bytes()).unwrap()
+            };
+            let text = match transcript.form {
+                Form::Lines => read(),
+                Form::Document(_) => String::from_utf8(lines(read())).unwrap(),
+                Form::Session(_) => String::from_utf8(author.database.lines(&transcript.session).unwrap()).unwrap(),
+            };
             let records = text.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()).count();
             let broken = text.lines().count() - records;
             let counted = (transcript.bytes, transcript.records, transcript.malformed);

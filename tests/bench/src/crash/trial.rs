@@ -13,7 +13,7 @@ use baton_events::envelope::Tail;
 use baton_protocol::Agent;
 use baton_protocol::method;
 
-use super::author::Author;
+use super::author::{Author, Folders};
 use super::caller::{self, CALLERS, Shared};
 use super::daemon::Daemon;
 use super::home_check::{self, HomeCheck};
@@ -91,10 +91,16 @@ impl Trial {
         for folder in [&claude_config_dir, &data] {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         }
-        let environment = Environment::apart(home, claude_config_dir).with_directory(Agent::Amp, data, true);
+        let environment = Environment::apart(home, claude_config_dir)
+            .with_directory(Agent::Amp, data.clone(), true)
+            .with_directory(Agent::OpenCode, data, true);
         let shared = Shared::new(environment);
         let folder = |agent: Agent| shared.environment.directory(agent).join(layout(agent).folders[0]);
-        let folders = (folder(Agent::ClaudeCode), folder(Agent::Amp));
+        let folders = Folders {
+            projects: folder(Agent::ClaudeCode),
+            documents: folder(Agent::Amp),
+            database: folder(Agent::OpenCode).join("opencode.db"),
+        };
         let author = Author::begin(folders, number, part(1), &shared.known)?;
         let callers = (0..CALLERS).map(|caller| (part(10 + caller as u64), BTreeMap::new())).collect();
         let (earlier, tally) = (None, Tally::default());
