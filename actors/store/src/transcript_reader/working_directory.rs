@@ -21,7 +21,9 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
     let found = match layout(agent).working_directory {
         WorkingDirectory::Recorded => None,
         WorkingDirectory::Beside { file, pointer } => {
-            let file = file.replace('*', path.file_stem()?.to_str()?);
+            let name = path.file_name()?.to_str()?;
+            let stem = layout(agent).endings.iter().find_map(|ending| name.strip_suffix(ending))?;
+            let file = file.replace('*', stem);
             let mut bytes = Vec::new();
             beside::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
                 .take(MAX_FILE_BYTES)
@@ -106,6 +108,9 @@ mod tests {
         for none in [r#"{"cwd":"shop"}"#, r#"{"cwd":7}"#, "{\"cwd\":\"/a", "[]", ""] {
             assert_eq!(found(none), None, "{none}");
         }
+        fs::write(&file, r#"{"cwd":"/srv/shop"}"#).unwrap();
+        let messages = temp.path().join("one.messages.json");
+        assert_eq!(find(Agent::Cline, messages.to_str().unwrap()).as_deref(), Some("/srv/shop"));
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
         assert_eq!(find(Agent::Kiro, path.to_str().unwrap()), None, "links are not followed");
