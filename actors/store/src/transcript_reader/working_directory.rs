@@ -21,9 +21,8 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
     let found = match layout(agent).working_directory {
         WorkingDirectory::Recorded => None,
         WorkingDirectory::Beside { file, pointer } => {
-            let name = path.file_name()?.to_str()?;
-            let stem = layout(agent).endings.iter().find_map(|ending| name.strip_suffix(ending))?;
-            let file = file.replace('*', stem);
+            let folder = path.parent()?.file_name()?.to_str()?;
+            let file = file.replace('*', path.file_stem()?.to_str()?).replace('+', folder);
             let mut bytes = Vec::new();
             beside::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
                 .take(MAX_FILE_BYTES)
@@ -108,11 +107,19 @@ mod tests {
         for none in [r#"{"cwd":"shop"}"#, r#"{"cwd":7}"#, "{\"cwd\":\"/a", "[]", ""] {
             assert_eq!(found(none), None, "{none}");
         }
-        fs::write(&file, r#"{"cwd":"/srv/shop"}"#).unwrap();
-        let messages = temp.path().join("one.messages.json");
-        assert_eq!(find(Agent::Cline, messages.to_str().unwrap()).as_deref(), Some("/srv/shop"));
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
         assert_eq!(find(Agent::Kiro, path.to_str().unwrap()), None, "links are not followed");
+    }
+
+    #[test]
+    fn a_file_named_like_the_folder_names_it_for_all_transcripts_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("17_a");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("17_a.json"), r#"{"cwd":"/srv/shop"}"#).unwrap();
+        for name in ["17_a.messages.json", "agent_18.messages.json"] {
+            assert_eq!(find(Agent::Cline, folder.join(name).to_str().unwrap()).as_deref(), Some("/srv/shop"), "{name}");
+        }
     }
 }

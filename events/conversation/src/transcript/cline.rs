@@ -65,7 +65,7 @@ macro_rules! extensions {
                 endings: DOCUMENT.endings,
                 // `<task>/`
                 depth: 2,
-                working_directory: WorkingDirectory::Beside { file: "*.json", pointer: "/cwd" },
+                working_directory: WorkingDirectory::Beside { file: "+.json", pointer: "/cwd" },
                 ..Layout::LINES
             };
             const TOOLS: Tools = TOOLS;
