@@ -31,7 +31,7 @@ named! {
         Kimi = "kimi",
         /// Amp: documents in `amp/threads/`.
         Amp = "amp",
-        /// Cline: documents in an editor's storage, one folder per task.
+        /// Cline: documents in an editor's storage, one folder per task, or in `.cline/`, one per session.
         Cline = "cline",
         /// Roo Code: as Cline.
         Roo = "roo",

@@ -21,7 +21,8 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
     let found = match layout(agent).working_directory {
         WorkingDirectory::Recorded => None,
         WorkingDirectory::Beside { file, pointer } => {
-            let file = file.replace('*', path.file_stem()?.to_str()?);
+            let folder = path.parent()?.file_name()?.to_str()?;
+            let file = file.replace('*', path.file_stem()?.to_str()?).replace('+', folder);
             let mut bytes = Vec::new();
             plain_file::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
                 .take(MAX_FILE_BYTES)
@@ -109,5 +110,16 @@ mod tests {
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
         assert_eq!(find(Agent::Kiro, path.to_str().unwrap()), None, "links are not followed");
+    }
+
+    #[test]
+    fn a_file_named_like_the_folder_names_it_for_all_transcripts_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("17_a");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("17_a.json"), r#"{"cwd":"/srv/shop"}"#).unwrap();
+        for name in ["17_a.messages.json", "agent_18.messages.json"] {
+            assert_eq!(find(Agent::Cline, folder.join(name).to_str().unwrap()).as_deref(), Some("/srv/shop"), "{name}");
+        }
     }
 }

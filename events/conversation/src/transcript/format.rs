@@ -36,7 +36,7 @@ pub enum WorkingDirectory {
     Recorded,
     /// In a JSON file beside the transcript.
     Beside {
-        /// The file's name; `*` stands for the transcript's, without its ending.
+        /// The file's name; `*` stands for the transcript's, without its ending, and `+` for its folder's.
         file: &'static str,
         /// The JSON pointer to the directory.
         pointer: &'static str,

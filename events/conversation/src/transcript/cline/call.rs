@@ -5,10 +5,14 @@ use memchr::memmem;
 use crate::item::Act;
 use baton_redaction::raw_json::{Text, Value};
 
+use super::super::codex::apply_patch;
 use super::super::item_writer::{ItemWriter, Stamp};
+use super::cli;
 
 pub(super) const SHELL: &str = "execute_command";
 pub(super) const ASK: &str = "ask_followup_question";
+/// The tool that changes files by a patch.
+const PATCH: &str = "apply_patch";
 /// Tools by which the agent speaks to the person, and the parameter with what it says.
 const SPEECH: &[(&str, &str)] =
     &[("attempt_completion", "result"), ("plan_mode_respond", "response"), ("plan_mode_response", "response")];
@@ -79,6 +83,14 @@ pub(super) fn emit(id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &S
     if let Some((server, tool)) = name.strip_prefix(SERVER[0]).and_then(|rest| rest.split_once(SERVER[1])) {
         return writer.call_as(Act::Mcp, stamp, id, &format!("mcp__{server}__{tool}"), input);
     }
+    if name == PATCH {
+        if writer.note_call(id, name) && writer.wants_text {
+            apply_patch(id, &field("input").map(Text::decode).unwrap_or_default(), stamp, writer);
+        }
+        return;
+    }
+    let only = cli::only_element(name, input);
+    let input = only.as_deref().map_or(input, |json| Value::Object(json.as_bytes().into()));
     let written = serde_json::Value::from(name).to_string();
     writer.call(stamp, id, Some(Text::new(&written.as_bytes()[1..written.len() - 1])), input);
 }

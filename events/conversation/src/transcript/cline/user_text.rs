@@ -8,7 +8,8 @@ use baton_redaction::raw_json::{Text, Value};
 use super::super::claude::Block;
 use super::super::gemini::is_open;
 use super::super::item_writer::{ItemWriter, Stamp};
-use super::call::{SHELL, id_of};
+use super::call::{ASK, SHELL, id_of};
+use super::cli;
 use super::other_block;
 
 /// Elements with a prompt.
@@ -32,7 +33,8 @@ const RESULT: &str = "] Result:";
 /// Texts of the program that are no news.
 const INJECTED: &[&str] = &["[ERROR]", "[TASK RESUMPTION]", "<", "# task_progress", "# TODO LIST", "# Todo"];
 /// Beginnings of results of calls that a person refused, and of those that failed.
-const REFUSALS: &[&str] = &["The user denied this operation", "{\"status\":\"denied\""];
+const REFUSALS: &[&str] =
+    &["The user denied this operation", "{\"status\":\"denied\"", "This tool call was rejected by the user"];
 const ERRORS: &[&str] = &["The tool execution failed", "<error>", "{\"status\":\"error\""];
 /// Text before the exit code of a command.
 const EXIT_CODE: &str = "xit code: ";
@@ -53,6 +55,10 @@ pub(super) fn message(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
                 environment(lead, stamp, writer);
             } else if let Some(typed) = prompt(lead) {
                 prompts.push(typed.to_owned());
+            } else if let Some(typed) = cli::prompt(lead) {
+                prompts.push(typed.trim().to_owned());
+            } else if writer.is_subagent() && !lead.starts_with('<') {
+                prompts.push(lead.to_owned());
             } else if is_heading || is_result {
                 // What follows a heading is the result.
                 is_result = true;
@@ -62,8 +68,13 @@ pub(super) fn message(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
             }
         }
         b"tool_result" => {
-            let output = Output::parse(block.content);
-            prompts.extend(result(block.answers, block.is_error, output, stamp, writer));
+            // Only the program for the terminal names the tool.
+            let objects = block.content.filter(|_| block.name.is_some());
+            let (id, is_error) = (block.answers, block.is_error);
+            let taken =
+                cli::results(objects, |output, has_failed| result(id, is_error || has_failed, output, stamp, writer));
+            let typed = taken.unwrap_or_else(|| result(id, is_error, Output::parse(block.content), stamp, writer));
+            prompts.extend(typed);
         }
         b"image" | b"document" => media.extend(Media::parse(value)),
         kind => other_block(kind, writer),
@@ -90,7 +101,8 @@ fn result(
     writer: &mut ItemWriter<'_>,
 ) -> Option<String> {
     let (whole, lead) = (output.whole(), output.head(LEAD_BYTES));
-    output.facts.exit_code = exit_code(&lead, writer.tool_of(id));
+    let (code, is_question) = (exit_code(&lead, writer.tool_of(id)), writer.tool_of(id) == Some(ASK));
+    output.facts.exit_code = output.facts.exit_code.or(code);
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.trim_start().starts_with(start));
     let outcome = match output.facts.exit_code {
         _ if begins(REFUSALS) => Outcome::Denied,
@@ -102,7 +114,8 @@ fn result(
     if is_open(id, writer) && writer.note_result(id) {
         writer.result(stamp, id, outcome, &output);
     }
-    let typed = ANSWERS.iter().find_map(|name| inside(&whole, name))?;
+    let is_typed = |name: &&&str| is_introduced(&whole, name, is_question);
+    let typed = ANSWERS.iter().filter(is_typed).find_map(|name| inside(&whole, name))?;
     if lead.contains(NEXT) {
         return Some(typed.to_owned());
     }
@@ -119,6 +132,12 @@ fn prompt(text: &str) -> Option<&str> {
         inside(text, name).filter(|_| begins || is_resumed)
     };
     PROMPTS.iter().find_map(element).or_else(feedback).filter(|typed| !typed.is_empty())
+}
+
+/// True if the program says that this element is a person's: a file may have such elements too.
+fn is_introduced(text: &str, name: &str, is_question: bool) -> bool {
+    let before = text.split(&format!("<{name}>")).next().unwrap_or_default().trim_end();
+    before.lines().last().map_or(is_question, |line| line.contains("user "))
 }
 
 /// The text in the first element of this name, to its last end.
