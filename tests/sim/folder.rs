@@ -1,5 +1,5 @@
-//! The agents' transcripts: files that grow line by line in Claude Code's shapes, and documents in Amp's that are written
-//! as a whole with each message. They are torn, rewritten, renamed and deleted while they are read, by the same rules as
+//! The agents' transcripts: files that grow line by line in Claude Code's shapes, documents in Amp's that are written as a
+//! whole with each message, and sessions in a database of OpenCode's. They are torn, rewritten, renamed and deleted while they are read, by the same rules as
 //! in the shell.
 
 use std::borrow::Cow;
@@ -15,6 +15,10 @@ use crate::rng::Rng;
 
 /// Number of bytes before an offset that must be unchanged.
 const TAIL_BYTES: usize = 4096;
+/// Ending of documents.
+const DOCUMENT: &str = ".json";
+/// In the path of a session in a database.
+const DATABASE: &str = "/opencode.db/";
 
 /// What an agent's transcripts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +27,13 @@ pub(crate) enum Form {
     Lines,
     /// One document that is written as a whole.
     Document,
+    /// A session in a database, of which a reader sees whole changes only.
+    Table,
 }
 
 impl Form {
-    const ALL: [Self; 2] = [Self::Lines, Self::Document];
+    /// By session: the third one is a subagent's, which only lines name.
+    const ALL: [Self; 4] = [Self::Lines, Self::Document, Self::Lines, Self::Table];
 
     /// The form of a session's transcript.
     pub(crate) fn of_session(number: usize) -> Self {
@@ -35,13 +42,19 @@ impl Form {
 
     /// The form of the file at a path.
     pub(crate) fn of(path: &str) -> Self {
-        if path.ends_with(Self::Document.ending()) { Self::Document } else { Self::Lines }
+        match path {
+            path if path.contains(DATABASE) => Self::Table,
+            path if path.ends_with(DOCUMENT) => Self::Document,
+            _ => Self::Lines,
+        }
     }
 
-    pub(crate) fn ending(self) -> &'static str {
+    /// The path of a session's file in a folder.
+    pub(crate) fn path(self, folder: &str, session: usize) -> String {
         match self {
-            Self::Lines => ".jsonl",
-            Self::Document => ".json",
+            Self::Lines => format!("{folder}/s{session}.jsonl"),
+            Self::Document => format!("{folder}/s{session}{DOCUMENT}"),
+            Self::Table => format!("{folder}{DATABASE}s{session}"),
         }
     }
 
@@ -49,14 +62,15 @@ impl Form {
         match self {
             Self::Lines => Agent::ClaudeCode,
             Self::Document => Agent::Amp,
+            Self::Table => Agent::OpenCode,
         }
     }
 
     /// What readers take of the bytes on disk; `None` if they are torn.
     fn lines(self, bytes: &[u8]) -> Option<Cow<'_, [u8]>> {
         match self {
-            Self::Lines => Some(Cow::Borrowed(bytes)),
-            Self::Document => document(self.agent(), self.ending())?.lines(bytes).ok().map(Cow::Owned),
+            Self::Lines | Self::Table => Some(Cow::Borrowed(bytes)),
+            Self::Document => document(self.agent(), DOCUMENT)?.lines(bytes).ok().map(Cow::Owned),
         }
     }
 }
@@ -126,8 +140,10 @@ impl Folder {
             file.bytes.extend(rest);
             return "the rest";
         }
-        if Form::of(path) == Form::Document {
-            return file.tell(serial, now, rng);
+        match Form::of(path) {
+            Form::Lines => {}
+            Form::Document => return file.tell(serial, now, rng),
+            Form::Table => return file.add_rows(serial, now, rng),
         }
         let (kind, mut line) = line(serial, now, &mut file.open_call, rng);
         line.push('\n');
@@ -156,7 +172,7 @@ impl Folder {
         file.bytes.truncate(keep);
         file.rest.clear();
         file.open_call = None;
-        let replaced = rng.percent(40);
+        let replaced = rng.percent(40) && Form::of(path) != Form::Table;
         if replaced {
             file.identity = identity;
         }
@@ -236,6 +252,9 @@ impl Folder {
         let (Some(old), Some(new)) = (self.files.get(known), self.files.get(path)) else {
             return !self.files.contains_key(known);
         };
+        if Form::of(known) == Form::Table {
+            return false;
+        }
         let content = Form::of(path).lines(&new.bytes);
         let same = content.and_then(|content| content.get(..offset as usize).map(digest)) == Some(tail);
         !new.locked && offset > 0 && new.bytes.len() > old.bytes.len() && same
@@ -254,6 +273,39 @@ impl Folder {
 }
 
 impl File {
+    /// Adds a row, or rows whose lines come with the next change: their message has no end yet.
+    fn add_rows(&mut self, serial: u64, now: Timestamp, rng: &mut Rng) -> &'static str {
+        if self.bytes.is_empty() {
+            self.bytes.extend(row("session", "", serial, now, r#""directory":"/p/x","#, "").into_bytes());
+        }
+        let said =
+            |role: &str, words: &str| row("text", role, serial, now, "", &format!(r#""text":"{words} {serial}""#));
+        let call = |id: u64| format!(r#""tool":"bash","callID":"call_{id}""#);
+        let (what, rows) = match rng.below(14) {
+            0..=4 => ("a prompt", said("user", "please do")),
+            5..=8 => {
+                ("a reply", said("assistant", "Did") + &row("end", "assistant", serial, now, "", r#""modelID":"m""#))
+            }
+            9 | 10 => {
+                self.open_call = Some(serial);
+                let state = format!(r#","state":{{"input":{{"command":"make {serial}"}}}}"#);
+                ("a call", row("call", "assistant", serial, now, "", &(call(serial) + &state)))
+            }
+            11 | 12 => {
+                let id = self.open_call.take().unwrap_or(serial);
+                let state =
+                    format!(r#","state":{{"status":"completed","output":"made {serial}","metadata":{{"exit":0}}}}"#);
+                ("a result", row("result", "assistant", serial, now, "", &(call(id) + &state)))
+            }
+            _ => ("an unknown row", row(&format!("mood-{}", serial % 5), "assistant", serial, now, "", "")),
+        };
+        match rng.percent(15) {
+            true => self.rest = rows.into_bytes(),
+            false => self.bytes.extend(rows.into_bytes()),
+        }
+        what
+    }
+
     /// Adds a message to a document, or changes it otherwise.
     fn tell(&mut self, serial: u64, now: Timestamp, rng: &mut Rng) -> &'static str {
         if self.told.is_empty() {
@@ -306,6 +358,13 @@ impl File {
 
 fn header(serial: u64) -> String {
     format!(r#""v":9,"id":"T-1","title":"About {serial}","env":{{"initial":{{"cwd":"/p/x"}}}},"#)
+}
+
+/// A line of a session in a database, with further fields and those of its data.
+fn row(kind: &str, role: &str, serial: u64, now: Timestamp, fields: &str, data: &str) -> String {
+    let at = now.0;
+    let head = format!(r#""type":"{kind}",{fields}"role":"{role}","summary":false,"message":"msg_{serial}""#);
+    format!("{{{head},\"at\":{at},\"data\":{{{data}}}}}\n")
 }
 
 /// A message of a document, with the name of its kind.

@@ -13,7 +13,7 @@ use baton_events::session::{
     episode_uuid, last_sign,
 };
 
-use crate::folder::{Folder, Form};
+use crate::folder::{File, Folder, Form};
 use crate::indexer::{Indexer, Job};
 use crate::invariant::{self, Broken, Watch, ensure, fold, table_is_rebuilt};
 use crate::log::{Asker, Log, Trouble, Verdict};
@@ -68,7 +68,7 @@ impl World {
             inactivity_timeout_ms: if rng.percent(20) { 0 } else { Policy::default().inactivity_timeout_ms },
             ..Policy::default()
         };
-        let sessions = (0..1 + rng.below(3)).map(Session::new).collect();
+        let sessions = (0..1 + rng.below(4)).map(Session::new).collect();
         let enough = if rng.percent(50) { usize::MAX } else { 200 + rng.below(1500) };
         Self {
             rng,
@@ -110,8 +110,7 @@ impl World {
 
     /// The possible paths of a session's file.
     pub(crate) fn paths(session: usize) -> [String; 2] {
-        let ending = Form::of_session(session).ending();
-        [format!("/r/projects/p/s{session}{ending}"), format!("/r/projects/q/s{session}{ending}")]
+        ["/r/projects/p", "/r/projects/q"].map(|folder| Form::of_session(session).path(folder, session))
     }
 
     pub(crate) fn state(&self, session: usize) -> Option<&State> {
@@ -331,7 +330,9 @@ impl World {
             self.store.collect(number, self.state(number).cloned().as_ref(), false);
             let read = self.state(number).map_or(0, |state| state.read.offset);
             for path in Self::paths(number) {
-                if self.folder.files.get(&path).is_some_and(|file| file.bytes.len() as u64 != read) {
+                // The size of a session in a database is not known.
+                let is_read = |file: &File| Form::of(&path) != Form::Table && file.bytes.len() as u64 == read;
+                if self.folder.files.get(&path).is_some_and(|file| !is_read(file)) {
                     self.dirty.insert(path);
                 }
             }

@@ -106,13 +106,14 @@ pub fn measure(options: Options, progress: impl Fn(&str)) -> Result<Database, Er
     let home = workspace.path().join("baton");
     baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
     let of = Agent::OpenCode;
-    let folder = home.join(of.home().directory).join(layout(of).folders[0]);
+    let data = workspace.path().join("data");
+    let folder = data.join(layout(of).folders[0]);
     let prefix = table(of).map_or("", |table| table.prefix);
     let path = folder.join(format!("{prefix}{}", layout(of).endings[0]));
     let each = options.bytes / u64::from(options.sessions.max(1));
     let (agent, written) = readers::write_database(&path, options.bytes, each.max(1), &mut Random::new(1))?;
     let sessions = u32::try_from(written.paths.len()).unwrap_or(u32::MAX);
-    let environment = Environment::apart(home, workspace.path().join("claude"));
+    let environment = Environment::apart(home, workspace.path().join("claude")).with_directory(of, data, true);
     let mut world = World { _workspace: workspace, environment, path, agent, exchanges: 0 };
 
     progress("writing to it without a daemon");
@@ -213,7 +214,7 @@ impl World {
         match status.sessions.get("indexed") {
             Some(indexed) if *indexed == u64::from(sessions) => {}
             _ => {
-                let what = format!("of {sessions} sessions, states: {:?}", status.sessions);
+                let what = format!("of {sessions} sessions, states: {:?}; {:?}", status.sessions, status.roots);
                 return Err(Error::NothingMeasured(what));
             }
         }
