@@ -22,20 +22,11 @@ pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     wanted.then_some(folder)
 }
 
-/// Lists the directories without transcripts, for a message.
-fn missing(environment: &Environment) -> String {
-    environment::read_directories(environment)
-        .map(|(_, directory)| directory.display().to_string())
-        .collect::<Vec<_>>()
-        .join(" and ")
-}
-
 /// The note that an answer comes from the examples. A session of them can only be shown with `--examples`.
-pub fn note(environment: &Environment, folder: &Path) -> String {
+pub fn note(folder: &Path) -> String {
     format!(
-        "No transcripts below {} yet: answering from the example sessions in {}. `baton --examples sessions` lists them, \
-         `baton --examples show ID` shows one.\n",
-        missing(environment),
+        "No transcripts of any agent yet (`baton help agents` lists the places): answering from the example sessions in \
+         {}. `baton --examples sessions` lists them, `baton --examples show ID` shows one.\n",
         folder.display()
     )
 }

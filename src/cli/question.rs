@@ -53,7 +53,7 @@ pub(super) fn call(
     let Some(folder) = examples::stand_in(environment) else {
         return Ok(super::ask_shown(environment, json, call)?);
     };
-    print::note(&examples::note(environment, &folder));
+    print::note(&examples::note(&folder));
     let throwaway = Throwaway::start(&folder)?;
     let mut client = throwaway.client()?;
     let result = call(&mut client)?;

@@ -82,7 +82,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let (result, output) = match examples::stand_in(environment) {
         Some(folder) => {
-            print::note(&examples::note(environment, &folder));
+            print::note(&examples::note(&folder));
             let throwaway = Throwaway::start(&folder)?;
             let mut client = throwaway.client()?;
             let result = call(&mut client, &params)?;

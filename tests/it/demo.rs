@@ -28,7 +28,11 @@ fn the_demo_answers_from_the_examples_and_leaves_nothing_behind() {
     std::fs::remove_dir_all(world.config()).unwrap();
     let human = in_checkout(&world, &["search", "refresh token"]);
     assert_eq!(human.code, 0, "{}", human.err);
-    assert!(human.err.contains("No transcripts below") && human.err.contains("example sessions"), "{}", human.err);
+    assert!(
+        human.err.contains("No transcripts of any agent") && human.err.contains("example sessions"),
+        "{}",
+        human.err
+    );
     let first = human.out.lines().next().unwrap();
     assert!(first.contains("a94e0d17"), "{}", human.out);
 
