@@ -146,8 +146,9 @@ pub fn peek(source: Source, path: &str) -> Peek {
 
 /// True if the file at `path` may take over a session that was read from `known` up to `offset`. That is so if `known`
 /// is gone, if the other file is longer and has the same bytes before the offset, or if only the other file contains
-/// conversation: a transcript that moves with its session may leave a few records at its old path, and Gemini CLI begins a
-/// file for each resume and goes on in the old one. Of the two forms of one transcript, the plain one takes over as soon as it exists.
+/// conversation: a transcript that moves with its session may leave a few records at its old path, and Gemini CLI
+/// begins a file for each resume and goes on in the old one. Of the two forms of one transcript, the plain one takes
+/// over as soon as it exists.
 pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {

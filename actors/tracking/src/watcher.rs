@@ -1,9 +1,10 @@
 //! The watcher: knows which transcripts exist and which have changed since a session read them.
 //!
-//! It reads no content, but the lists of sessions in databases. Where change notification is reliable ([`changes`]), a query looks only at the paths announced
-//! since the last look and at folders whose modification time has changed. Otherwise, and in any case every
-//! [`limits::SWEEP`] (less often where a scan takes long), everything is scanned. Roots that could not be watched are
-//! tried again after a while. A restarted watcher knows nothing and compares with the session table.
+//! It reads no content, but the lists of sessions in files with many. Where change notification is reliable
+//! ([`changes`]), a query looks only at the paths announced since the last look and at folders whose modification time
+//! has changed. Otherwise, and in any case every [`limits::SWEEP`] (less often where a scan takes long), everything is
+//! scanned. Roots that could not be watched are tried again after a while. A restarted watcher knows nothing and
+//! compares with the session table.
 
 mod changes;
 mod known;

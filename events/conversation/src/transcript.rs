@@ -159,12 +159,12 @@ pub fn of_message(agent: Agent, path: &str) -> Option<String> {
 /// The path of the file that holds many sessions, if `path` is that of a session in it, of the file itself, or of one
 /// that SQLite keeps beside it.
 pub fn store_file(agent: Agent, path: &str) -> Option<&str> {
-    let is_one = |name: &str| match (table(agent), session_file(agent)) {
-        (Some(table), _) => {
-            name.starts_with(table.prefix) && layout(agent).endings.iter().any(|ending| name.ends_with(ending))
-        }
-        (None, Some(file)) => name == file.name,
-        (None, None) => false,
+    let (table, file) = (table(agent), session_file(agent));
+    // Most agents have neither, and a scan asks for each of their files.
+    let name = table.map(|table| table.prefix).or(file.map(|file| file.name))?;
+    let is_one = |part: &str| match table {
+        Some(_) => part.starts_with(name) && layout(agent).endings.iter().any(|ending| part.ends_with(ending)),
+        None => part == name,
     };
     let (mut from, mut found) = (0, None);
     for name in path.split(['/', '\\']) {

@@ -10,8 +10,8 @@
 //!
 //! - A compressed transcript is always read from its beginning to its end, so its time is not bounded, and one that is
 //!   damaged anywhere fails as a whole.
-//! - Documents and sessions in databases are read as a whole on each access too. A document whose last message is written step by step counts as rewritten
-//!   with each step.
+//! - Documents and sessions of a file with many are read as a whole on each access too. A document whose last message
+//!   is written step by step counts as rewritten with each step.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};

@@ -36,7 +36,7 @@ pub struct Table {
 /// How the sessions in one form of an agent's database are found and read.
 #[derive(Clone, Copy, Debug)]
 pub struct Schema {
-    /// All that may be selected: ordinary tables and their columns.
+    /// All that may be selected: ordinary tables and their columns, which may be listed in several parts.
     pub tables: &'static [(&'static str, &'static [&'static str])],
     /// All sessions after the row with key `?1`, in the order of the key. Columns: the key, an integer; the session's id;
     /// its parent's id or NULL; a number that changes whenever rows of the session do; the time of its last change in

@@ -58,9 +58,9 @@ pub(super) fn is_listed(schema: &Schema, action: &AuthAction<'_>) -> bool {
         AuthAction::Select => true,
         AuthAction::Function { function_name } => FUNCTIONS.contains(function_name),
         AuthAction::Read { table_name, column_name } => {
-            let columns = schema.tables.iter().find(|(table, _)| table == table_name).map(|(_, columns)| columns);
+            let mut listed = schema.tables.iter().filter(|(table, _)| table == table_name);
             // No column at all if only the number of rows counts.
-            columns.is_some_and(|columns| matches!(*column_name, "" | "ROWID") || columns.contains(column_name))
+            listed.any(|(_, columns)| matches!(*column_name, "" | "ROWID") || columns.contains(column_name))
         }
         _ => false,
     }

@@ -34,49 +34,8 @@ const FIRST: [&[&str]; 2] = [
     &["id", "parent_session_id", "started_at", "ended_at", "title", "message_count"],
     &["id", "session_id", "role", "content", "tool_calls", "tool_call_id", "timestamp", "reasoning"],
 ];
-const WITH_REWINDS: [&[&str]; 2] = [
-    &[
-        "id",
-        "parent_session_id",
-        "started_at",
-        "ended_at",
-        "title",
-        "message_count",
-        "rewind_count",
-        "end_reason",
-        "model_config",
-        "cwd",
-    ],
-    &[
-        "id",
-        "session_id",
-        "role",
-        "content",
-        "tool_calls",
-        "tool_call_id",
-        "timestamp",
-        "reasoning",
-        "active",
-        "compacted",
-    ],
-];
-const WITH_KINDS: [&[&str]; 2] = [
-    WITH_REWINDS[0],
-    &[
-        "id",
-        "session_id",
-        "role",
-        "content",
-        "tool_calls",
-        "tool_call_id",
-        "timestamp",
-        "reasoning",
-        "active",
-        "compacted",
-        "_compressed_summary",
-        "display_kind",
-    ],
-];
+const FOR_REWINDS: [&[&str]; 2] = [&["rewind_count", "end_reason", "model_config", "cwd"], &["active", "compacted"]];
+const FOR_KINDS: &[&str] = &["_compressed_summary", "display_kind"];
 
 /// A session with a parent is a subagent's, unless it goes on where the parent ended, or branches off.
 const SESSIONS: &str = "
@@ -103,7 +62,13 @@ pub(super) const TABLE: Table = Table {
     prefix: "state.db",
     schemas: &[
         Schema {
-            tables: &[("sessions", WITH_KINDS[0]), ("messages", WITH_KINDS[1])],
+            tables: &[
+                ("sessions", FIRST[0]),
+                ("messages", FIRST[1]),
+                ("sessions", FOR_REWINDS[0]),
+                ("messages", FOR_REWINDS[1]),
+                ("messages", FOR_KINDS),
+            ],
             sessions: SESSIONS,
             session: "SELECT cwd, title FROM sessions WHERE id = ?1",
             rows:
@@ -116,7 +81,12 @@ pub(super) const TABLE: Table = Table {
             before_first: &[Cell::Integer(i64::MIN)],
         },
         Schema {
-            tables: &[("sessions", WITH_REWINDS[0]), ("messages", WITH_REWINDS[1])],
+            tables: &[
+                ("sessions", FIRST[0]),
+                ("messages", FIRST[1]),
+                ("sessions", FOR_REWINDS[0]),
+                ("messages", FOR_REWINDS[1]),
+            ],
             sessions: SESSIONS,
             session: "SELECT cwd, title FROM sessions WHERE id = ?1",
             rows:
