@@ -35,8 +35,17 @@ pub(super) fn wait_for_process(pid: u32, within: Duration) -> bool {
 /// reaps.
 #[cfg(unix)]
 fn is_zombie(pid: i32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z'))
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| says_zombie(&stat))
+}
+
+/// Reads `/proc/PID/stat`. Until the last thread has exited, the process keeps its files open and locked, although the
+/// state, which is the first thread's, may say zombie already.
+#[cfg(unix)]
+fn says_zombie(stat: &str) -> bool {
+    /// Fields from the state to the number of threads.
+    const THREADS: usize = 17;
+    let mut fields = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+    fields.next() == Some("Z") && fields.nth(THREADS - 1) == Some("1")
 }
 
 pub(super) fn wait(within: Duration, mut done: impl FnMut() -> bool) -> bool {
@@ -48,4 +57,27 @@ pub(super) fn wait(within: Duration, mut done: impl FnMut() -> bool) -> bool {
         std::thread::sleep(LOOK);
     }
     true
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_has_exited_once_its_last_thread_has() {
+        let stat = |state: &str, threads: u32| {
+            format!("7 (a) Z (b) {state} 1 7 7 0 -1 4228364 9 0 0 0 1 2 0 0 20 0 {threads} 0 4711 0 0\n")
+        };
+        for (stat, expected) in [
+            (stat("Z", 1), true),
+            (stat("Z", 2), false),
+            (stat("S", 1), false),
+            (String::new(), false),
+            ("7 (baton) Z".to_owned(), false),
+        ] {
+            assert_eq!(says_zombie(&stat), expected, "{stat}");
+        }
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        assert!(!says_zombie(&own), "{own}");
+    }
 }
