@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn only_a_prompt_can_be_untyped() {
+        for (event, input, expected) in [
+            ("UserPromptSubmit", r#"{"session_id":"a","prompt":""}"#, true),
+            ("UserPromptSubmit", r#"{"session_id":"a","prompt":"x"}"#, false),
+            ("UserPromptSubmit", r#"{"session_id":"a","prompt":7}"#, false),
+            ("Stop", r#"{"session_id":"a","prompt":""}"#, false),
+            ("userPromptSubmitted", r#"{"sessionId":"a","prompt":"x","parentAgentId":"b"}"#, true),
+            ("userPromptSubmitted", r#"{"sessionId":"a","prompt":"x","parentAgentId":null}"#, false),
+            ("agentStop", r#"{"sessionId":"a","parentAgentId":"b"}"#, false),
+        ] {
+            let (read, _) = SharedCall::new(call(Some(event), input, None)).params();
+            assert_eq!(read.is_untyped, expected, "{event} {input}");
+        }
+    }
+
+    #[test]
     fn the_command_line_names_the_event_else_the_object() {
         let input = r#"{"session_id":"s","hook_event_name":"SessionEnd","reason":"clear","source":"startup"}"#;
         for (event, name, detail) in [
