@@ -40,6 +40,7 @@ mod status;
 mod stop;
 mod sync;
 mod timeline;
+mod ui;
 mod unindexed;
 mod uninstall;
 mod vault;
@@ -118,6 +119,8 @@ enum Command {
     Handoff(handoff::Args),
     /// List sessions by day, one line each: goal, outcome, open work
     Timeline(timeline::Args),
+    /// Open pages about your sessions in a browser
+    Ui(ui::Args),
     /// List sessions and their states
     Sessions(sessions::Args),
     /// List sessions that are not fully indexed yet
@@ -327,6 +330,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
     let done = match cli.command {
         Command::Search(args) => search::run(&environment, &args),
+        Command::Ui(args) => ui::run(&environment, &args),
         Command::Blame(args) => blame::run(&environment, &args),
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),

@@ -37,6 +37,7 @@ use baton_views::conversation::Conversations;
 
 use baton_memos::Memos;
 use baton_queries::compaction::Upkeep;
+use baton_queries::page_requests::PageRequests;
 use baton_queries::redacting::Redacting;
 use baton_queries::tombstones;
 use baton_tracking::session;
@@ -273,6 +274,7 @@ impl System {
             note_writer,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
+            page_requests: PageRequests::default(),
             stop,
         });
         let sessions = session::Options {
@@ -359,6 +361,8 @@ impl System {
         tasks.spawn("redaction", move || redacting.clone().run(stored.clone(), stop.subscribe()));
         let (rereading, stop) = (parts.rereading(), parts.stop.clone());
         tasks.spawn("rereading", move || rereading.clone().run(stop.subscribe()));
+        let serving = parts.clone();
+        tasks.spawn("page", move || baton_page::serve(serving.clone()));
         let exporter = Exporter::start(parts.states_file.clone(), &tasks);
         let (handoffs, throttle) = (parts.handoffs.clone(), parts.throttle.clone());
         let (progress, stop) = (parts.progress.clone(), parts.stop.clone());

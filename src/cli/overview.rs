@@ -13,7 +13,19 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     (
         "Look",
-        &["timeline", "sessions", "explain", "unindexed", "costs", "status", "doctor", "hook-stats", "logs", "help"],
+        &[
+            "ui",
+            "timeline",
+            "sessions",
+            "explain",
+            "unindexed",
+            "costs",
+            "status",
+            "doctor",
+            "hook-stats",
+            "logs",
+            "help",
+        ],
     ),
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
     (
@@ -37,8 +49,20 @@ const ENVIRONMENT: &str = "\
 Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; see `baton --help`";
 
 /// Commands that refuse `--examples`: they set up the machine, manage daemons, or need no home.
-pub(super) const WITHOUT_EXAMPLES: &[&str] =
-    &["help", "completions", "replay", "hook", "install", "uninstall", "doctor", "service", "daemon", "stop", "bench"];
+pub(super) const WITHOUT_EXAMPLES: &[&str] = &[
+    "help",
+    "completions",
+    "replay",
+    "hook",
+    "install",
+    "uninstall",
+    "doctor",
+    "service",
+    "daemon",
+    "stop",
+    "bench",
+    "ui",
+];
 
 /// The names of all commands.
 pub(super) fn commands() -> impl Iterator<Item = &'static str> {

@@ -35,6 +35,7 @@ const LAYERS: &[&[&str]] = &[
     &["baton-memos", "baton-model", "baton-views"],
     &["baton-tracking", "baton-vault"],
     &["baton-queries"],
+    &["baton-page"],
     &["baton-actors"],
     &["baton", "baton-endpoint"],
     &["baton-bench"],

@@ -230,6 +230,7 @@ async fn dispatch(
         }
         method::VAULT_VERIFY => result(&vault::verify(&parts.note_writer, client).await?),
         method::VAULT_READ => result(&vault::read(params(raw)?, &parts.note_writer).await?),
+        method::PAGE => result(&parts.page_requests.open(params(raw)?).await?),
         method::TOOL => result(&tool::call(params(raw)?, parts, client).await?),
         method::STOP => {
             tracing::info!("stop requested");

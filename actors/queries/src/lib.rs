@@ -20,6 +20,7 @@ mod lazy;
 pub mod listing;
 mod memo;
 mod page;
+pub mod page_requests;
 pub mod redacting;
 pub mod repair;
 pub mod rereading;

@@ -12,6 +12,7 @@ mod hook;
 mod log;
 mod memory;
 mod messages;
+mod page;
 mod passage;
 mod recall;
 mod search;
@@ -45,6 +46,7 @@ pub use hook::{Handoff, HandoffError, Hook, HookEventStats, HookStats, HookSumma
 pub use log::{Footprint, LogRead, LogRecord, LogStats};
 pub use memory::{AddMemory, AddTriplet, ClearGraph, Deleted, Edge, EpisodeEntities, MemoryStatus};
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
+pub use page::Page;
 pub use passage::{Passage, PassagePart};
 pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use search::{Hit, Search};

@@ -15,6 +15,7 @@ mod log;
 mod memory;
 pub mod method;
 mod named;
+mod page;
 mod recall;
 mod search;
 mod session;
@@ -42,6 +43,7 @@ pub use hook::{
 pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use named::{is_zero, parse_text};
+pub use page::PageParams;
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};

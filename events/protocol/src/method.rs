@@ -122,6 +122,8 @@ methods! {
     VAULT_VERIFY = "vault/verify";
     /// Returns one note.
     VAULT_READ = "vault/read";
+    /// Serves pages for a browser on this machine, and returns their address.
+    PAGE = "page";
     /// Calls a tool as MCP does.
     TOOL = "tools/call";
 }

@@ -20,6 +20,7 @@ use crate::disk_usage::DiskUsage;
 use crate::handoff::Handoffs;
 use crate::lazy::{Coverage, FreshMemory};
 use crate::listing::SessionRows;
+use crate::page_requests::PageRequests;
 use crate::redacting::{Redacting, StoredText};
 use crate::rereading::Rereading;
 use crate::resolve::SessionResolver;
@@ -104,6 +105,8 @@ pub struct DaemonParts {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
+    /// Asks for the pages that a browser shows.
+    pub page_requests: PageRequests,
     /// Set to `true` to stop the daemon.
     pub stop: watch::Sender<bool>,
 }

@@ -1,0 +1,172 @@
+//! Who may read: only the browser of the person who asked for an address.
+//!
+//! # Decisions
+//!
+//! - The host's name is random. A cookie does not know ports, so that under `localhost` it would be sent to every other
+//!   server on this machine; browsers take all names below `localhost` for this machine without asking anybody.
+//! - The token in the first address ends up in the browser's history and in the list of processes. So it works once, and
+//!   the redirect leaves an address without it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::extract::{Query, Request, State};
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use crate::layout;
+use crate::server::Site;
+
+/// How long the token of a first address is valid.
+pub(crate) const TOKEN_VALID: Duration = Duration::from_secs(60);
+/// Most tokens that wait to be used; a further one replaces the oldest.
+const TOKENS: usize = 8;
+/// The path of the first address.
+pub(crate) const ENTER: &str = "/enter";
+/// The cookie's name.
+const COOKIE: &str = "baton";
+
+/// Sent with every answer. Nothing is loaded from anywhere else, framed, kept or told to other sites.
+const HEADERS: [(HeaderName, &str); 6] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+         form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// The secrets of a server.
+pub(crate) struct Access {
+    /// `<random>.localhost:<port>`.
+    host: String,
+    /// The cookie's value.
+    cookie: String,
+    /// Tokens that nobody has used yet, and when they cease to be valid.
+    tokens: Mutex<Vec<(String, Instant)>>,
+}
+
+/// Why a request is refused.
+enum Refusal {
+    /// Another address, or sent by another site.
+    Foreign,
+    /// Not a reading request.
+    Method,
+    /// Without the cookie.
+    Unknown,
+}
+
+impl Access {
+    pub(crate) fn new(port: u16) -> Self {
+        let name = secret().split_off(16);
+        Self { host: format!("{name}.localhost:{port}"), cookie: secret(), tokens: Mutex::default() }
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// An address that opens the pages once.
+    pub(crate) fn first_address(&self) -> String {
+        let token = secret();
+        let address = format!("http://{}{ENTER}?token={token}", self.host);
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        if tokens.len() == TOKENS {
+            tokens.remove(0);
+        }
+        tokens.push((token, Instant::now() + TOKEN_VALID));
+        address
+    }
+
+    /// Uses a token up. True if it was valid.
+    fn redeem(&self, token: &str) -> bool {
+        let now = Instant::now();
+        let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
+        tokens.retain(|(_, until)| *until > now);
+        let found = tokens.iter().position(|(known, _)| equal(known, token));
+        found.map(|index| tokens.remove(index)).is_some()
+    }
+
+    fn check(&self, request: &Request) -> Result<(), Refusal> {
+        let headers = request.headers();
+        let only = |name: HeaderName| {
+            let mut values = headers.get_all(name).iter();
+            (values.next().and_then(|value| value.to_str().ok()), values.next().is_none())
+        };
+        if only(header::HOST) != (Some(self.host.as_str()), true) {
+            return Err(Refusal::Foreign);
+        }
+        let mut origins = headers.get_all(header::ORIGIN).iter();
+        if !origins.all(|origin| origin.as_bytes() == format!("http://{}", self.host).as_bytes()) {
+            return Err(Refusal::Foreign);
+        }
+        let mut sites = headers.get_all("sec-fetch-site").iter();
+        if !sites.all(|site| matches!(site.as_bytes(), b"same-origin" | b"none")) {
+            return Err(Refusal::Foreign);
+        }
+        if request.method() != Method::GET {
+            return Err(Refusal::Method);
+        }
+        if request.uri().path() == ENTER || self.has_cookie(headers) { Ok(()) } else { Err(Refusal::Unknown) }
+    }
+
+    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+        sent.flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .any(|(name, value)| name == COOKIE && equal(value, &self.cookie))
+    }
+}
+
+/// 32 random hexadecimal digits, 122 bits of them random.
+fn secret() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
+/// Compares in a time that does not depend on where the texts differ.
+fn equal(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
+}
+
+/// Refuses all but the reading requests of the browser that came in, and adds the headers to every answer.
+pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
+    let mut response = match site.access.check(&request) {
+        Ok(()) => next.run(request).await,
+        Err(Refusal::Foreign) => {
+            (StatusCode::FORBIDDEN, "Refused: this address answers the pages of `baton ui` only.\n").into_response()
+        }
+        Err(Refusal::Method) => {
+            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")], "These pages only read.\n").into_response()
+        }
+        Err(Refusal::Unknown) => (StatusCode::FORBIDDEN, layout::locked()).into_response(),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Enter {
+    #[serde(default)]
+    token: String,
+}
+
+/// Gives the browser its cookie and an address without the token.
+pub(crate) async fn enter(State(site): State<Arc<Site>>, Query(asked): Query<Enter>) -> Response {
+    if !site.access.redeem(&asked.token) {
+        return (StatusCode::FORBIDDEN, layout::locked()).into_response();
+    }
+    let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", site.access.cookie);
+    (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, "/")]).into_response()
+}

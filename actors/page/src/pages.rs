@@ -1,0 +1,63 @@
+//! The pages, one file each, and their addresses.
+
+mod costs;
+mod file;
+mod health;
+mod session;
+mod sessions;
+mod workflows;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use baton_protocol::Agent;
+use maud::{Markup, html};
+
+use crate::layout::{SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
+use crate::server::Site;
+use crate::{access, live};
+
+/// Answers all addresses.
+pub(crate) fn router(site: Arc<Site>) -> Router {
+    let asset = |kind: &'static str, text: &'static str| {
+        get(move || async move { ([(header::CONTENT_TYPE, kind)], text).into_response() })
+    };
+    Router::new()
+        .route("/sessions", get(sessions::page))
+        .route("/session/{id}", get(session::page))
+        .route("/session/{id}/window", get(session::window))
+        .route("/file", get(file::page))
+        .route("/workflows", get(workflows::page))
+        .route("/costs", get(costs::page))
+        .route("/health", get(health::page))
+        .route("/live", get(live::changes))
+        .route(access::ENTER, get(access::enter))
+        .route(STYLE_PATH, asset("text/css; charset=utf-8", STYLE))
+        .route(SCRIPT_PATH, asset("text/javascript; charset=utf-8", SCRIPT))
+        .fallback(nowhere)
+        .layer(axum::middleware::from_fn_with_state(site.clone(), access::guard))
+        .with_state(site)
+}
+
+async fn nowhere() -> impl IntoResponse {
+    (axum::http::StatusCode::NOT_FOUND, crate::layout::failed("There is no such page."))
+}
+
+/// A field of a form: none if it was left empty.
+fn optional(field: &str) -> Option<String> {
+    Some(field.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A choice of an agent, for a form.
+fn agents(chosen: &str) -> Markup {
+    html! {
+        label for="agent" { "Agent" }
+        select #agent name="agent" {
+            option value="" { "all" }
+            @for agent in Agent::ALL { option value=(agent.as_str()) selected[agent.as_str() == chosen] { (agent.title()) } }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! File: who touched it and why. Twin of `baton blame`.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Html;
+use baton_conversation::printable::plain;
+use baton_protocol::answer::Blame;
+use baton_protocol::{BlameParams, method};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::optional;
+use crate::ask::Failed;
+use crate::layout::{self, Clock, address, number};
+use crate::server::Site;
+
+/// Most sessions.
+const SESSIONS: u32 = 100;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    path: String,
+    project: String,
+}
+
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+    let params = BlameParams {
+        path: asked.path.clone(),
+        project: optional(&asked.project),
+        limit: SESSIONS,
+        caller: site.caller(),
+        ..BlameParams::default()
+    };
+    let blame: Blame = site.ask(method::BLAME, &params).await?;
+    Ok(layout::page("/projects", &blame.path, &body(&blame, site.clock())))
+}
+
+fn body(blame: &Blame, clock: Clock) -> Markup {
+    html! {
+        h1 { code { (plain(&blame.path)) } }
+        p.meta { (layout::directory(blame.project.as_deref())) }
+        p { (blame.message) }
+        @if !blame.candidates.is_empty() {
+            ul.plain { @for candidate in &blame.candidates { li {
+                a href=(address("/file", &[("path", &candidate.ask)])) { (plain(&candidate.path)) }
+                " " (layout::directory(candidate.project.as_deref()))
+                " " span.faint { (number(candidate.sessions.into())) " sessions" }
+            } } }
+        }
+        ul.rows { @for session in &blame.sessions { li {
+            @let line = session.line.map(|line| line.to_string());
+            @let target = format!("/session/{}", session.session_id);
+            a.title href=(address(&target, &line.iter().map(|line| ("line", line.as_str())).collect::<Vec<_>>())) {
+                (plain(&session.title))
+            }
+            div.meta {
+                (clock.at(session.at.as_deref()))
+                @if session.modified { span { span.good { "+" (session.added) } " " span.bad { "−" (session.removed) } } }
+                @if session.read > 0 { span { "read " (session.read) " times" } }
+                @if let Some(renamed) = &session.renamed { code { (plain(renamed)) } }
+            }
+            @if !session.files.is_empty() { p.faint { (plain(&session.files.join(", "))) } }
+            @if !session.decisions.is_empty() { ul.plain { @for decision in &session.decisions { li {
+                a href=(address(&format!("/session/{}", decision.session_id), &[("line", &decision.line.to_string())])) {
+                    (plain(&decision.text))
+                }
+            } } } }
+        } } }
+        @if blame.more_sessions > 0 { p.faint { (number(blame.more_sessions.into())) " more sessions." } }
+    }
+}

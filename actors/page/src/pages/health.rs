@@ -1,0 +1,97 @@
+//! Health: the state of the daemon, its log and its memory, and what needs a remedy. Twin of `baton status`.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Html;
+use baton_conversation::printable::plain;
+use baton_protocol::answer::{HookStats, LogStats, Status};
+use baton_protocol::method;
+use maud::{Markup, html};
+
+use crate::ask::Failed;
+use crate::layout::{self, Clock, number, size};
+use crate::server::Site;
+
+pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, Failed> {
+    let (status, hooks, log) = tokio::join!(
+        site.ask::<Status>(method::STATUS, &()),
+        site.ask::<HookStats>(method::HOOK_STATS, &()),
+        site.ask::<LogStats>(method::LOG_STATS, &()),
+    );
+    Ok(layout::page("/health", "Health", &body(&status?, &hooks?, &log?, site.clock())))
+}
+
+fn body(status: &Status, hooks: &HookStats, log: &LogStats, clock: Clock) -> Markup {
+    html! {
+        h1 { "Health" }
+        section #health data-live {
+            @if status.problems.is_empty() { p.good { "Everything works." } }
+            @for problem in &status.problems {
+                p.problem { (plain(&problem.what)) }
+                p { (plain(&problem.fix)) }
+            }
+            @if let Some(note) = &status.note { p { (plain(note)) } }
+            div.tiles {
+                (tile(&number(status.sessions.values().sum()), "sessions"))
+                (tile(&number(status.backlog.pending), "waiting to be read"))
+                (tile(&number(status.memory.lag), "events behind in the memory"))
+                (tile(&number(log.events), "events in the log"))
+                (tile(&size(log.disk.total), "on disk"))
+                (tile(&number(hooks.events.values().map(|event| event.calls).sum()), "hook calls"))
+            }
+            h2 { "Sessions by state" }
+            (pairs(status.sessions.iter().map(|(state, count)| (state.as_str(), number(*count)))))
+            h2 { "Disk" }
+            (pairs([
+                ("Log", size(log.disk.segments)),
+                ("Index of the log", size(log.disk.index)),
+                ("Conversations", size(log.disk.conversations)),
+                ("Memory", size(log.disk.memory)),
+                ("Set aside", size(log.disk.aside)),
+            ]))
+            h2 { "Hooks" }
+            @if hooks.events.is_empty() { p.faint { "No hook has reported anything yet. " code { "baton install" } " connects the agents." } }
+            @else { div.scroll { table {
+                thead { tr { th { "Event" } th.n { "Calls" } th.n { "Failed" } th.n { "Median" } th.n { "99 %" } th { "Last" } } }
+                tbody { @for (event, stats) in &hooks.events { tr {
+                    td { (plain(event)) }
+                    td.n { (number(stats.calls)) }
+                    td.n { (number(stats.failures.values().sum())) }
+                    td.n { (milliseconds(stats.p50_us)) }
+                    td.n { (milliseconds(stats.p99_us)) }
+                    td { (clock.at(stats.last_at.as_deref())) }
+                } } }
+            } } }
+            h2 { "Folders with transcripts" }
+            div.scroll { table {
+                thead { tr { th { "Folder" } th { "Agent" } th { "There" } th { "Watched by" } } }
+                tbody { @for root in &status.roots { tr {
+                    td { code { (plain(&root.path)) } }
+                    td { (layout::agent(Some(&root.agent))) }
+                    td { @if root.exists { "yes" } @else { span.faint { "no" } } }
+                    td { (plain(&root.watched_by)) }
+                } } }
+            } }
+            h2 { "Daemon" }
+            (pairs([
+                ("Version", status.version.clone()),
+                ("Process", status.pid.to_string()),
+                ("Home", plain(&status.home)),
+            ]))
+            p.meta { "since " (clock.at(Some(&status.started_at))) }
+        }
+    }
+}
+
+fn tile(figure: &str, what: &str) -> Markup {
+    html! { div.tile { b { (figure) } span { (what) } } }
+}
+
+fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
+    html! { table { tbody { @for (name, value) in pairs { tr { th scope="row" { (name) } td { (value) } } } } } }
+}
+
+fn milliseconds(us: Option<u64>) -> String {
+    us.map_or_else(|| "–".to_owned(), |us| format!("{:.1} ms", us as f64 / 1e3))
+}

@@ -1,0 +1,260 @@
+//! Session: its episode, its conversation, its costs, its relatives, and why it ended.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Query, State};
+use axum::response::Html;
+use baton_conversation::printable::plain;
+use baton_conversation::record::Timestamp;
+use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage};
+use baton_protocol::{ExplainParams, MessagesParams, ShowParams, method};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::ask::Failed;
+use crate::conversation::{self, Ends};
+use crate::layout::{self, Clock, address, duration, number, usd};
+use crate::picture::{self, Mark};
+use crate::server::Site;
+
+/// Messages of a window.
+const WINDOW: u32 = 40;
+/// Messages on either side of a line.
+const AROUND: u32 = 20;
+/// Most entries of a list of the episode that are open from the start.
+const ENTRIES: usize = 12;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    /// Opens the conversation at this line.
+    line: Option<u64>,
+    /// A window that begins at this line.
+    from: Option<u64>,
+    /// A window that ends with this line.
+    before: Option<u64>,
+}
+
+async fn messages(site: &Site, session: &str, asked: &Asked) -> Result<Messages, Failed> {
+    let params = MessagesParams { session: session.to_owned(), ..MessagesParams::default() };
+    let params = match (asked.line, asked.before) {
+        (Some(line), _) => MessagesParams { around: Some(line), context: AROUND, ..params },
+        (None, Some(line)) => MessagesParams { around: Some(line), context: WINDOW, ..params },
+        (None, None) => MessagesParams { from: asked.from.unwrap_or(0), limit: Some(WINDOW), ..params },
+    };
+    let mut messages: Messages = site.ask(method::MESSAGES, &params).await?;
+    if asked.line.is_none() && asked.before.is_some() {
+        let end = messages.focus.map_or(messages.messages.len(), |focus| focus as usize + 1);
+        messages.messages.truncate(end);
+    }
+    Ok(messages)
+}
+
+/// A window of the conversation alone, for the script.
+pub(crate) async fn window(
+    State(site): State<Arc<Site>>,
+    Path(session): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failed> {
+    let messages = messages(&site, &session, &asked).await?;
+    // Without a link on the near side: the other windows are there already.
+    let ends = if asked.before.is_some() { Ends::Earlier } else { Ends::Later };
+    let drawn = conversation::window(&messages, None, ends, site.clock());
+    Ok(Html(drawn.into_string()))
+}
+
+pub(crate) async fn page(
+    State(site): State<Arc<Site>>,
+    Path(session): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failed> {
+    let show = ShowParams { session: session.clone() };
+    let explain = ExplainParams { session: Some(session.clone()), ..ExplainParams::default() };
+    let (show, explain, messages) = tokio::join!(
+        site.ask::<Show>(method::SHOW, &show),
+        site.ask::<Explain>(method::EXPLAIN, &explain),
+        messages(&site, &session, &asked),
+    );
+    let (show, explain, messages, clock) = (show?, explain?, messages?, site.clock());
+    let title = show.episode.as_ref().map_or("", |episode| episode.title.as_str());
+    let title = if title.is_empty() { format!("Session {}", show.row.session_id) } else { plain(title) };
+    let body = html! {
+        h1 { (title) }
+        (head(&show, clock))
+        @if asked.line.is_none() { section #episode data-live { (episode(&show, clock)) } }
+        @if asked.line.is_none() { section #why data-live { (ending(&explain, clock)) } }
+        h2 #conversation { "Conversation" }
+        @if let Some(note) = &messages.note { p.faint { (plain(note)) } }
+        @if asked.line.is_some() { p { a href=(format!("/session/{}", show.row.session_id)) { "The whole session" } } }
+        (conversation::window(&messages, asked.line, Ends::Both, clock))
+    };
+    Ok(layout::page("/sessions", &title, &body))
+}
+
+fn head(show: &Show, clock: Clock) -> Markup {
+    let (row, episode) = (&show.row, show.episode.as_ref());
+    html! {
+        div.meta {
+            (layout::agent(row.agent.as_deref()))
+            @if let Some(project) = &row.project {
+                a href=(address("/sessions", &[("project", project)])) { (layout::directory(Some(project))) }
+            }
+            span.state .(row.state) { (row.state) @if let Some(why) = &row.why { ": " (plain(why)) } }
+            span { (number(row.message_count)) " messages" }
+            @if let Some(metadata) = episode.map(|episode| &episode.metadata) {
+                span { (clock.at(metadata.start_time.as_deref())) " to " (clock.at(metadata.end_time.as_deref())) }
+                span { (duration(metadata.duration_seconds)) }
+            }
+            @if let Some(cost) = show.usage.as_ref().and_then(|usage| usage.cost_usd) { span { "about " (usd(cost)) } }
+            code { (row.session_id) }
+        }
+        @if let Some(resume) = episode.and_then(|episode| episode.resume.as_ref()) {
+            p { "Go on with it: " code.copy { (plain(resume)) } " or " code.copy { "baton resume " (row.session_id) } }
+        }
+    }
+}
+
+fn episode(show: &Show, clock: Clock) -> Markup {
+    let id = &show.row.session_id;
+    let Some(episode) = &show.episode else {
+        return html! { p.faint { "It has no episode yet: it is made when the session ends, or with the next search." } };
+    };
+    html! {
+        @if !episode.objective.is_empty() { p { (plain(&episode.objective)) } }
+        (list(id, "Decisions", &episode.decisions))
+        (open(id, episode))
+        @if !episode.errors.is_empty() {
+            h2 { "Failures" }
+            ul.plain { @for error in &episode.errors { li {
+                (line(id, &error.error))
+                @match &error.resolution {
+                    Some(resolution) => p { span.good { "mended: " } (line(id, resolution)) },
+                    None => p.faint { "not known to be mended" },
+                }
+            } } }
+        }
+        @if !episode.files_modified.is_empty() {
+            h2 { "Files" }
+            ul.plain { @for file in &episode.files_modified { li {
+                a href=(address("/file", &[("path", &file.path)])) { code { (plain(&file.path)) } }
+                " " span.good { "+" (file.added) } " " span.bad { "−" (file.removed) }
+                " " a.faint href=(place(id, file.line)) { "line " (file.line) }
+            } } }
+        }
+        @if let Some(usage) = &show.usage { (costs(usage)) }
+        (relations(&show.relations))
+        (exchanges(id, episode, clock))
+    }
+}
+
+fn open(id: &str, episode: &Episode) -> Markup {
+    html! { (list(id, "Open", &episode.unresolved)) (list(id, "Next", &episode.next_steps)) }
+}
+
+fn exchanges(id: &str, episode: &Episode, clock: Clock) -> Markup {
+    html! {
+        @if !episode.exchanges.is_empty() {
+            h2 { "What was asked and done" }
+            ul.rows { @for exchange in &episode.exchanges { li {
+                @if let Some(prompt) = &exchange.prompt { p { a.title href=(place(id, prompt.line)) { (plain(&prompt.text)) } } }
+                @if let Some(conclusion) = &exchange.conclusion { pre { (plain(&conclusion.text)) } }
+                div.meta {
+                    (clock.at(exchange.at.as_deref()))
+                    @for (act, count) in &exchange.acts { span { (act) " " (count) } }
+                    @if exchange.interrupted { span.bad { "interrupted" } }
+                    @for commit in &exchange.commits { code { (plain(commit)) } }
+                }
+            } } }
+        }
+    }
+}
+
+fn list(id: &str, title: &str, lines: &[Line]) -> Markup {
+    let item = |entry: &Line| html! { li { (line(id, entry)) } };
+    html! {
+        @if !lines.is_empty() {
+            h2 { (title) }
+            ul.plain { @for entry in lines.iter().take(ENTRIES) { (item(entry)) } }
+            @if lines.len() > ENTRIES {
+                details { summary { (lines.len() - ENTRIES) " more" }
+                    ul.plain { @for entry in &lines[ENTRIES..] { (item(entry)) } } }
+            }
+        }
+    }
+}
+
+/// A text that links to its place in the conversation.
+fn line(id: &str, line: &Line) -> Markup {
+    html! {
+        a href=(place(id, line.line)) { (plain(&line.text)) }
+        @if line.said_by.is_some() { span.faint { " · model" } }
+    }
+}
+
+fn place(id: &str, line: u64) -> String {
+    address(&format!("/session/{id}"), &[("line", &line.to_string())])
+}
+
+fn costs(usage: &Usage) -> Markup {
+    if usage.models.is_empty() {
+        return html! {};
+    }
+    html! {
+        h2 { "Tokens and cost" }
+        div.scroll { table {
+            thead { tr { th { "Model" } th.n { "Input" } th.n { "From cache" } th.n { "Output" } th.n { "Cost" } } }
+            tbody { @for model in usage.models.iter().chain(&usage.subagents.models) { tr {
+                td { (plain(&model.model)) }
+                td.n { (number(model.tokens.input_tokens)) }
+                td.n { (number(model.tokens.cache_read_input_tokens)) }
+                td.n { (number(model.tokens.output_tokens)) }
+                td.n { @if let Some(cost) = model.tokens.cost_usd { (usd(cost)) } @else { "–" } }
+            } } }
+        } }
+        p.faint { (plain(&usage.note)) "." }
+    }
+}
+
+fn relations(relations: &[Relation]) -> Markup {
+    html! {
+        @if !relations.is_empty() {
+            h2 { "Related sessions" }
+            ul.plain { @for relation in relations { li {
+                (relation.name.replace('_', " ")) " "
+                a href=(format!("/session/{}", relation.session_id)) { code { (relation.session_id) } }
+                @if let Some(kind) = &relation.agent_type { " " (plain(kind)) }
+                @if let Some(description) = &relation.description { ": " (plain(description)) }
+            } } }
+        }
+    }
+}
+
+/// Why the session ended: each signal and its effect, on a time axis and in a table.
+fn ending(explain: &Explain, clock: Clock) -> Markup {
+    let marks = explain.events.iter().filter_map(|event| {
+        let at = Timestamp::parse(&event.at)?;
+        let is_turn = event.before != event.after;
+        Some(Mark { at: at.0, series: if is_turn { 2 } else { 1 }, text: format!("{}: {}", event.kind, event.told) })
+    });
+    html! {
+        h2 { "Why it ended" }
+        @if let Some(end) = &explain.row.end { p { (plain(end)) } }
+        (picture::axis("Events of the session", &marks.collect::<Vec<_>>()))
+        details { summary { (explain.events.len()) " events" }
+            div.scroll { table {
+                thead { tr { th { "When" } th { "What" } th { "Why" } th { "State" } } }
+                tbody { @for event in &explain.events { tr {
+                    td { (clock.at(Some(&event.at))) }
+                    td { (plain(&event.told)) }
+                    td { @if let Some(why) = &event.why { (plain(why)) } }
+                    td { @if event.before != event.after {
+                        (event.before.as_deref().unwrap_or("none")) " → " (event.after.as_deref().unwrap_or("none"))
+                    } }
+                } } }
+            } }
+            @if explain.next.is_some() { p.faint { "Later events: " code { "baton explain " (explain.row.session_id) } "." } }
+        }
+        @for owed in &explain.owed { p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (plain(&owed.why)) } }
+        @for note in &explain.notes { p.faint { (plain(note)) } }
+    }
+}

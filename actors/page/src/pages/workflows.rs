@@ -1,0 +1,94 @@
+//! Workflows: sequences of tools and programs that come again, and attempts that keep failing. Twin of `baton patterns`.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Html;
+use baton_conversation::printable::plain;
+use baton_protocol::answer::{Patterns, Quote};
+use baton_protocol::{Agent, PatternsParams, method};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::optional;
+use crate::ask::Failed;
+use crate::layout::{self, address, number};
+use crate::server::Site;
+
+/// Most entries of each kind.
+const ENTRIES: u32 = 40;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    project: String,
+    agent: String,
+}
+
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+    let params = PatternsParams {
+        project: optional(&asked.project),
+        agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
+        limit: ENTRIES,
+        caller: site.caller(),
+        ..PatternsParams::default()
+    };
+    let patterns: Patterns = site.ask(method::PATTERNS, &params).await?;
+    Ok(layout::page("/workflows", "Workflows", &body(&asked, &patterns)))
+}
+
+fn body(asked: &Asked, patterns: &Patterns) -> Markup {
+    html! {
+        h1 { "Workflows" }
+        form.filters {
+            label for="project" { "Project" }
+            input #project name="project" value=(asked.project);
+            (super::agents(&asked.agent))
+            button { "Show" }
+        }
+        p { (patterns.message) }
+        @if !patterns.sequences.is_empty() {
+            h2 { "Sequences" }
+            div.scroll { table {
+                thead { tr { th { "Steps" } th.n { "Times" } th.n { "Sessions" } th.n { "Last step worked" } } }
+                tbody { @for sequence in &patterns.sequences { tr {
+                    td { @for (index, step) in sequence.steps.iter().enumerate() { @if index > 0 { " → " } code { (plain(step)) } } }
+                    td.n { (number(sequence.count.into())) }
+                    td.n { (number(sequence.sessions.into())) }
+                    td.n { @if let Some(rate) = sequence.success_rate { (format!("{:.0} %", rate * 100.0)) } @else { "–" } }
+                } } }
+            } }
+        }
+        @if !patterns.mostly_failing.is_empty() {
+            h2 { "Commands that fail more often than not" }
+            div.scroll { table {
+                thead { tr { th { "Command" } th.n { "Runs" } th.n { "Failed" } th { "Last failure" } } }
+                tbody { @for command in &patterns.mostly_failing { tr {
+                    td { code { (plain(&command.command)) } }
+                    td.n { (number(command.runs.count.into())) }
+                    td.n { (number(command.runs.failed.into())) }
+                    td { @if let Some(last) = &command.last_failure { (quote(last)) } }
+                } } }
+            } }
+        }
+        @if !patterns.retry_loops.is_empty() {
+            h2 { "Attempts that failed at least three times in a row" }
+            div.scroll { table {
+                thead { tr { th { "What" } th.n { "Loops" } th.n { "Longest" } th.n { "Ended well" } th { "Last" } } }
+                tbody { @for retry in &patterns.retry_loops { tr {
+                    td { code { (plain(&retry.what)) } }
+                    td.n { (number(retry.loops.into())) }
+                    td.n { (number(retry.longest.into())) }
+                    td.n { (number(retry.resolved.into())) }
+                    td { (quote(&retry.last)) }
+                } } }
+            } }
+        }
+        @if patterns.more > 0 { p.faint { (number(patterns.more.into())) " more." } }
+    }
+}
+
+fn quote(quote: &Quote) -> Markup {
+    let target = address(&format!("/session/{}", quote.session_id), &[("line", &quote.line.to_string())]);
+    html! { a href=(target) { (plain(&quote.text)) } }
+}

@@ -1,0 +1,99 @@
+//! Pictures as SVG. Each stands beside a table with the same figures.
+
+use maud::{Markup, html};
+
+/// Width of a picture in its own units; it is scaled to the page.
+const WIDTH: f64 = 960.0;
+/// Height of a bar chart.
+const HEIGHT: f64 = 180.0;
+/// Space below for labels.
+const LABELS: f64 = 22.0;
+/// Most labels below a chart.
+const LABELLED: usize = 8;
+
+/// A bar of a chart.
+pub(crate) struct Bar {
+    /// What it stands for.
+    pub(crate) label: String,
+    /// Its height, not negative.
+    pub(crate) value: f64,
+    /// The value in words.
+    pub(crate) shown: String,
+}
+
+/// Bars from left to right, scaled to the highest.
+pub(crate) fn bars(title: &str, bars: &[Bar]) -> Markup {
+    let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return html! {};
+    }
+    let step = WIDTH / bars.len() as f64;
+    let every = bars.len().div_ceil(LABELLED);
+    let drawn = HEIGHT - LABELS;
+    html! {
+        svg.picture viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
+            line.axis x1="0" x2=(WIDTH) y1=(drawn) y2=(drawn) {}
+            @for (index, bar) in bars.iter().enumerate() {
+                @let height = (drawn - 4.0) * bar.value / highest;
+                @let left = step * index as f64;
+                rect.s1 x=(round(left + step * 0.1)) y=(round(drawn - height)) width=(round(step * 0.8)) height=(round(height)) {
+                    title { (bar.label) ": " (bar.shown) }
+                }
+                @if index % every == 0 {
+                    text.faint x=(round(left + step * 0.1)) y=(HEIGHT - 6.0) { (bar.label) }
+                }
+            }
+        }
+    }
+}
+
+/// Something that happened.
+pub(crate) struct Mark {
+    /// When, in milliseconds since 1970.
+    pub(crate) at: i64,
+    /// Its colour, from 1.
+    pub(crate) series: u8,
+    /// What happened, in words.
+    pub(crate) text: String,
+}
+
+/// What happened, on a time axis. Each mark has its text.
+pub(crate) fn axis(title: &str, marks: &[Mark]) -> Markup {
+    let (Some(first), Some(last)) = (marks.iter().map(|mark| mark.at).min(), marks.iter().map(|mark| mark.at).max())
+    else {
+        return html! {};
+    };
+    let span = (last - first).max(1) as f64;
+    html! {
+        svg.picture viewBox=(format!("0 0 {WIDTH} 40")) role="img" aria-label=(title) {
+            line.axis x1="0" x2=(WIDTH) y1="20" y2="20" {}
+            @for mark in marks {
+                circle class=(format!("s{}", mark.series)) cx=(round(8.0 + (WIDTH - 16.0) * (mark.at - first) as f64 / span)) cy="20" r="6" {
+                    title { (mark.text) }
+                }
+            }
+        }
+    }
+}
+
+/// A number with one decimal, as far as a picture needs it.
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_bar_fills_the_picture() {
+        let bar = |value| Bar { label: "<day>".to_owned(), value, shown: value.to_string() };
+        let svg = bars("Cost", &[bar(1.0), bar(2.0), bar(0.0)]).into_string();
+        assert!(
+            svg.contains("height=\"154\"") && svg.contains("height=\"77\"") && svg.contains("height=\"0\""),
+            "{svg}"
+        );
+        assert!(svg.contains("&lt;day&gt;"), "{svg}");
+        assert_eq!(bars("Cost", &[bar(0.0)]).into_string() + &bars("Cost", &[]).into_string(), "");
+    }
+}

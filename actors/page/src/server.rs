@@ -1,0 +1,152 @@
+//! The server: starts with the first request for an address and ends when nobody has looked for a while.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::Router;
+use baton_protocol::{Caller, answer};
+use baton_queries::DaemonParts;
+use baton_queries::page_requests::PageRequest;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedMutexGuard, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::access::{Access, TOKEN_VALID};
+use crate::layout::Clock;
+use crate::pages;
+
+/// The server ends after this long without a visible tab.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+/// Most connections at a time; others wait.
+const CONNECTIONS: usize = 64;
+/// Longest time for the head of a request.
+const HEAD: Duration = Duration::from_secs(10);
+/// Pause after a connection could not be accepted, for instance because files run out.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// What all requests share.
+pub(crate) struct Site {
+    pub(crate) parts: Arc<DaemonParts>,
+    pub(crate) access: Access,
+    /// The time zone of whoever asked last for an address.
+    zone: Mutex<Option<String>>,
+    /// When somebody last looked.
+    seen: Mutex<Instant>,
+}
+
+impl Site {
+    /// The person, as calls name them.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { zone: self.zone.lock().unwrap_or_else(PoisonError::into_inner).clone(), ..Caller::default() }
+    }
+
+    /// The person's clock now.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock { zone: self.caller().zone(), now: self.parts.clock.now() }
+    }
+
+    /// Notes that somebody looks now.
+    pub(crate) fn see(&self) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn idle_at(&self) -> Instant {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) + IDLE
+    }
+}
+
+/// Serves pages while somebody looks at them, until the daemon stops.
+pub async fn serve(parts: Arc<DaemonParts>) {
+    let mut requests = parts.page_requests.take().await;
+    let mut stop = parts.stop.subscribe();
+    let serving = async {
+        while let Some(first) = requests.recv().await {
+            match Server::start(parts.clone()).await {
+                Ok(server) => server.run(first, &mut requests).await,
+                Err(error) => {
+                    let _ = first.reply.send(Err(error.to_string()));
+                }
+            }
+        }
+    };
+    tokio::select! {
+        () = serving => {}
+        _ = stop.wait_for(|stop| *stop) => {}
+    }
+}
+
+struct Server {
+    site: Arc<Site>,
+    listener: TcpListener,
+    router: Router,
+}
+
+impl Server {
+    async fn start(parts: Arc<DaemonParts>) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let access = Access::new(listener.local_addr()?.port());
+        let site = Arc::new(Site { parts, access, zone: Mutex::default(), seen: Mutex::new(Instant::now()) });
+        tracing::info!(host = site.access.host(), "pages are served");
+        Ok(Self { router: pages::router(site.clone()), site, listener })
+    }
+
+    /// Answers the first request and those that follow. Returns when nobody has looked for a while.
+    async fn run(self, first: PageRequest, requests: &mut OwnedMutexGuard<mpsc::Receiver<PageRequest>>) {
+        self.answer(first);
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        // Dropping it ends all connections.
+        let mut connections = JoinSet::new();
+        loop {
+            let idle_at = self.site.idle_at();
+            tokio::select! {
+                Some(request) = requests.recv() => self.answer(request),
+                (stream, permit) = async {
+                    // The permits are never closed.
+                    let permit = permits.clone().acquire_owned().await;
+                    (self.listener.accept().await, permit)
+                } => match stream {
+                    Ok((stream, _)) => {
+                        let connection = converse(stream, self.router.clone());
+                        connections.spawn(async move {
+                            connection.await;
+                            drop(permit);
+                        });
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "connection of a browser not accepted");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+                () = tokio::time::sleep_until(idle_at) => {
+                    if self.site.idle_at() <= Instant::now() {
+                        tracing::info!("nobody looks at the pages, they are served no longer");
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&self, request: PageRequest) {
+        self.site.see();
+        *self.site.zone.lock().unwrap_or_else(PoisonError::into_inner) = request.caller.zone;
+        let url = self.site.access.first_address();
+        let _ = request.reply.send(Ok(answer::Page { url, valid_seconds: TOKEN_VALID.as_secs() }));
+    }
+}
+
+async fn converse(stream: TcpStream, router: Router) {
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    if let Err(error) = served.await {
+        tracing::debug!(%error, "connection of a browser ended");
+    }
+}
