@@ -61,6 +61,7 @@ mod moved;
 mod newer;
 mod oddities;
 mod opencode;
+mod page;
 mod query;
 mod recall;
 mod record;

@@ -10,6 +10,9 @@ use maud::{DOCTYPE, Markup, html};
 pub(crate) const STYLE: &str = include_str!("layout/page.css");
 /// The script, served at [`SCRIPT_PATH`].
 pub(crate) const SCRIPT: &str = include_str!("layout/page.js");
+/// The icon, served at [`ICON_PATH`].
+pub(crate) const ICON: &str = r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M3 13 13 3" stroke="#c07a28" stroke-width="4" stroke-linecap="round"/></svg>"##;
+pub(crate) const ICON_PATH: &str = "/icon.svg";
 pub(crate) const STYLE_PATH: &str = "/page.css";
 pub(crate) const SCRIPT_PATH: &str = "/page.js";
 
@@ -64,6 +67,7 @@ fn head(title: &str) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { (title) " · Baton" }
+            link rel="icon" href=(ICON_PATH);
             link rel="stylesheet" href=(STYLE_PATH);
             script src=(SCRIPT_PATH) defer {}
         }
@@ -150,6 +154,11 @@ pub(crate) fn number(count: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+/// A count with its noun: `1 file`, `2 files`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", number(count), if count == 1 { "" } else { "s" })
 }
 
 /// A number of bytes.

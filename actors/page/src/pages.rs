@@ -16,7 +16,7 @@ use axum::routing::get;
 use baton_protocol::Agent;
 use maud::{Markup, html};
 
-use crate::layout::{SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
+use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
 use crate::server::Site;
 use crate::{access, live};
 
@@ -36,6 +36,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route("/live", get(live::changes))
         .route(access::ENTER, get(access::enter))
         .route(STYLE_PATH, asset("text/css; charset=utf-8", STYLE))
+        .route(ICON_PATH, asset("image/svg+xml", ICON))
         .route(SCRIPT_PATH, asset("text/javascript; charset=utf-8", SCRIPT))
         .fallback(nowhere)
         .layer(axum::middleware::from_fn_with_state(site.clone(), access::guard))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::optional;
 use crate::ask::Failed;
-use crate::layout::{self, Clock, address, number};
+use crate::layout::{self, Clock, address, counted};
 use crate::server::Site;
 
 /// Most sessions.
@@ -46,7 +46,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
             ul.plain { @for candidate in &blame.candidates { li {
                 a href=(address("/file", &[("path", &candidate.ask)])) { (plain(&candidate.path)) }
                 " " (layout::directory(candidate.project.as_deref()))
-                " " span.faint { (number(candidate.sessions.into())) " sessions" }
+                " " span.faint { (counted(candidate.sessions.into(), "session")) }
             } } }
         }
         ul.rows { @for session in &blame.sessions { li {
@@ -68,6 +68,6 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
                 }
             } } } }
         } } }
-        @if blame.more_sessions > 0 { p.faint { (number(blame.more_sessions.into())) " more sessions." } }
+        @if blame.more_sessions > 0 { p.faint { (counted(blame.more_sessions.into(), "more session")) "." } }
     }
 }

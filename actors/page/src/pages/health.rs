@@ -89,7 +89,7 @@ fn tile(figure: &str, what: &str) -> Markup {
 }
 
 fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> Markup {
-    html! { table { tbody { @for (name, value) in pairs { tr { th scope="row" { (name) } td { (value) } } } } } }
+    html! { table.pairs { tbody { @for (name, value) in pairs { tr { th scope="row" { (name) } td { (value) } } } } } }
 }
 
 fn milliseconds(us: Option<u64>) -> String {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::ask::Failed;
 use crate::conversation::{self, Ends};
-use crate::layout::{self, Clock, address, duration, number, usd};
+use crate::layout::{self, Clock, address, counted, duration, number, usd};
 use crate::picture::{self, Mark};
 use crate::server::Site;
 
@@ -100,7 +100,7 @@ fn head(show: &Show, clock: Clock) -> Markup {
                 a href=(address("/sessions", &[("project", project)])) { (layout::directory(Some(project))) }
             }
             span.state .(row.state) { (row.state) @if let Some(why) = &row.why { ": " (plain(why)) } }
-            span { (number(row.message_count)) " messages" }
+            span { (counted(row.message_count, "message")) }
             @if let Some(metadata) = episode.map(|episode| &episode.metadata) {
                 span { (clock.at(metadata.start_time.as_deref())) " to " (clock.at(metadata.end_time.as_deref())) }
                 span { (duration(metadata.duration_seconds)) }

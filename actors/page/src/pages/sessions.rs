@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::optional;
 use crate::ask::Failed;
-use crate::layout::{self, Clock, address, duration};
+use crate::layout::{self, Clock, address, counted, duration};
 use crate::server::Site;
 
 /// Most sessions on a page.
@@ -96,8 +96,8 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
                 outcome => span.good { (outcome) },
             }
             @if let Some(seconds) = session.duration_seconds { span { (duration(seconds)) } }
-            @if session.files_changed > 0 { span { (session.files_changed) " files" } }
-            @if session.commits > 0 { span { (session.commits) " commits" } }
+            @if session.files_changed > 0 { span { (counted(session.files_changed, "file")) } }
+            @if session.commits > 0 { span { (counted(session.commits, "commit")) } }
         }
         @if !session.open.is_empty() {
             ul.plain { @for open in &session.open { li { (plain(open)) } } }
