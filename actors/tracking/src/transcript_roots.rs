@@ -471,7 +471,10 @@ pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
 /// Returns the agents' default roots in the user's home directory.
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
-    let of = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
+    let of = |home: &PathBuf, agent: Agent| {
+        let main = Root::of_agent(agent, &home.join(agent.home().directory));
+        main.into_iter().chain(Root::also_of(agent, home)).collect::<Vec<_>>()
+    };
     user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| of(home, *agent))).collect()
 }
 
