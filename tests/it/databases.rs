@@ -93,6 +93,26 @@ const ALL: &[Kept] = &[
                 FROM cursorDiskKV WHERE key = 'composerData:5d2f1c3a-7b1e-4c55-9a01-000000000001'"#,
         resume: Some("cursor-agent --resume 5d2f1c3a-7b1e-4c55-9a01-000000000001"),
     },
+    Kept {
+        agent: "kiro",
+        session: "5d2f1c3a-7b1e-4c55-9a01-000000000002",
+        database: "user/.local/share/kiro-cli/data.sqlite3",
+        made: r#"
+            CREATE TABLE auth_kv(key TEXT PRIMARY KEY, value TEXT);
+            CREATE TABLE conversations(key TEXT PRIMARY KEY, value TEXT);
+            CREATE TABLE conversations_v2(key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL,
+                created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (key, conversation_id));
+            INSERT INTO auth_kv VALUES('token', 'plantedmarmotword');
+            INSERT INTO conversations VALUES('/srv/harbor', 'plantedmarmotword');
+            INSERT INTO conversations_v2 VALUES('/srv/harbor', '5d2f1c3a-7b1e-4c55-9a01-000000000002',
+                '{"history":[],"tools":"plantedmarmotword","context_manager":"plantedmarmotword"}', 1, 1);"#,
+        said: r#"UPDATE conversations_v2 SET updated_at = 1000 * {time}, value = CASE '{role}'
+                WHEN 'user' THEN json_insert(value, '$.history[#]', json_object('user', json_object('content',
+                  json_object('Prompt', json_object('prompt', '{words}')), 'additional_context', 'plantedmarmotword')))
+                ELSE json_set(value, '$.history[#-1].assistant', json_object('Response', json_object('message_id', 'm',
+                  'content', '{words}'))) END"#,
+        resume: Some("kiro-cli chat --resume-id 5d2f1c3a-7b1e-4c55-9a01-000000000002"),
+    },
 ];
 
 #[test]
@@ -127,7 +147,7 @@ fn sessions_of_each_agent_with_a_database_are_found_and_read_on() {
         let ferret = format!("\"ferret of {agent}\"");
         assert!(wait(|| world.found(&ferret) == [kept.session]), "{agent}: {}", world.log());
         let shown = world.ok(&["show", kept.session]).out;
-        assert!(shown.contains("# Otters in the harbor"), "{shown}");
+        assert_eq!(shown.contains("# Otters in the harbor"), kept.made.contains("Otters in the harbor"), "{shown}");
         assert_eq!(shown.contains(kept.resume.unwrap_or(" --resume")), kept.resume.is_some(), "{shown}");
     }
     assert_eq!(found_in(world.home(), &[PLANTED]), [""; 0], "only what is listed is read");
@@ -156,4 +176,9 @@ fn a_chat_that_also_has_a_transcript_is_one_session() {
     assert_eq!(world.found("\"otter swim\""), [kept.session]);
     let listed = list(&world.json(&["sessions", "--agent", "cursor"])["sessions"]);
     assert_eq!((listed.len(), listed[0]["message_count"].clone()), (1, json!(2)), "{listed:?}");
+    // The chat changes, and is still read from the transcript.
+    let sql = kept.said.replace("{role}", "user").replace("{words}", "Only in the database");
+    database.execute_batch(&sql.replace("{time}", "1781205301")).unwrap();
+    assert_eq!(world.found("\"only in the database\""), [""; 0]);
+    assert_eq!((world.found("\"ferret swims\""), world.problems()), (vec![kept.session.to_owned()], "[]".to_owned()));
 }

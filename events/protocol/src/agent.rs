@@ -22,7 +22,7 @@ named! {
         /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`, and
         /// the editor's database.
         Cursor = "cursor",
-        /// Kiro CLI: JSON Lines below `sessions/cli/`.
+        /// Kiro CLI: JSON Lines below `sessions/cli/`, or a database.
         Kiro = "kiro",
         /// Mistral Vibe: JSON Lines below `logs/session/`.
         Vibe = "vibe",
@@ -77,6 +77,9 @@ const CURSOR_EDITOR: &[&str] = &[if cfg!(target_os = "macos") {
 } else {
     ".config/Cursor/User/globalStorage"
 }];
+/// Where Kiro keeps its database, in versions that have one.
+const KIRO_DATA: &[&str] =
+    &[if cfg!(target_os = "macos") { "Library/Application Support/kiro-cli" } else { ".local/share/kiro-cli" }];
 /// Placeholder of a session's id in [`AgentHome::resume`].
 const ID: &str = "{id}";
 /// Longest id that is passed to an agent, in bytes.
@@ -114,6 +117,7 @@ impl Agent {
         };
         let also = match self {
             Self::Cursor => CURSOR_EDITOR,
+            Self::Kiro => KIRO_DATA,
             _ => &[],
         };
         AgentHome { title, variable, directory, also, resume }
