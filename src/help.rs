@@ -144,7 +144,8 @@ fn agent_list() -> String {
         let below = if home.directory.is_empty() { "~".to_owned() } else { format!("~/{}", home.directory) };
         let folders = layout(*agent).folders;
         let path = |folder: &&str| format!("`{}`", format!("{below}/{folder}").trim_end_matches('/'));
-        let paths: Vec<String> = folders.iter().map(path).collect();
+        let also = home.also.iter().map(|folder| format!("`~/{folder}`"));
+        let paths: Vec<String> = folders.iter().map(path).chain(also).collect();
         let folders = match paths.as_slice() {
             [] => session_file(*agent).map_or(String::new(), |file| format!("`{}` in projects", file.name)),
             [first, _, _, ..] => format!("{first} and in {} other editors", paths.len() - 1),

@@ -29,6 +29,17 @@ impl Root {
         transcript::classify(self.agent, &below)
     }
 
+    /// Deepest level below this root with transcripts; the root is 1.
+    pub fn depth(&self) -> usize {
+        let is_also = self.agent.home().also.iter().any(|folder| self.projects.ends_with(folder));
+        if is_also { 1 } else { transcript::layout(self.agent).depth }
+    }
+
+    /// The agent's further roots below the user's home.
+    pub fn also_of(agent: Agent, user: &Path) -> impl Iterator<Item = Self> {
+        agent.home().also.iter().map(move |folder| Self { agent, projects: user.join(folder) })
+    }
+
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.
     pub fn of_agent(agent: Agent, directory: &Path) -> Vec<Self> {
         let folders = transcript::layout(agent).folders.iter();

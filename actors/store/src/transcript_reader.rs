@@ -154,7 +154,12 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     if content::is_beside_plain(agent, path) {
         return false;
     }
+    let yields = transcript::table(agent).is_some_and(|table| table.yields_to_files);
     match (transcript::store_file(agent, known), transcript::store_file(agent, path)) {
+        (None, Some(_)) if yields => {
+            return std::fs::metadata(known).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        }
+        (Some(_), None) if yields => return true,
         // A database takes the place of the files that an earlier version wrote.
         (None, Some(_)) => return true,
         (Some(_), _) => {

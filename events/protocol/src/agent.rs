@@ -19,9 +19,10 @@ named! {
         Pi = "pi",
         /// Factory Droid: JSON Lines below `sessions/`.
         Droid = "droid",
-        /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`.
+        /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`, and
+        /// the editor's database.
         Cursor = "cursor",
-        /// Kiro CLI: JSON Lines below `sessions/cli/`.
+        /// Kiro CLI: JSON Lines below `sessions/cli/`, or a database.
         Kiro = "kiro",
         /// Mistral Vibe: JSON Lines below `logs/session/`.
         Vibe = "vibe",
@@ -61,11 +62,24 @@ pub struct AgentHome {
     pub variable: Option<&'static str>,
     /// The directory below the user's home, if the variable is not set; empty for the user's home itself.
     pub directory: &'static str,
+    /// Further folders with databases below the user's home, whatever the variable says.
+    pub also: &'static [&'static str],
     /// The command line that goes on with a session, the program first; [`ID`] stands for the session's id. Empty if the
     /// agent has none.
     pub resume: &'static [&'static str],
 }
 
+/// Where Cursor's editor keeps its database.
+const CURSOR_EDITOR: &[&str] = &[if cfg!(target_os = "macos") {
+    "Library/Application Support/Cursor/User/globalStorage"
+} else if cfg!(windows) {
+    "AppData/Roaming/Cursor/User/globalStorage"
+} else {
+    ".config/Cursor/User/globalStorage"
+}];
+/// Where Kiro keeps its database, in versions that have one.
+const KIRO_DATA: &[&str] =
+    &[if cfg!(target_os = "macos") { "Library/Application Support/kiro-cli" } else { ".local/share/kiro-cli" }];
 /// Placeholder of a session's id in [`AgentHome::resume`].
 const ID: &str = "{id}";
 /// Longest id that is passed to an agent, in bytes.
@@ -101,7 +115,12 @@ impl Agent {
             Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &[]),
             Self::Crush => ("Crush", None, "", &[]),
         };
-        AgentHome { title, variable, directory, resume }
+        let also = match self {
+            Self::Cursor => CURSOR_EDITOR,
+            Self::Kiro => KIRO_DATA,
+            _ => &[],
+        };
+        AgentHome { title, variable, directory, also, resume }
     }
 
     /// The command line that goes on with a session, as words, the program first. `None` if the agent has none, or if

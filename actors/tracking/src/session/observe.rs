@@ -8,8 +8,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
-use baton_conversation::transcript::Source;
+use baton_conversation::transcript::{self, Source};
 use baton_events::session::{
     CloseReason, Command, Counts, Discover, FailureReason, Observe, Phase, Rejection, UnindexedReason,
 };
@@ -105,6 +106,11 @@ impl State {
         });
         Ok(match self.submit(&discover, None).await? {
             Ok(()) => true,
+            // An agent may keep a session in a database and in a file of its own.
+            Err(Rejection::SecondFile { known }) if self.is_other_place(&known, file) => {
+                self.options.watcher.checked(file.clone());
+                false
+            }
             Err(Rejection::SecondFile { known }) => {
                 tracing::warn!(session = %self.id, known = %redact(&known), second = %redact(&file.path), "second file of one session passed over");
                 self.options.watcher.second_file(file);
@@ -112,6 +118,13 @@ impl State {
             }
             Err(_) => false,
         })
+    }
+
+    /// True if the session is in a database of its agent and in a file of its own.
+    fn is_other_place(&self, known: &str, file: &FileSeen) -> bool {
+        let transcript = self.aggregate().state().transcript.as_ref();
+        transcript.is_some_and(|transcript| transcript.agent == file.agent)
+            && is_in_database(file.agent, known) != is_in_database(file.agent, &file.path)
     }
 
     /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
@@ -249,4 +262,8 @@ impl State {
             self.options.watcher.checked(file);
         }
     }
+}
+
+fn is_in_database(agent: Agent, path: &str) -> bool {
+    transcript::table(agent).is_some() && transcript::store_file(agent, path).is_some()
 }

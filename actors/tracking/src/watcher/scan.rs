@@ -63,7 +63,7 @@ pub(super) fn counted(roots: &[Root], counted: Arc<AtomicU64>) -> Scan {
             scan.nameless(&root.projects);
             continue;
         }
-        walk(root, &root.projects, transcript::layout(root.agent).depth, &mut visited, &mut scan);
+        walk(root, &root.projects, root.depth(), &mut visited, &mut scan);
     }
     scan
 }
@@ -73,7 +73,7 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
         if let Ok(path) = folder.strip_prefix(&root.projects)
-            && let depth @ 1.. = transcript::layout(root.agent).depth.saturating_sub(path.components().count())
+            && let depth @ 1.. = root.depth().saturating_sub(path.components().count())
         {
             let is_link = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
             scan.linked |= is_link && folder.is_dir();
@@ -134,7 +134,7 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
         return scan.store(root, &directory.join(file.name));
     }
     let layout = transcript::layout(root.agent);
-    if depth + 1 >= layout.depth {
+    if depth + 1 >= root.depth() {
         scan.stamps.insert(directory.to_owned(), stamp_of(directory));
     }
     let entries = match fs::read_dir(directory) {

@@ -16,7 +16,7 @@ const STEPS: i32 = 1_000;
 const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
 /// Functions in statements, and one that is the default of columns.
 const FUNCTIONS: &[&str] =
-    &["CURRENT_TIMESTAMP", "coalesce", "count", "instr", "max", "min", "octet_length", "unixepoch"];
+    &["CURRENT_TIMESTAMP", "coalesce", "count", "instr", "max", "min", "octet_length", "substr", "unixepoch"];
 
 /// Bounds what a connection may do and cost. SQLite gives up when `is_over` says so.
 pub(super) fn configure(

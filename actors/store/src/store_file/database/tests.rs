@@ -1,5 +1,6 @@
 //! Databases as OpenCode writes them, while it writes, and such that are damaged or of another form.
 
+mod cursor_editor;
 mod further_agents;
 
 use std::sync::atomic::AtomicBool;

@@ -61,6 +61,7 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::<Rows>::default(),
+    yields_to_files: false,
 };
 
 /// The state between rows.

@@ -110,6 +110,7 @@ pub(super) const TABLE: Table = Table {
         },
     ],
     render: || Box::<Rows>::default(),
+    yields_to_files: false,
 };
 
 /// The rows that were rendered, as fingerprints.
