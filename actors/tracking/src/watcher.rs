@@ -10,6 +10,7 @@ mod changes;
 mod known;
 mod look;
 mod marker;
+mod read_before;
 mod scan;
 mod session_search;
 mod walk;
@@ -35,6 +36,7 @@ use baton_journal::session_table::TableReader;
 use changes::Changes;
 use known::{KnownTranscripts, Until};
 use look::Look;
+use read_before::ReadBefore;
 use scan::Scan;
 use session_search::SessionSearch;
 use walk::{Walk, Walked, Walks};
@@ -50,7 +52,8 @@ pub struct Options {
     pub table: TableReader,
     /// Receives the unread transcripts.
     pub backlog: Arc<dyn Backlog>,
-    /// A folder in the home for marker files, whose own change events show that notification works.
+    /// A folder in the home for marker files, whose own change events show that notification works, and for
+    /// [`ReadBefore`].
     pub markers: PathBuf,
     /// Supervises the loop that follows settings and roots.
     pub tasks: TaskSupervisor,
@@ -159,6 +162,11 @@ impl Handle {
         self.0.cast(Msg::More);
     }
 
+    /// Writes down what the next daemon need not read again.
+    pub async fn save(&self) {
+        let _ = self.0.ask(Msg::Save, limits::ROOT).await;
+    }
+
     /// Returns what is watched, and how.
     pub async fn overview(&self) -> Result<Overview, CallError> {
         self.0.ask(Msg::Overview, LOOK).await
@@ -233,6 +241,7 @@ enum Msg {
     Look(PathBuf),
     /// A session works in a project that no other has named.
     Project,
+    Save(RpcReplyPort<()>),
     Overview(RpcReplyPort<Overview>),
 }
 
@@ -281,7 +290,10 @@ impl Actor for WatcherActor {
         myself.send_message(Msg::Sweep)?;
         let (settings, roots) = (options.settings.clone(), options.roots.clone());
         options.tasks.spawn("roots", move || follow(myself.clone(), settings.clone(), roots.changes()));
-        let (known, walks) = (KnownTranscripts::new(options.table.clone()), Walks::counting(counted));
+        let file = read_before::file(&options);
+        let read_before = baton_base::task::spawn_blocking(move || ReadBefore::open(&file)).await?;
+        let known = KnownTranscripts::new(options.table.clone(), read_before);
+        let walks = Walks::counting(counted);
         Ok(State {
             options,
             roots: Vec::new(),
@@ -348,6 +360,10 @@ impl Actor for WatcherActor {
             }
             Msg::SecondFile(file) => state.known.second(file),
             Msg::Look(path) => state.changes.add(path),
+            Msg::Save(reply) => {
+                state.save().await;
+                let _ = reply.send(());
+            }
             Msg::Overview(reply) if !state.looked => state.early.push(reply),
             Msg::Overview(reply) => {
                 let _ = reply.send(state.overview().await);

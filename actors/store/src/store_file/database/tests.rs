@@ -3,7 +3,7 @@
 mod cursor_editor;
 mod further_agents;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_conversation::item::{Body, Item, Meta};
 use baton_conversation::transcript::{OpenCalls, Source};
@@ -175,22 +175,27 @@ fn long_sessions_are_read_in_slices() {
     let path = agents.path();
     // A slice that is over at once still moves on by a row.
     let pieces = with(Agent::OpenCode, &path, |database| {
-        let (mut came, mut key) =
-            (Vec::new(), vec![Owned::Integer(i64::MIN), Owned::Text(vec![]), Owned::Text(vec![])]);
-        let id = [Owned::Text(b"ses_1".to_vec())];
+        let (mut came, id) = (Vec::new(), [Owned::Text(b"ses_1".to_vec())]);
+        let mut key = vec![Owned::Integer(i64::MIN), Owned::Text(vec![]), Owned::Text(vec![])];
+        let mut statement = database.connection.prepare(database.schema.rows).unwrap();
+        let mut length = Duration::ZERO;
         loop {
-            database.clock.begin(Duration::from_secs(1));
-            let (mut count, before) = (0, came.len());
-            let over = database.slice(database.schema.rows, &id, &mut key, &mut count, &mut |row| {
-                came.push((row[0].integer(), row[1].bytes().to_owned(), row[2].bytes().to_owned()));
-                database.clock.begin(Duration::ZERO);
-                Ok(true)
-            });
-            assert!(count <= 1 && came.len() == before + count);
+            let mut rows = Vec::new();
+            let over = database.slice(&mut statement, &id, &key, length, &mut rows);
+            assert!(rows.len() <= 1 || length > Duration::ZERO);
+            length = if rows.is_empty() { Duration::from_secs(1) } else { Duration::ZERO };
+            for row in rows {
+                key = row[..3].to_vec();
+                came.push((
+                    row[0].cell().integer(),
+                    row[1].cell().bytes().to_owned(),
+                    row[2].cell().bytes().to_owned(),
+                ));
+            }
             match over {
                 Ok(true) => return Ok(came),
-                Ok(false) => {}
-                Err(_) => panic!("failed"),
+                Ok(false) | Err(Failure::Interrupted) => {}
+                Err(Failure::Error(error)) => return Err(error),
             }
         }
     });
@@ -377,8 +382,10 @@ fn a_locked_database_is_read_later() {
     agents.session("ses_1");
     agents.writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_eq!(agents.why_not(), (io::ErrorKind::WouldBlock, "its agent has locked it".to_owned()));
+    assert!(lock(&LOCKED).contains(&agents.path()), "not waited for again");
     agents.writer.execute_batch("COMMIT").unwrap();
     assert_eq!(agents.sessions().unwrap().len(), 1);
+    assert!(!lock(&LOCKED).contains(&agents.path()));
 }
 
 #[test]
