@@ -201,7 +201,9 @@ impl Installer {
             plan.changes.extend(self.plan_script(path)?);
         }
         if self.host == Host::Codex {
-            let untrusted = hooks::untrusted(&server::codex_config(&self.files.settings)?);
+            let found = hooks::find(&hooks::CLAUDE, &self.value(&Target::read(&self.files.settings)?)?);
+            let untrusted =
+                hooks::untrusted(&server::codex_config(&self.files.settings)?, &self.files.settings, &found);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
