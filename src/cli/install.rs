@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Print the JSON to add by hand, and change nothing
-    #[arg(long, conflicts_with_all = ["dry_run", "yes", "claude_md"])]
+    #[arg(long, conflicts_with_all = ["dry_run", "yes", "claude_md", "rules"])]
     print: bool,
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
@@ -35,8 +35,11 @@ pub(super) struct Args {
     /// Add the block "Session Handoff Best Practice" to Claude Code's CLAUDE.md too
     #[arg(long)]
     claude_md: bool,
+    /// Tell other agents in their instructions too that Baton has earlier sessions, and when to ask it
+    #[arg(long)]
+    rules: bool,
     /// Write a plugin with its marketplace into this folder instead
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "scope", "agents", "project"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "print", "yes", "claude_md", "rules", "scope", "agents", "project"])]
     plugin: Option<PathBuf>,
 }
 
@@ -51,6 +54,7 @@ Examples:
   baton install                   hooks and MCP server for you, in all projects, in every agent that is here
   baton install codex             the same for Codex only
   baton install --dry-run         what that would change
+  baton install --rules           a few lines in AGENTS.md and the like of the other agents too
   baton install --scope project   for this project: .claude/settings.json and .mcp.json of Claude Code
   baton install aider --project DIR  have Aider's history in a project read
   baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
@@ -70,7 +74,17 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         installers.iter().for_each(|installer| print_by_hand(installer, &output));
         return Ok(ExitCode::SUCCESS);
     }
+    if args.rules && !installers.iter().any(Installer::has_rules) {
+        let what = "none of these agents has a file for --rules; Claude Code has --claude-md, Cursor its settings";
+        return Err(Error::Usage(what.to_owned()));
+    }
     let mut plan = plan_all(&installers, args.dry_run, Installer::plan)?;
+    if args.rules {
+        let Plan { changes, remarks, refused } = plan_all(&installers, args.dry_run, Installer::plan_rules)?;
+        plan.changes.extend(changes);
+        plan.remarks.extend(remarks);
+        plan.refused.extend(refused);
+    }
     let guidance = installers.iter().find_map(|installer| installer.plan_guidance().transpose()).transpose();
     // Guidance that cannot be added is not offered.
     let (wanted, offered) = if args.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };

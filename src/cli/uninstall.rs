@@ -29,7 +29,7 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Removes Baton's hooks and its MCP server from the agents' files, and the block in CLAUDE.md. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
+Removes Baton's hooks and its MCP server from the agents' files, and its block in CLAUDE.md, AGENTS.md and the like. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
 runs until `baton stop`; Codex keeps its list of trusted hooks. A plugin is named and stays: only Claude Code can \
 remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.
 

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
+use baton_base::transcript_file::TranscriptHeads;
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor::Degraded;
 use baton_tracking::watcher::{Overview, RootSeen};
@@ -41,13 +42,14 @@ const MODEL: &str = "model";
 pub(super) const PERSON: &str = "person";
 
 /// The command line that goes on with a session in its agent; `None` for subagents, and for agents without one.
-pub(super) fn resume_line(id: &SessionId, state: &State) -> Option<String> {
+pub(super) fn resume_line(id: &SessionId, state: &State, heads: &TranscriptHeads) -> Option<String> {
     let is_main = |kind: &Kind| matches!(kind, Kind::Main);
     let transcript = state.transcript.as_ref().filter(|transcript| is_main(&transcript.kind));
-    Some(transcript.filter(|_| state.parent().is_none())?.agent.resume(id.as_str())?.join(" "))
+    let transcript = transcript.filter(|_| state.parent().is_none())?;
+    Some(heads.resume(transcript.agent, id, &transcript.path)?.join(" "))
 }
 
-pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
+pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &TranscriptHeads) -> Hit {
     let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
     // A memo is one hit, wherever in it the words occur.
@@ -67,7 +69,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
-        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state)),
+        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state, heads)),
         said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),

@@ -86,6 +86,16 @@ macro_rules! formats {
             match agent { $(Agent::$agent => <$format>::classify(rel_path)),+ }
         }
 
+        /// See [`Format::resume_id`].
+        pub fn resume_id(
+            agent: Agent,
+            session: &crate::record::SessionId,
+            path: &str,
+            head: &dyn Fn() -> Vec<u8>,
+        ) -> Option<String> {
+            match agent { $(Agent::$agent => <$format>::resume_id(session, path, head)),+ }
+        }
+
         /// See [`Format::fuller`].
         fn fuller(agent: Agent, path: &str) -> Option<String> {
             match agent { $(Agent::$agent => <$format>::fuller(path)),+ }

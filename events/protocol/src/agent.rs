@@ -91,18 +91,18 @@ impl Agent {
         let (title, variable, directory, resume): (_, _, _, &[&str]) = match self {
             Self::ClaudeCode => ("Claude Code", Some("CLAUDE_CONFIG_DIR"), ".claude", &["claude", "--resume", ID]),
             Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
-            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
+            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &["gemini", "--resume", ID]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Copilot => ("Copilot CLI", Some("COPILOT_HOME"), ".copilot", &["copilot", "--resume={id}"]),
             Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &["pi", "--session", ID]),
             Self::Kiro => ("Kiro CLI", None, ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
-            Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
-            Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
+            Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &["vibe", "--resume", ID]),
+            Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &["agy", "--conversation", ID]),
             Self::Kimi => ("Kimi Code", Some("KIMI_CODE_HOME"), ".kimi-code", &["kimi", "--session", ID]),
-            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
+            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &["amp", "threads", "continue", ID]),
             Self::OpenCode => ("OpenCode", Some("XDG_DATA_HOME"), ".local/share", &["opencode", "--session", ID]),
-            Self::Cline => ("Cline", None, "", &[]),
+            Self::Cline => ("Cline", None, "", &["cline", "--id", ID]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
@@ -112,8 +112,8 @@ impl Agent {
                 let resume = &["goose", "session", "--resume", "--session-id", ID];
                 ("Goose", Some("XDG_DATA_HOME"), ".local/share", resume)
             }
-            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &[]),
-            Self::Crush => ("Crush", None, "", &[]),
+            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &["hermes", "--resume", ID]),
+            Self::Crush => ("Crush", None, "", &["crush", "--session", ID]),
         };
         let also = match self {
             Self::Cursor => CURSOR_EDITOR,

@@ -18,6 +18,7 @@ use crate::filters::SessionFilter;
 use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
+use baton_base::transcript_file::TranscriptHeads;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher::Enricher;
 use baton_tracking::transcript_roots::Roots;
@@ -197,9 +198,10 @@ pub(super) fn find(
         Scope::Others => is_own(id),
         Scope::Own => !is_own(id),
     };
+    let heads = TranscriptHeads::default();
     let to_answer_hit = |hit: baton_memory::Hit| {
         let title = given_title(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
-        answers::hit(table, baton_memory::Hit { title, ..hit })
+        answers::hit(table, baton_memory::Hit { title, ..hit }, &heads)
     };
     let hidden = |id: &str| left_out(id) || visibility::is_hidden(table, settings, &[], id);
     let admits = |id: &str| match visibility::memo_as_state(table, id) {

@@ -129,13 +129,13 @@ impl State {
 
     /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
     /// than it is read is continued in a later turn. If the file was rewritten under a running index job, the job is
-    /// void, and its close is repeated.
+    /// void, and its close is repeated. A session whose transcript tells that the person left the agent is closed.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
-        let void = self.read_on().await?;
-        self.repeat_close(void).await
+        let due = self.read_on().await?;
+        self.repeat_close(due).await
     }
 
-    /// Returns the reason of the close whose job became void, if any.
+    /// Returns the reason of the close that is due: of one whose job became void, or of one that the transcript tells.
     async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
         let mut void = None;
         let seen = self.dirty.take();
@@ -226,7 +226,10 @@ impl State {
                     self.forget_with_parent().await?;
                     if !more || self.is_at_rest() {
                         self.checked(seen);
-                        return Ok(void);
+                        // Only an end that comes while the session is watched is news: history is read in one piece.
+                        let is_end =
+                            done.seen.has_left && start.cursor.offset > 0 && self.aggregate().state().is_open();
+                        return Ok(void.or(is_end.then_some(CloseReason::HookPromptInputExit)));
                     }
                 }
                 Pass::Rewritten { identity } => {

@@ -29,6 +29,8 @@ const HISTORY: &str = ".aider.chat.history.md";
 const SHELL: &[&str] = &["/run ", "/test ", "!"];
 /// Commands whose arguments are said to the model.
 const ASKING: &[&str] = &["/ask", "/code", "/architect", "/context", "/help", "/chat-mode", "/voice"];
+/// Commands that end the program.
+const LEAVING: &[&str] = &["/exit", "/quit"];
 /// What a prompt without text is recorded as.
 const BLANK: &str = "<blank>";
 /// Begins and ends what the model thinks; a fixed id follows.
@@ -74,6 +76,7 @@ impl Format for Aider {
 /// What a person typed: a prompt, or a command to the program.
 fn typed(said: &str, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let said = said.trim();
+    writer.seen.has_left = LEAVING.contains(&said);
     let name = said.split_whitespace().next().unwrap_or_default();
     let shell = SHELL.iter().find_map(|lead| said.strip_prefix(lead)).map(str::trim);
     let git = || said.starts_with("/git ").then(|| &said[1..]);

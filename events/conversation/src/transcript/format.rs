@@ -9,6 +9,7 @@ use super::location::Located;
 use super::session_file::SessionFile;
 use super::table::Table;
 use super::tools::Tools;
+use crate::record::SessionId;
 use baton_redaction::raw_json::{Fields, Found, first_object};
 
 /// Location of an agent's transcripts in its [directory](baton_protocol::AgentHome).
@@ -86,6 +87,12 @@ pub(super) trait Format {
     /// with shortened texts.
     fn fuller(_path: &str) -> Option<String> {
         None
+    }
+
+    /// The id by which the agent goes on with a main session; `None` if it does not with one in this file. `head` reads
+    /// the beginning of the file.
+    fn resume_id(session: &SessionId, _path: &str, _head: &dyn Fn() -> Vec<u8>) -> Option<String> {
+        Some(session.to_string())
     }
 
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.
