@@ -120,8 +120,8 @@ impl KnownTranscripts {
     }
 
     /// What the next process needs to know of what was read, if it has changed.
-    pub(super) fn to_save(&mut self) -> Option<Vec<u8>> {
-        self.read_before.to_save()
+    pub(super) fn take_unsaved(&mut self) -> Option<Vec<u8>> {
+        self.read_before.take_unsaved()
     }
 
     /// Records a file that claims a session that is read from another file. No session reads it.

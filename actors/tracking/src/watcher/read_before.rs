@@ -71,7 +71,7 @@ impl ReadBefore {
     }
 
     /// The content of the file, if it has changed.
-    pub(super) fn to_save(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn take_unsaved(&mut self) -> Option<Vec<u8>> {
         let now: BTreeSet<Digest> = self.now.values().copied().collect();
         (now != self.saved).then(|| {
             self.saved = now;
@@ -83,7 +83,7 @@ impl ReadBefore {
 impl State {
     /// Writes down what the next process need not read again.
     pub(super) async fn save(&mut self) {
-        let Some(bytes) = self.known.to_save() else { return };
+        let Some(bytes) = self.known.take_unsaved() else { return };
         let file = file(&self.options);
         let written = baton_base::task::spawn_blocking(move || std::fs::write(file, bytes)).await;
         if !matches!(written, Ok(Ok(()))) {
@@ -146,10 +146,10 @@ mod tests {
         before.keep(Some(&state), &file);
         before.keep(Some(&other), &another);
         before.retain(|path| path == &*file.path);
-        std::fs::write(&path, before.to_save().unwrap()).unwrap();
-        assert_eq!(before.to_save(), None);
+        std::fs::write(&path, before.take_unsaved().unwrap()).unwrap();
+        assert_eq!(before.take_unsaved(), None);
         before.keep(Some(&state), &file);
-        assert_eq!(before.to_save(), None, "the same again");
+        assert_eq!(before.take_unsaved(), None, "the same again");
 
         let next = ReadBefore::open(&path);
         assert!(next.has(&state, &file) && !next.has(&other, &another));
@@ -170,7 +170,7 @@ mod tests {
             assert!(!next.has(&state, &file), "{number}");
         }
         before.forget(&file.path);
-        assert_eq!(before.to_save(), Some(Vec::new()));
+        assert_eq!(before.take_unsaved(), Some(Vec::new()));
         std::fs::write(&path, [0; 17]).unwrap();
         assert!(!ReadBefore::open(&path).has(&state, &file), "torn");
     }
@@ -181,6 +181,6 @@ mod tests {
         (state.transcript.as_mut().unwrap().agent, file.agent) = (Agent::ClaudeCode, Agent::ClaudeCode);
         let mut before = ReadBefore::default();
         before.keep(Some(&state), &file);
-        assert_eq!(before.to_save(), None);
+        assert_eq!(before.take_unsaved(), None);
     }
 }
