@@ -165,7 +165,7 @@ fn a_chat_that_also_has_a_transcript_is_one_session() {
     let sql = kept.said.replace("{role}", "user").replace("{words}", "Let the otter swim");
     database.execute_batch(&sql.replace("{time}", "1781205300")).unwrap();
     assert_eq!(world.found("\"otter swim\""), [kept.session], "{}", world.log());
-    let folder = world.path(&format!("user/.cursor/projects/srv-harbor/agent-transcripts/{}", kept.session));
+    let folder = world.path(format!("user/.cursor/projects/srv-harbor/agent-transcripts/{}", kept.session));
     std::fs::create_dir_all(&folder).unwrap();
     let line = |role: &str, words: &str| {
         json!({ "role": role, "message": { "content": [{ "type": "text", "text": words }] } }).to_string() + "\n"
