@@ -7,7 +7,7 @@ use baton_redaction::raw_json::{Text, Value};
 use baton_words::WordList;
 
 use super::output::Answer;
-use super::{Channel, Repeated, call, is_first, item, number, pick, response, text, user_text};
+use super::{Channel, Repeated, call, is_first, item, number, pick, response, text};
 
 /// Events that only repeat others, or have no conversation.
 static SILENT: WordList = WordList::new(crate::WORDS, "codex events");
@@ -20,7 +20,7 @@ pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
     match text(kind).map_or(&b""[..], Text::raw) {
         b"user_message" => {
             if let Some(message) = message.map(Text::decode) {
-                response::prompt(user_text::request(&message), Channel::Event, stamp, writer);
+                response::shown(&message, Channel::Event, stamp, writer);
             }
         }
         b"agent_message" => {

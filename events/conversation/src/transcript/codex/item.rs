@@ -10,7 +10,7 @@ use baton_words::WordList;
 
 use super::output::Answer;
 use super::patch::{self, Change};
-use super::{Channel, call, pick, response, text, user_text};
+use super::{Channel, call, pick, response, text};
 
 /// Items that only repeat others, in lower case.
 static SILENT: WordList = WordList::new(crate::WORDS, "codex items");
@@ -27,7 +27,7 @@ pub(super) fn read(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
         "usermessage" => {
             let mut typed = Vec::new();
             response::texts(content, |part| typed.push(part.decode().into_owned()));
-            response::prompt(user_text::request(&typed.concat()), Channel::Item, stamp, writer);
+            response::shown(&typed.concat(), Channel::Item, stamp, writer);
         }
         "agentmessage" => {
             let ends_turn = text(item.get(b"phase")).is_none_or(|phase| phase.raw() != b"commentary");
