@@ -163,7 +163,10 @@ mod tests {
             prompt("fix a.rs"),
         );
         check("# Context from my IDE setup: why?", prompt("# Context from my IDE setup: why?"));
-        check("# Files mentioned by the user:\n\n## a.png: /t/a.png\n\n## My request:\nwhat is it?\n", prompt("what is it?"));
+        check(
+            "# Files mentioned by the user:\n\n## a.png: /t/a.png\n\n## My request:\nwhat is it?\n",
+            prompt("what is it?"),
+        );
         check(
             "# Response annotations:\nx\n<response-annotations>\n[]\n</response-annotations>\n\n## My request for Codex:\nno",
             prompt("no"),
