@@ -104,15 +104,8 @@ pub struct Lines {
 impl Lines {
     /// Adds a line: an object of these fields, each with its value as JSON.
     pub fn push(&mut self, fields: &[(&str, Value<'_>)]) {
-        self.bytes.push(b'{');
-        for (at, (name, value)) in fields.iter().enumerate() {
-            if at > 0 {
-                self.bytes.push(b',');
-            }
-            write_name(name, &mut self.bytes);
-            write_value(*value, &mut self.bytes);
-        }
-        self.bytes.extend(b"}\n");
+        write_object(fields, &mut self.bytes);
+        self.bytes.push(b'\n');
     }
 
     /// Everything from here on may still change, until [`Self::settle`].
@@ -166,6 +159,19 @@ pub(super) fn fields(object: Value<'_>, keys: &[Key]) -> Vec<u8> {
         }
     }
     json
+}
+
+/// Writes an object of these fields, each with its value as JSON.
+pub(super) fn write_object(fields: &[(&str, Value<'_>)], json: &mut Vec<u8>) {
+    json.push(b'{');
+    for (at, (name, value)) in fields.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        write_name(name, json);
+        write_value(*value, json);
+    }
+    json.push(b'}');
 }
 
 /// A text as JSON.

@@ -27,4 +27,15 @@ impl ItemWriter<'_> {
         let outcome = if exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { Outcome::Ok };
         self.result(stamp, Some(Text::new(id.as_bytes())), outcome, &output);
     }
+
+    /// A person stopped their last command, which began at most this many lines before. Returns false if there is none.
+    pub(crate) fn persons_command_stopped(&mut self, stamp: &Stamp<'_>, lines: u64) -> bool {
+        let Some(id) = self.open.last_of(PERSONS_SHELL) else { return false };
+        let began = id.strip_prefix(PERSONS_SHELL).and_then(|line| line.parse::<u64>().ok());
+        if began.is_none_or(|began| began.saturating_add(lines) < self.cursor.line) {
+            return false;
+        }
+        self.result(stamp, Some(Text::new(id.as_bytes())), Outcome::Interrupted, &Output::default());
+        true
+    }
 }
