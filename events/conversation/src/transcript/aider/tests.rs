@@ -80,7 +80,7 @@ fn a_session_is_prompts_answers_and_what_the_program_did() {
         "4 usage openai/m1 None [0, 0, 0, 0, 0]",
         "5 prompt Fix the rate\n\n  and say why",
         &format!("6 reply {block}"),
-        "7 usage openai/m1 None [3200, 123, 1000, 0, 0]",
+        "7 usage openai/m1 Some(\"7\") [3200, 123, 1000, 0, 0]",
         &format!("8 call edit {edit}"),
         "8 result Ok edit src/tax.py: +2 -1",
         r#"9 call git {"command":"git commit -m \"fix: Correct the rate\""}"#,
@@ -103,13 +103,19 @@ fn an_answer_that_was_interrupted_is_the_agents_and_what_follows_a_persons() {
         begin(T1),
         stop.clone(),
         prompt(&["Write it"]),
-        stop,
+        stop.clone(),
         answer("Here:\n\n```python\na = 1"),
         prompt(&["Shorter"]),
         answer("<thinking-content-7bbe>\n\nhm \"so\"\n\n</thinking-content-7bbe>\n\nDone\n```\nb\n```"),
         said("Applied edit to a.py"),
         said("Running make lint"),
         said("litellm.BadRequestError: no"),
+        prompt(&["/run make serve"]),
+        stop.clone(),
+        prompt(&["/run make test"]),
+        said("Add 0.1k tokens of command output to the chat? (Y)es/(N)o [Yes]: y"),
+        said("Added 4 lines of output to the chat."),
+        stop,
     ];
     let expected = [
         "1 cwd /srv/shop",
@@ -125,6 +131,12 @@ fn an_answer_that_was_interrupted_is_the_agents_and_what_follows_a_persons() {
         "13 result Ok edit a.py: +0 -0",
         r#"14 call shell {"command":"make lint"}"#,
         "15 notice litellm.BadRequestError: no",
+        r#"16 call ! {"command":"make serve"}"#,
+        "19 result Interrupted ! make serve: interrupted",
+        r#"20 call ! {"command":"make test"}"#,
+        "21 notice Add 0.1k tokens of command output to the chat? (Y)es/(N)o [Yes]: y",
+        "22 notice Added 4 lines of output to the chat.",
+        "25 notice ^C again to exit",
     ];
     assert_eq!(items_of(&text.concat()), [expected]);
 }
