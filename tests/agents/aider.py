@@ -13,7 +13,7 @@ import time
 import script
 from check import Account, expect
 
-HISTORY = ".aider.chat.history.md"
+# Seconds until an interrupt, and until the end.
 PROMPT, END = 180, 60
 # The newest Python that its dependencies have wheels for.
 PYTHON = "python3.12"
@@ -43,7 +43,9 @@ class Driven:
         for command in ([python, "-m", "venv", "venv"], ["venv/bin/pip", "install", "-q", self.agent.package]):
             if not self.program().exists():
                 self.installs.mkdir(parents=True, exist_ok=True)
-                subprocess.run(command, cwd=self.installs, check=True, timeout=900)
+                done = subprocess.run(command, cwd=self.installs, capture_output=True, text=True, timeout=900, check=False)
+                if done.returncode:
+                    raise self.undriven(f"{' '.join(command)} failed: {done.stderr.strip()}")
 
     def program(self):
         return self.installs / "venv/bin" / self.agent.program

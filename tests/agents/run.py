@@ -69,12 +69,12 @@ class Undriven(Exception):
 class Run:
     """One agent in a folder of its own."""
 
+    turns, account, undriven = staticmethod(script.turns), check.Account, Undriven
+
     def __init__(self, key, folder, installs, baton):
         self.agent, self.folder, self.installs, self.baton_program = AGENTS[key], folder / key, installs / key, baton
         self.home, self.project = self.folder / "home", self.folder / "project"
         self.model = None
-
-    turns, account, undriven = staticmethod(script.turns), check.Account, Undriven
 
     def env(self):
         node = Path(shutil.which("node", path=with_node(self.installs.parent)["PATH"])).resolve().parent
