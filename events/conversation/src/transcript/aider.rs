@@ -31,8 +31,6 @@ const SHELL: &[&str] = &["/run ", "/test ", "!"];
 const ASKING: &[&str] = &["/ask", "/code", "/architect", "/context", "/help", "/chat-mode", "/voice"];
 /// What a prompt without text is recorded as.
 const BLANK: &str = "<blank>";
-/// Lines from a command to the message that it was interrupted.
-const STOP_LINES: u64 = 3;
 /// Begins and ends what the model thinks; a fixed id follows.
 const THINKING: [&str; 2] = ["<thinking-content-", "</thinking-content-"];
 /// The messages that name the model.
@@ -122,13 +120,8 @@ fn message(said: &str, edits: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut
     if said.trim().is_empty() {
         return;
     }
-    if said == history::INTERRUPTED {
-        if writer.persons_command_stopped(stamp, STOP_LINES) {
-            return;
-        }
-        if writer.cursor.working {
-            return writer.interruption(stamp);
-        }
+    if said == history::INTERRUPTED && writer.cursor.working {
+        return writer.interruption(stamp);
     }
     let model = MODEL.iter().find_map(|lead| said.strip_prefix(lead)?.split(" with ").next());
     if let Some(model) = model {

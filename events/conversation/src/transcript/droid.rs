@@ -195,7 +195,7 @@ impl<'r> Message<'r> {
                 b"modelId" => read.model = text,
                 b"hookEventName" => read.by_hook = true,
                 b"userMessageSource" => {
-                    read.by_automation = text.is_some_and(|source| PROGRAMS.contains(&source.raw()))
+                    read.by_automation = text.is_some_and(|source| PROGRAMS.contains(&source.raw()));
                 }
                 _ => {}
             }

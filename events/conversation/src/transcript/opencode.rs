@@ -229,8 +229,8 @@ fn persons_command(ran: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
     let Some(command) = text(command) else { return };
     writer.persons_command(stamp, &command.decode());
     let is_stopped = matches!(text(status).map_or(&b""[..], Text::raw), b"killed" | b"timeout");
-    if is_stopped && writer.persons_command_stopped(stamp, 0) {
-        return;
+    if is_stopped {
+        return writer.persons_command_stopped(stamp);
     }
     if let Some(output) = output {
         let printed = text(output.get(b"output")).map(Text::decode).unwrap_or_default();

@@ -103,19 +103,13 @@ fn an_answer_that_was_interrupted_is_the_agents_and_what_follows_a_persons() {
         begin(T1),
         stop.clone(),
         prompt(&["Write it"]),
-        stop.clone(),
+        stop,
         answer("Here:\n\n```python\na = 1"),
         prompt(&["Shorter"]),
         answer("<thinking-content-7bbe>\n\nhm \"so\"\n\n</thinking-content-7bbe>\n\nDone\n```\nb\n```"),
         said("Applied edit to a.py"),
         said("Running make lint"),
         said("litellm.BadRequestError: no"),
-        prompt(&["/run make serve"]),
-        stop.clone(),
-        prompt(&["/run make test"]),
-        said("Add 0.1k tokens of command output to the chat? (Y)es/(N)o [Yes]: y"),
-        said("Added 4 lines of output to the chat."),
-        stop,
     ];
     let expected = [
         "1 cwd /srv/shop",
@@ -131,12 +125,6 @@ fn an_answer_that_was_interrupted_is_the_agents_and_what_follows_a_persons() {
         "13 result Ok edit a.py: +0 -0",
         r#"14 call shell {"command":"make lint"}"#,
         "15 notice litellm.BadRequestError: no",
-        r#"16 call ! {"command":"make serve"}"#,
-        "19 result Interrupted ! make serve: interrupted",
-        r#"20 call ! {"command":"make test"}"#,
-        "21 notice Add 0.1k tokens of command output to the chat? (Y)es/(N)o [Yes]: y",
-        "22 notice Added 4 lines of output to the chat.",
-        "25 notice ^C again to exit",
     ];
     assert_eq!(items_of(&text.concat()), [expected]);
 }

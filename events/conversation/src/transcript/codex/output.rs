@@ -102,8 +102,8 @@ fn parse_script<'a>(
     runs_commands: bool,
     decoded: &'a mut String,
 ) -> Answer<'a> {
-    let mut facts = ResultFacts::default();
-    facts.background = (ended == Ended::NotYet).then(String::new);
+    let background = (ended == Ended::NotYet).then(String::new);
+    let mut facts = ResultFacts { background, ..ResultFacts::default() };
     let mut output = all;
     let objects = printed.iter().filter(|block| runs_commands && block.raw().starts_with(b"{"));
     let mut results: Vec<String> = objects.map(|block| block.decode().into_owned()).collect();

@@ -28,14 +28,10 @@ impl ItemWriter<'_> {
         self.result(stamp, Some(Text::new(id.as_bytes())), outcome, &output);
     }
 
-    /// A person stopped their last command, which began at most this many lines before. Returns false if there is none.
-    pub(crate) fn persons_command_stopped(&mut self, stamp: &Stamp<'_>, lines: u64) -> bool {
-        let Some(id) = self.open.last_of(PERSONS_SHELL) else { return false };
-        let began = id.strip_prefix(PERSONS_SHELL).and_then(|line| line.parse::<u64>().ok());
-        if began.is_none_or(|began| began.saturating_add(lines) < self.cursor.line) {
-            return false;
+    /// A person stopped the command that this line tells of.
+    pub(crate) fn persons_command_stopped(&mut self, stamp: &Stamp<'_>) {
+        if let Some(id) = self.open.last_of(PERSONS_SHELL) {
+            self.result(stamp, Some(Text::new(id.as_bytes())), Outcome::Interrupted, &Output::default());
         }
-        self.result(stamp, Some(Text::new(id.as_bytes())), Outcome::Interrupted, &Output::default());
-        true
     }
 }

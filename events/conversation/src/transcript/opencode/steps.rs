@@ -111,7 +111,7 @@ impl Rows {
         let [began, ended] = pick(time.unwrap_or(Value::Null), [b"ran", b"completed"]);
         self.push(b"call", message, began.unwrap_or(raw(at)), &called(&[("input", input)]), lines);
         if is_finished {
-            self.push(b"result", message, ended.unwrap_or(raw(at)), &called_result(state, &called), lines);
+            self.push(b"result", message, ended.unwrap_or(raw(at)), &called_result(state, called), lines);
         } else if !self.is_over {
             lines.open();
         }
@@ -133,7 +133,7 @@ impl Rows {
 }
 
 /// The result of a call in this state, as `called` writes it.
-fn called_result(state: Value<'_>, called: &dyn Fn(&[(&str, Value<'_>)]) -> Vec<u8>) -> Vec<u8> {
+fn called_result(state: Value<'_>, called: impl Fn(&[(&str, Value<'_>)]) -> Vec<u8>) -> Vec<u8> {
     let names: [&[u8]; 5] = [b"status", b"content", b"error", b"metadata", b"structured"];
     let [status, content, error, metadata, structured] = pick(state, names);
     let mut output = vec![b'['];
@@ -149,7 +149,7 @@ fn called_result(state: Value<'_>, called: &dyn Fn(&[(&str, Value<'_>)]) -> Vec<
         let media = Value::Text(Text::new(if is_image { b"image" } else { b"document" }));
         match text {
             Some(text) => {
-                write_object(&[("type", Value::Text(Text::new(b"text"))), ("text", Value::Text(text))], &mut output)
+                write_object(&[("type", Value::Text(Text::new(b"text"))), ("text", Value::Text(text))], &mut output);
             }
             None => write_object(&[("type", media)], &mut output),
         }
