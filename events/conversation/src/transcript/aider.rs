@@ -130,8 +130,8 @@ fn message(said: &str, edits: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut
     if let Some(model) = model {
         writer.named_model(stamp, Text::new(unquoted(&json!(model).to_string())));
     } else if let Some(usage) = tokens(said) {
-        let model = writer.model().to_owned();
-        writer.usage(stamp, None, || Usage { model, ..usage });
+        let (model, request) = (writer.model().to_owned(), writer.cursor.line.to_string());
+        writer.usage(stamp, None, || Usage { model, request: Some(request.into()), ..usage });
     } else if let Some(file) = said.strip_prefix(edits::APPLIED) {
         edited(file, edits, stamp, writer);
     } else if let Some((hash, message)) = said.strip_prefix("Commit ").and_then(|rest| rest.split_once(' ')) {

@@ -123,15 +123,8 @@ impl Lines {
     pub fn push(&mut self, fields: &[(&str, Value<'_>)]) {
         let bytes = &mut self.parts.entry(self.place).or_default().bytes;
         let before = bytes.len();
-        bytes.push(b'{');
-        for (at, (name, value)) in fields.iter().enumerate() {
-            if at > 0 {
-                bytes.push(b',');
-            }
-            write_name(name, bytes);
-            write_value(*value, bytes);
-        }
-        bytes.extend(b"}\n");
+        write_object(fields, bytes);
+        bytes.push(b'\n');
         self.size += bytes.len() - before;
     }
 
@@ -197,6 +190,19 @@ pub(super) fn fields(object: Value<'_>, keys: &[Key]) -> Vec<u8> {
         }
     }
     json
+}
+
+/// Writes an object of these fields, each with its value as JSON.
+pub(super) fn write_object(fields: &[(&str, Value<'_>)], json: &mut Vec<u8>) {
+    json.push(b'{');
+    for (at, (name, value)) in fields.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        write_name(name, json);
+        write_value(*value, json);
+    }
+    json.push(b'}');
 }
 
 /// A text as JSON.
