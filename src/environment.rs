@@ -150,20 +150,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_one_directory_is_named_no_other_is_read() {
-        let check = |claude: bool, codex: bool, expected: &[&str]| {
-            let environment = Environment::apart("/b".into(), "/c".into())
-                .with_directory(Agent::ClaudeCode, "/c".into(), claude)
-                .with_directory(Agent::Codex, "/x".into(), codex);
-            let roots: Vec<String> =
-                self::roots(&environment).iter().map(|root| root.projects.display().to_string()).collect();
-            let roots: Vec<&String> = roots.iter().filter(|root| !root.contains("/.")).collect();
-            assert_eq!(roots, expected, "{claude} {codex}");
+    fn a_named_directory_excludes_no_other_agents_usual_one() {
+        let roots = |environment: &Environment| -> Vec<String> {
+            roots(environment).iter().map(|root| root.projects.display().to_string()).collect()
         };
-        let (claude, codex) = ("/c/projects", ["/x/sessions", "/x/archived_sessions"]);
-        check(false, false, &[claude, codex[0], codex[1]]);
-        check(true, true, &[claude, codex[0], codex[1]]);
-        check(true, false, &[claude]);
-        check(false, true, &codex);
+        let environment = Environment::apart("/b".into(), "/c".into());
+        let usual = roots(&environment);
+        let named = environment.with_directory(Agent::Codex, "/x".into(), true);
+        let expected: Vec<String> = usual.iter().map(|root| root.replace("/c/.codex/", "/x/")).collect();
+        assert_ne!(expected, usual);
+        assert_eq!(roots(&named), expected);
+        assert_eq!(roots(&named.only_named()), ["/x/sessions", "/x/archived_sessions"], "in a throwaway daemon");
     }
 }

@@ -97,7 +97,7 @@ impl Environment {
         self
     }
 
-    /// The same without the usual directories of agents other than Claude Code and Codex.
+    /// The same without any agent's usual directory.
     #[must_use]
     pub fn only_named(self) -> Self {
         Self { only_named: true, ..self }
@@ -134,15 +134,9 @@ impl Environment {
         hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
-    /// The agent's directory if it is read. Of Claude Code and Codex, one that a variable names excludes the usual
-    /// directory of the other.
+    /// The agent's directory if it is read: the one that its variable names, or its usual one.
     pub fn read_directory(&self, agent: Agent) -> Option<&Path> {
-        let may_be_usual = match agent {
-            Agent::ClaudeCode => !self.is_named(Agent::Codex),
-            Agent::Codex => !self.is_named(Agent::ClaudeCode),
-            _ => !self.only_named,
-        };
-        self.directories.get(&agent).filter(|it| it.is_named || may_be_usual).map(|it| it.path.as_path())
+        self.directories.get(&agent).filter(|it| it.is_named || !self.only_named).map(|it| it.path.as_path())
     }
 
     /// The log file of the daemon.

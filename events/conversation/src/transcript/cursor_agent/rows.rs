@@ -84,6 +84,7 @@ pub(super) const TABLE: Table = Table {
         schema!(&[ROWS], "NULL", "0", "NULL"),
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
     yields_to_files: true,
 };
 

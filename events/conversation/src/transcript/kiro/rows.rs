@@ -27,6 +27,7 @@ pub(super) const TABLE: Table = Table {
         before_first: &[Cell::Integer(i64::MIN)],
     }],
     render: || Box::new(Rows),
+    tree: None,
     yields_to_files: true,
 };
 

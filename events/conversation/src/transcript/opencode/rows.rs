@@ -185,6 +185,7 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
     yields_to_files: false,
 };
 
