@@ -65,6 +65,7 @@ mod opencode;
 mod query;
 mod recall;
 mod record;
+mod record_ids;
 mod reindex;
 mod repair;
 mod reread;

@@ -1,6 +1,7 @@
 //! Directories whose transcripts are read.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use baton_conversation::item::Agent;
@@ -38,6 +39,18 @@ impl Root {
     /// The agent's further roots below the user's home.
     pub fn also_of(agent: Agent, user: &Path) -> impl Iterator<Item = Self> {
         agent.home().also.iter().map(move |folder| Self { agent, projects: user.join(folder) })
+    }
+
+    /// True if a file would be a transcript but for a name in its path that no session may have: one with control
+    /// characters, or that begins with `..`.
+    pub fn is_misnamed(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(&self.projects) else { return false };
+        let usable = |name: &OsStr| {
+            let name = name.to_string_lossy().replace(char::is_control, "_");
+            name.strip_prefix("..").map_or(name.clone(), |rest| format!("_{rest}"))
+        };
+        let usable: PathBuf = below.iter().map(usable).collect();
+        usable != below && self.classify(&self.projects.join(usable)).is_some()
     }
 
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.

@@ -38,6 +38,7 @@ use known::{KnownTranscripts, Until};
 use look::Look;
 use read_before::ReadBefore;
 use scan::Scan;
+pub use scan::Unusable;
 use session_search::SessionSearch;
 use walk::{Walk, Walked, Walks};
 
@@ -193,16 +194,16 @@ pub struct Overview {
     pub swept_every: Duration,
     /// Number of transcripts found.
     pub transcripts: u64,
-    /// Paths of files that claim a session that is read from another file.
-    pub second_files: Vec<String>,
+    /// Files that claim a session that is read from another file.
+    pub second_files: Vec<FileSeen>,
     /// Paths that could not be scanned, with the reason.
     pub unreachable: Vec<String>,
     /// Transcripts beyond the limit, which are ignored.
     pub left_out: u64,
-    /// Folders and transcripts whose name is not UTF-8, which are ignored: the first ones, lossily printed.
-    pub nameless: Vec<String>,
+    /// Folders and transcripts that no session can be read from: the first ones.
+    pub unusable: Vec<Unusable>,
     /// Total number of those.
-    pub nameless_count: u64,
+    pub unusable_count: u64,
     /// True if a full scan has completed while the roots were watched.
     pub looked: bool,
 }
@@ -458,8 +459,8 @@ impl State {
             second_files: self.known.second_files(),
             unreachable: self.last.unread(),
             left_out: self.last.left_out,
-            nameless: self.last.nameless.clone(),
-            nameless_count: self.last.nameless_count,
+            unusable: self.last.unusable.clone(),
+            unusable_count: self.last.unusable_count,
             looked: self.looked,
         }
     }

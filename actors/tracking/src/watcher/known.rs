@@ -34,8 +34,8 @@ pub(super) struct KnownTranscripts {
     by_time: BTreeSet<Place>,
     /// The last entry of the last page handed out.
     paged: Option<Place>,
-    /// Files that claim another file's session, in the state in which that was found.
-    second: BTreeMap<Arc<str>, FileStat>,
+    /// Files that claim another file's session, by path.
+    second: BTreeMap<Arc<str>, FileSeen>,
     /// Transcripts skipped because of the settings; their paths are also in `checked`.
     passed_over: BTreeMap<Arc<str>, PassedOver>,
     read_before: ReadBefore,
@@ -126,7 +126,7 @@ impl KnownTranscripts {
 
     /// Records a file that claims a session that is read from another file. No session reads it.
     pub(super) fn second(&mut self, file: FileSeen) {
-        self.second.insert(file.path.clone(), file.stat);
+        self.second.insert(file.path.clone(), file.clone());
         self.keep(file);
     }
 
@@ -312,9 +312,9 @@ impl KnownTranscripts {
         (self.checked.len() + beside) as u64
     }
 
-    /// Paths of files that claim another file's session.
-    pub(super) fn second_files(&self) -> Vec<String> {
-        self.second.keys().map(ToString::to_string).collect()
+    /// Files that claim another file's session, by path.
+    pub(super) fn second_files(&self) -> Vec<FileSeen> {
+        self.second.values().cloned().collect()
     }
 }
 
@@ -375,7 +375,7 @@ mod tests {
         known.note(Path::new("/p/b/2.jsonl"), None);
         assert_eq!(known.count(), 1);
         known.second(file("/p/a-b/3.jsonl", 9));
-        assert_eq!(known.second_files(), ["/p/a-b/3.jsonl"]);
+        assert_eq!(known.second_files(), [file("/p/a-b/3.jsonl", 9)]);
     }
 
     #[test]
