@@ -21,7 +21,7 @@ use super::{Rendered, SessionSeen, database};
 use crate::plain_file;
 
 /// Age from which on a session is not looked at for messages that are written to in place.
-const RECENT: Duration = Duration::from_hours(24);
+const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most files in a folder that are looked at.
 const MAX_ENTRIES: usize = 50_000;
 const ENDING: &str = ".json";

@@ -316,7 +316,7 @@ mod tests {
         fs::write(&log, "x").unwrap();
         fs::write(folder.join("crush.db-shm"), "x").unwrap();
         let root = Root { agent: Agent::Crush, projects: folder.clone() };
-        assert_eq!(of_project(&project), [(file.clone(), root, Ok(()))]);
+        assert_eq!(of_project(&project), [(file, root, Ok(()))]);
 
         fs::create_dir(project.join(".git")).unwrap();
         for (name, expected) in [(".crush/crush.db", true), (".crush/crush.db-wal", true), ("crush.db", false)] {

@@ -185,7 +185,7 @@ fn what_may_still_change_is_not_given() {
         (json!({ "status": "none" }), vec![person("one"), agent("whole")], 3),
         (generating(), vec![person("one"), agent("whole"), person("two")], 4),
         (generating(), vec![person("one"), agent("whole"), waiting.clone(), agent("later"), agent("half")], 3),
-        (generating(), vec![person("one"), waiting.clone(), person("two")], 3),
+        (generating(), vec![person("one"), waiting, person("two")], 3),
     ] {
         assert_eq!(said(chat, &messages).len(), expected, "{messages:?}");
     }
@@ -200,7 +200,7 @@ fn a_chat_tells_its_title_its_directory_and_its_parent() {
     };
     let head = json!({ "name": "Otters", "workspaceIdentifier": { "uri": { "fsPath": "/srv/harbor" } } });
     let directory = r#"{"type":"directory","at":null,"message":null,"directory":"/srv/harbor"}"#.to_owned();
-    assert_eq!(about(json!({ "name": "" }), Some(head.clone())), (directory.clone(), Some("Otters".to_owned())));
+    assert_eq!(about(json!({ "name": "" }), Some(head)), (directory.clone(), Some("Otters".to_owned())));
     let own = json!({ "name": "Mine", "workspaceIdentifier": { "uri": { "external": "file:///srv/harbor" } } });
     assert_eq!(about(own, None), (directory.clone(), Some("Mine".to_owned())));
     let kept = json!({ "trackedGitRepos": [{ "repoPath": "/srv/harbor" }] });
