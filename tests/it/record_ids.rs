@@ -16,7 +16,7 @@ fn write(world: &World, path: &str, records: &[Value]) {
 
 fn codex(world: &World, session: &str, word: &str) {
     let line = |second: u32, kind: &str, payload: Value| json!({ "timestamp": format!("2026-06-11T19:15:0{second}.000Z"), "type": kind, "payload": payload });
-    let arguments = json!({ "command": ["bash", "-lc", format!("grep -r {word}-needle src")] }).to_string();
+    let arguments = json!({ "command": ["bash", "-lc", format!("grep -r {word}needle src")] }).to_string();
     let output = json!({ "output": format!("{word} found"), "metadata": { "exit_code": 0 } }).to_string();
     let records = [
         line(0, "session_meta", json!({ "id": session, "timestamp": "2026-06-11T19:15:00.000Z", "cwd": CWD })),
@@ -28,7 +28,7 @@ fn codex(world: &World, session: &str, word: &str) {
         ),
         line(3, "response_item", json!({ "type": "function_call_output", "call_id": "call_0", "output": output })),
     ];
-    write(world, &format!(".codex/sessions/2026/06/11/rollout-2026-06-11T19-15-00-{session}.jsonl"), &records);
+    write(world, &format!("../codex/sessions/2026/06/11/rollout-2026-06-11T19-15-00-{session}.jsonl"), &records);
 }
 
 fn copilot(world: &World, session: &str, word: &str) {
@@ -79,8 +79,8 @@ fn sessions_whose_records_have_the_same_ids_by_chance_are_no_forks() {
         copilot(&world, session, word);
     }
     for (query, session) in [
-        ("ostrich-needle", &*codex_one),
-        ("pelican-needle", &codex_two),
+        ("ostrichneedle", &*codex_one),
+        ("pelicanneedle", &codex_two),
         ("heron", &pi_one),
         ("toucan", &pi_two),
         ("auk", "cr-2"),
@@ -98,7 +98,7 @@ fn sessions_whose_records_have_the_same_ids_by_chance_are_no_forks() {
     // Nor is one that is found later taken for a copy.
     copilot(&world, "cr-4", "puffin");
     for (query, session) in
-        [("pelican-needle", &*codex_two), ("toucan", &pi_two), ("auk", "cr-2"), ("skua", "cr-3"), ("puffin", "cr-4")]
+        [("pelicanneedle", &*codex_two), ("toucan", &pi_two), ("auk", "cr-2"), ("skua", "cr-3"), ("puffin", "cr-4")]
     {
         assert_eq!(world.found(query), [session], "{query}");
     }
