@@ -93,7 +93,6 @@ Environment:
   BATON_HOME         Baton's own files [default: ~/.baton]
   CLAUDE_CONFIG_DIR  Claude Code's directory; transcripts lie below projects/ [default: ~/.claude]
   CODEX_HOME         Codex's directory; transcripts lie below sessions/ [default: ~/.codex]
-                     (if one of these two is set, the other's default is not read)
   QWEN_HOME, …       other agents' directories: `baton help agents` names each variable
   BATON_LOG          what goes to daemon.log, such as `info,baton_actors=debug`
   NO_COLOR           no colours

@@ -2,6 +2,7 @@
 //! starts no daemon, and asks a running one only for its state.
 
 mod agent;
+mod connection;
 mod daemon;
 mod formats;
 mod home;
@@ -12,6 +13,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::environment::{Environment, within};
+use crate::install::Host;
+use connection::{About, Part};
+pub use connection::{Connection, Link};
 
 /// Time limit for checking the agents' settings.
 const AGENTS: Duration = Duration::from_secs(10);
@@ -41,6 +45,12 @@ pub struct Finding {
     pub what: String,
     /// What to do about it.
     pub fix: Option<String>,
+    /// The agent that it concerns, as `baton install` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What it says of that agent's connection.
+    #[serde(skip)]
+    about: Option<About>,
 }
 
 /// All findings, as `--json` prints them.
@@ -50,23 +60,34 @@ pub struct Report {
     pub healthy: bool,
     /// Findings; later checks build on earlier ones.
     pub findings: Vec<Finding>,
+    /// What each agent on this machine has of Baton.
+    pub agents: Vec<Connection>,
 }
 
 impl Finding {
+    fn new(check: &'static str, status: Health, what: impl Into<String>, fix: Option<String>) -> Self {
+        Self { check, status, what: what.into(), fix, agent: None, about: None }
+    }
+
     fn ok(check: &'static str, what: impl Into<String>) -> Self {
-        Self { check, status: Health::Ok, what: what.into(), fix: None }
+        Self::new(check, Health::Ok, what, None)
     }
 
     fn unknown(check: &'static str, what: impl Into<String>) -> Self {
-        Self { check, status: Health::Unknown, what: what.into(), fix: None }
+        Self::new(check, Health::Unknown, what, None)
     }
 
     fn warn(check: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check, status: Health::Warn, what: what.into(), fix: Some(fix.into()) }
+        Self::new(check, Health::Warn, what, Some(fix.into()))
     }
 
     fn error(check: &'static str, what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check, status: Health::Error, what: what.into(), fix: Some(fix.into()) }
+        Self::new(check, Health::Error, what, Some(fix.into()))
+    }
+
+    /// The same, which tells how a part of the agent's connection is.
+    fn on(self, part: Part, link: Link) -> Self {
+        Self { about: Some(About { part, link }), ..self }
     }
 }
 
@@ -75,11 +96,17 @@ pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report
     let mut findings = programs::check();
     findings.extend(home::check(environment));
     let (seen, from) = (environment.clone(), directory.to_owned());
-    findings.extend(within(AGENTS, move || agent::check(&seen, &from)).unwrap_or_else(|| {
+    let checked = within(AGENTS, move || {
+        let hosts = Host::found(&seen);
+        let findings = agent::check(&hosts, &seen, &from);
+        (connection::all(&hosts, &findings), findings)
+    });
+    let (agents, of_agents) = checked.unwrap_or_else(|| {
         let what = "the agents' directories do not answer, so their settings cannot be checked";
-        vec![Finding::unknown("agents", what)]
-    }));
+        (Vec::new(), vec![Finding::unknown("agents", what)])
+    });
+    findings.extend(of_agents);
     findings.extend(daemon::check(environment));
     let healthy = findings.iter().all(|finding| finding.status != Health::Error);
-    Report { healthy, findings }
+    Report { healthy, findings, agents }
 }

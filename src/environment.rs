@@ -10,7 +10,6 @@ use std::time::UNIX_EPOCH;
 use baton_base::limits;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::layout;
 use baton_home::environment::{current_directory, project, user_home, works_in};
 use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;
@@ -34,7 +33,10 @@ pub(crate) fn read_directories(environment: &Environment) -> impl Iterator<Item 
 
 /// The directories searched for transcripts.
 pub fn roots(environment: &Environment) -> Vec<Root> {
-    read_directories(environment).flat_map(|(agent, directory)| Root::of_agent(agent, directory)).collect()
+    let main = read_directories(environment).flat_map(|(agent, directory)| Root::of_agent(agent, directory));
+    let user = environment.user_directory();
+    main.chain(user.into_iter().flat_map(|user| Agent::ALL.iter().flat_map(|agent| Root::also_of(*agent, user))))
+        .collect()
 }
 
 /// A directory that a variable names but that must not be read, with the reason. No daemon is started with it.
@@ -93,9 +95,9 @@ pub fn log_is_empty(environment: &Environment) -> bool {
 /// True if there is a transcript, or may be: a root that does not answer may hold some.
 pub fn has_transcripts(environment: &Environment) -> bool {
     // Claude Code's are looked for above its subagents' only.
-    let deep = |agent: Agent| if agent == Agent::ClaudeCode { 3 } else { layout(agent).depth };
+    let deep = |root: &Root| if root.agent == Agent::ClaudeCode { 3 } else { root.depth() };
     let roots = roots(environment);
-    let any = move || roots.iter().any(|root| has_transcript(root, &root.projects, deep(root.agent)));
+    let any = move || roots.iter().any(|root| has_transcript(root, &root.projects, deep(root)));
     in_time(any).unwrap_or(true)
 }
 
@@ -148,20 +150,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_one_directory_is_named_no_other_is_read() {
-        let check = |claude: bool, codex: bool, expected: &[&str]| {
-            let environment = Environment::apart("/b".into(), "/c".into())
-                .with_directory(Agent::ClaudeCode, "/c".into(), claude)
-                .with_directory(Agent::Codex, "/x".into(), codex);
-            let roots: Vec<String> =
-                self::roots(&environment).iter().map(|root| root.projects.display().to_string()).collect();
-            let roots: Vec<&String> = roots.iter().filter(|root| !root.contains("/.")).collect();
-            assert_eq!(roots, expected, "{claude} {codex}");
+    fn a_named_directory_excludes_no_other_agents_usual_one() {
+        let roots = |environment: &Environment| -> Vec<String> {
+            roots(environment).iter().map(|root| root.projects.display().to_string()).collect()
         };
-        let (claude, codex) = ("/c/projects", ["/x/sessions", "/x/archived_sessions"]);
-        check(false, false, &[claude, codex[0], codex[1]]);
-        check(true, true, &[claude, codex[0], codex[1]]);
-        check(true, false, &[claude]);
-        check(false, true, &codex);
+        let environment = Environment::apart("/b".into(), "/c".into());
+        let usual = roots(&environment);
+        let named = environment.with_directory(Agent::Codex, "/x".into(), true);
+        let expected: Vec<String> = usual.iter().map(|root| root.replace("/c/.codex/", "/x/")).collect();
+        assert_ne!(expected, usual);
+        assert_eq!(roots(&named), expected);
+        assert_eq!(roots(&named.only_named()), ["/x/sessions", "/x/archived_sessions"], "in a throwaway daemon");
     }
 }

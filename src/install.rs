@@ -1,5 +1,5 @@
-//! Sets Baton up in an agent: hooks in its settings, the MCP server, and in Claude Code a block of guidance, or all of
-//! it as a plugin. [`agents`] says what each agent has, and where.
+//! Sets Baton up in an agent: hooks in its settings, the MCP server, and if it is asked for a block in its instructions;
+//! in Claude Code also all of it as a plugin. [`agents`] says what each agent has, and where.
 //!
 //! The files changed here belong to other programs. So everything is planned and shown first, only Baton's own entries
 //! are touched, and removing them restores the files byte for byte.
@@ -79,7 +79,7 @@ pub enum Error {
     )]
     Registered(bool),
     /// This program's path is unknown.
-    #[error("cannot find this program's own path: {0}")]
+    #[error("cannot find this program's own path: {0}; run it by its full path")]
     Own(#[source] std::io::Error),
 }
 
@@ -201,7 +201,9 @@ impl Installer {
             plan.changes.extend(self.plan_script(path)?);
         }
         if self.host == Host::Codex {
-            let untrusted = hooks::untrusted(&server::codex_config(&self.files.settings)?);
+            let found = hooks::find(&hooks::CLAUDE, &self.value(&Target::read(&self.files.settings)?)?);
+            let untrusted =
+                hooks::untrusted(&server::codex_config(&self.files.settings)?, &self.files.settings, &found);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
@@ -246,8 +248,29 @@ impl Installer {
     pub fn plan_guidance(&self) -> Result<Option<Change>, Error> {
         let Some(path) = self.files.guidance.as_ref().filter(|_| self.host == Host::Claude) else { return Ok(None) };
         let target = Target::read(path)?;
-        let text = guidance::put_in(target.text());
+        let text = guidance::put_in(guidance::HANDOFF, target.text());
         self.write(target, text)
+    }
+
+    /// True if the agent has a file of instructions for rules.
+    pub fn has_rules(&self) -> bool {
+        self.host != Host::Claude && self.files.guidance.is_some()
+    }
+
+    /// Plans adding or updating the block in the instructions of an agent other than Claude Code.
+    pub fn plan_rules(&self) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let Some(path) = self.files.guidance.as_ref().filter(|_| self.has_rules()) else { return Ok(plan) };
+        if let Ok(leads_to) = std::fs::read_link(path) {
+            let remedy = format!("add this to it by hand:\n{}", guidance::RULES.trim_end());
+            return Err(Error::Content { path: path.clone(), source: Unfit(UnfitKind::Link(leads_to)), remedy });
+        }
+        let target = Target::read(path)?;
+        let is_new = target.text.is_none();
+        let text = guidance::put_in(guidance::RULES, target.text());
+        plan.changes.extend(self.write(target, text)?);
+        plan.remarks.extend(self.setup.guidance.and_then(|file| file.remark(path, is_new)));
+        Ok(plan)
     }
 
     /// Plans the removal of everything Baton has added.
@@ -266,23 +289,33 @@ impl Installer {
         if self.files.servers.is_none() {
             self.plan_deregistration(&mut plan)?;
         }
-        let Some(path) = &self.files.guidance else { return Ok(plan) };
-        let target = Target::read(path)?;
-        if guidance::is_in(target.text()) {
-            self.must_be_ours_to_change(&target)?;
-            let text = guidance::take_out(target.text());
-            let backups = target.backups();
-            let is_known = backups.iter().any(|(_, copy)| *copy == text);
-            // True if a copy contains nothing but an older block of ours.
-            let is_all_ours = |copy: &str| guidance::is_in(copy) && guidance::take_out(copy).is_empty();
-            let change = match text.is_empty() && backups.iter().all(|(_, copy)| is_all_ours(copy)) {
-                true => Kind::Remove { target, folder: None },
-                // Backups of a file changed since then are kept.
-                false => Kind::Write { target, text, is_undone: is_known },
-            };
-            plan.changes.push(Change(change));
+        match self.plan_guidance_removal() {
+            Ok(change) => plan.changes.extend(change),
+            // It may never have had a block.
+            Err(Error::Target(why)) => plan.remarks.push(format!("{why}; if it has a block of Baton's, that stays")),
+            Err(other) => plan.refused.push(other.of_removal().to_string()),
         }
         Ok(plan)
+    }
+
+    /// Plans the removal of the block in the agent's instructions.
+    fn plan_guidance_removal(&self) -> Result<Option<Change>, Error> {
+        let Some(path) = &self.files.guidance else { return Ok(None) };
+        let target = Target::read(path)?;
+        if !guidance::is_in(target.text()) {
+            return Ok(None);
+        }
+        self.must_be_ours_to_change(&target)?;
+        let text = guidance::take_out(target.text());
+        let backups = target.backups();
+        let is_known = backups.iter().any(|(_, copy)| *copy == text);
+        // True if a copy contains nothing but an older block of ours.
+        let is_all_ours = |copy: &str| guidance::is_in(copy) && guidance::take_out(copy).is_empty();
+        Ok(Some(Change(match text.is_empty() && backups.iter().all(|(_, copy)| is_all_ours(copy)) {
+            true => Kind::Remove { target, folder: None },
+            // Backups of a file changed since then are kept.
+            false => Kind::Write { target, text, is_undone: is_known },
+        })))
     }
 
     /// The parts to add by hand.

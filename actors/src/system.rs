@@ -416,6 +416,7 @@ impl System {
         if let Err(error) = self.parts.supervisor.drain().await {
             tracing::warn!(%error, "sessions not drained in time");
         }
+        self.parts.watcher.save().await;
         self.parts.indexer.close().await;
         self.parts.supervisor.stop(limits::DRAIN).await;
         self.parts.note_writer.finish().await;

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use super::Error;
-use crate::doctor::{self, Health};
+use crate::doctor::{self, Connection, Health, Link};
 use crate::environment::Environment;
-use crate::print::{self, Output, Style};
+use crate::print::{self, Cell, Column, Output, Style, Table};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
@@ -21,7 +21,11 @@ starts nothing. Each problem comes with a fix.
 
 ✓ in order, ! works, but could be better, ✗ does not work, ? cannot be determined now. Exit code 1 only if there is a ✗.
 
-JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\"}]}
+At the end it says for each agent here whether its MCP server and its hooks are present as `baton install` writes them, \
+changed, off, gone (they name a program that does not exist) or absent.
+
+JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\",\"agent\"}],\
+\"agents\":[{\"agent\",\"title\",\"mcp_server\",\"hooks\":\"present|changed|off|gone|absent|unknown\",\"hooks_trusted\"}]}
 
 Examples:
   baton doctor                         after `baton install`, or when something is wrong
@@ -49,6 +53,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             output.line(&format!("              fix: {}", print::plain(fix)));
         }
     }
+    if !report.agents.is_empty() {
+        output.line("");
+        table(&report.agents).lines(&output).iter().for_each(|line| output.line(line));
+    }
     let count = |status: Health| report.findings.iter().filter(|finding| finding.status == status).count() as u64;
     let (broken, warnings) = (count(Health::Error), count(Health::Warn));
     print::note(&match (broken, warnings) {
@@ -61,4 +69,27 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         ),
     });
     Ok(code)
+}
+
+/// What each agent has of Baton.
+fn table(agents: &[Connection]) -> Table<3> {
+    let mut table = Table::new([Column::words("agent"), Column::words("MCP server"), Column::words("hooks")]);
+    let cell = |link: Link, more: &str| {
+        let style = match link {
+            Link::Present => Style::Good,
+            Link::Changed | Link::Off | Link::Absent => Style::Warning,
+            Link::Gone => Style::Bad,
+            Link::Unknown => Style::Faint,
+        };
+        Cell::styled(style, format!("{}{more}", link.as_str()))
+    };
+    for agent in agents {
+        let trust = match agent.hooks_trusted {
+            Some(true) => ", trusted",
+            Some(false) => ", not all trusted",
+            None => "",
+        };
+        table.row([Cell::new(agent.title), cell(agent.mcp_server, ""), cell(agent.hooks, trust)]);
+    }
+    table
 }

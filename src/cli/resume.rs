@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use baton_base::transcript_file::TranscriptHeads;
+use baton_conversation::record::SessionId;
 use baton_protocol::answer::{Row, Search, Sessions, Show};
 use baton_protocol::{Agent, SearchParams, SessionsParams, ShowParams, code, method};
 use serde::Serialize;
@@ -97,8 +99,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         return Err(Error::Resume(format!("`{name}` is not on the path; install {} or add it", plan.agent.title())));
     };
     print::note(&print::plain(&format!("{line}  (in {})", plan.directory)));
-    start(&program, plan.command.get(1..).unwrap_or_default(), &directory)
-        .map_err(|error| Error::Resume(format!("`{name}` could not be started: {error}")))
+    start(&program, plan.command.get(1..).unwrap_or_default(), &directory).map_err(|error| {
+        let directory = quoted(plan.directory);
+        Error::Resume(format!("`{name}` could not be started: {error}; try it yourself: cd {directory} && {line}"))
+    })
 }
 
 enum Found {
@@ -126,7 +130,9 @@ fn find(environment: &Environment, words: &[String]) -> Result<Found, Error> {
     let mut seen = std::collections::BTreeSet::new();
     found.hits.retain(|hit| hit.resume.is_some() && seen.insert(hit.session_id.clone()));
     match found.hits.as_slice() {
-        [] => Err(Error::Resume(format!("no session that an agent can go on with fits {query:?}"))),
+        [] => Err(Error::Resume(format!(
+            "no session that an agent can go on with fits {query:?}; `baton sessions` lists them all"
+        ))),
         [hit] => Ok(Found::One(Box::new(show(environment, &hit.session_id)?))),
         _ => Ok(Found::Several(found)),
     }
@@ -161,22 +167,28 @@ fn last_of_project(environment: &Environment) -> Result<Row, Error> {
 
 fn command(row: &Row) -> Option<(Agent, Vec<String>)> {
     let agent = row.agent.as_deref().and_then(Agent::parse).filter(|_| row.parent_session_id.is_none())?;
-    Some((agent, agent.resume(&row.session_id)?))
+    let session = SessionId::new(&row.session_id)?;
+    Some((agent, TranscriptHeads::default().resume(agent, &session, row.file_path.as_deref()?)?))
 }
 
 fn plan(row: &Row) -> Result<Plan<'_>, Error> {
     let (id, none) = (&row.session_id, "no agent can go on with");
     let (agent, command) = command(row).ok_or_else(|| {
         let what = match (&row.parent_session_id, &row.source) {
-            (Some(parent), _) => format!("a subagent's session; its parent is {parent}"),
-            (None, Some(_)) => "a note".to_owned(),
-            (None, None) => "one of an agent without a command for it, or its id is unusual".to_owned(),
+            (Some(parent), _) => format!("it is a subagent's; its parent can: `baton resume {parent}`"),
+            (None, Some(_)) => format!("it is a note; `baton show {id}` shows it"),
+            (None, None) => match row.agent.as_deref().and_then(Agent::parse).map(Agent::home) {
+                Some(home) if home.resume.is_empty() => format!("{} has no command for it", home.title),
+                _ => "no transcript that names its whole id is there any more, or its id is unusual".to_owned(),
+            },
         };
-        Error::Resume(format!("{none} {id}: it is {what}"))
+        Error::Resume(format!("{none} {id}: {what}"))
     })?;
     let directory = row.directory.as_deref();
-    let directory =
-        directory.ok_or_else(|| Error::Resume(format!("{none} {id}: its transcript names no directory")))?;
+    let directory = directory.ok_or_else(|| {
+        let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        Error::Resume(format!("{id}: its transcript names no directory; run `{line}` where it belongs"))
+    })?;
     Ok(Plan { session_id: id, agent, directory, command })
 }
 

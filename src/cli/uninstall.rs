@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
-    /// Aider only: the project whose history is no longer read, unless another agent works there
+    /// Aider and Crush only: the project whose sessions are no longer read, unless another agent works there
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
     /// Do not ask for confirmation
@@ -29,7 +29,7 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Removes Baton's hooks and its MCP server from the agents' files, and the block in CLAUDE.md. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
+Removes Baton's hooks and its MCP server from the agents' files, and its block in CLAUDE.md, AGENTS.md and the like. Everything else in these files stays byte for byte. Memory and log in BATON_HOME stay too, and the daemon \
 runs until `baton stop`; Codex keeps its list of trusted hooks. A plugin is named and stays: only Claude Code can \
 remove it. Do this before you remove the program: a hook whose program is gone shows a notice each time.
 

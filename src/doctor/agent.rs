@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use baton_conversation::item::Agent;
 use serde_json::Value;
 
-use super::Finding;
+use super::{Finding, Link, Part};
 use crate::environment::{self, Environment, in_time};
 use crate::install::Host;
 use crate::install::document::Document;
@@ -24,13 +24,17 @@ struct Settings {
     value: Value,
 }
 
-pub(super) fn check(environment: &Environment, directory: &Path) -> Vec<Finding> {
-    let of = |host| match host {
-        Host::Claude => claude(environment, directory),
-        Host::Codex => codex(environment),
-        other => of_files(other, environment, directory),
+pub(super) fn check(hosts: &[Host], environment: &Environment, directory: &Path) -> Vec<Finding> {
+    let of = |host: &Host| {
+        let findings = match host {
+            Host::Claude => claude(environment, directory),
+            Host::Codex => codex(environment),
+            other => of_files(*other, environment, directory),
+        };
+        let word = host.word();
+        findings.into_iter().map(move |finding| Finding { agent: Some(word.clone()), ..finding })
     };
-    Host::found(environment).into_iter().flat_map(of).collect()
+    hosts.iter().flat_map(of).collect()
 }
 
 fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
@@ -48,11 +52,11 @@ fn claude(environment: &Environment, directory: &Path) -> Vec<Finding> {
                 all.push(Settings { path, value });
             }
             Ok(_) => {}
-            Err(why) => findings.push(Finding::error(
-                "settings",
-                format!("{} cannot be read, so Claude Code runs none of its hooks: {why}", path.display()),
-                "fix the file; `/doctor` in Claude Code says where it is wrong",
-            )),
+            Err(why) => {
+                let what = format!("{} cannot be read, so Claude Code runs none of its hooks: {why}", path.display());
+                let fix = "fix the file; `/doctor` in Claude Code says where it is wrong";
+                findings.push(Finding::error("settings", what, fix).on(Part::Hooks, Link::Unknown));
+            }
         }
     }
     let plugins: Vec<String> = all.iter().flat_map(|settings| plugin::enabled(&settings.value)).collect();
@@ -86,40 +90,60 @@ fn codex(environment: &Environment) -> Vec<Finding> {
         });
     }
     let place = AgentFiles::new(Host::Codex, Scope::User, environment, Path::new(""));
-    let value = match read(&place.settings) {
-        Ok(value) => value.unwrap_or_default(),
-        Err(why) => {
-            let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", place.settings.display());
-            findings.push(Finding::error("codex", what, "fix the file, then run: baton install codex"));
-            Value::Null
-        }
-    };
     let config = server::codex_config(&place.settings);
     if let Err(why) = &config {
-        findings.push(Finding::error("codex", why.to_string(), "fix the file, then run: baton install codex"));
+        let broken = Finding::error("codex", why.to_string(), "fix the file, then run: baton install codex");
+        findings.push(broken.on(Part::Server, Link::Unknown));
     }
     let config = config.ok();
-    let path = place.settings.as_path();
-    let found: Vec<(&Path, FoundHook)> = hooks::find(&CLAUDE, &value).into_iter().map(|found| (path, found)).collect();
-    if found.is_empty() {
-        let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
-        findings.push(Finding::warn("codex", what, FIX));
-    } else {
-        let faults = faults(&CLAUDE, &found, environment, FIX);
-        let untrusted = config.as_ref().map(hooks::untrusted).unwrap_or_default();
-        if faults.is_empty() && untrusted.is_empty() {
-            findings.push(Finding::ok("codex", format!("all {} hooks are in {}", CLAUDE.events.len(), path.display())));
+    match read(&place.settings) {
+        Ok(value) => {
+            let found = hooks::find(&CLAUDE, &value.unwrap_or_default());
+            findings.extend(codex_hooks(&place.settings, found, config.as_ref(), environment, FIX));
         }
-        findings.extend(faults);
-        if !untrusted.is_empty() {
-            findings.push(Finding::warn(
-                "codex",
-                format!("Codex does not run these hooks, because you have not trusted them: {}", untrusted.join(", ")),
-                "start `codex` once and accept them where it says that hooks need review",
-            ));
+        Err(why) => {
+            let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", place.settings.display());
+            let broken = Finding::error("codex", what, "fix the file, then run: baton install codex");
+            findings.push(broken.on(Part::Hooks, Link::Unknown));
         }
     }
     findings.extend(config.and_then(|config| codex_server(environment, &config)));
+    findings
+}
+
+/// Codex's hooks, and whether it has recorded that its user trusts them.
+fn codex_hooks(
+    path: &Path,
+    found: Vec<FoundHook>,
+    config: Option<&Value>,
+    environment: &Environment,
+    fix: &str,
+) -> Vec<Finding> {
+    if found.is_empty() {
+        let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
+        return vec![Finding::warn("codex", what, fix).on(Part::Hooks, Link::Absent)];
+    }
+    let untrusted = config.map(|config| hooks::untrusted(config, path, &found));
+    let found: Vec<(&Path, FoundHook)> = found.into_iter().map(|found| (path, found)).collect();
+    let mut findings = faults(&CLAUDE, &found, environment, fix);
+    if findings.is_empty() {
+        let what = format!("all {} hooks are in {}", CLAUDE.events.len(), path.display());
+        findings.push(Finding::ok("codex", what).on(Part::Hooks, Link::Present));
+    }
+    findings.extend(untrusted.map(|untrusted| {
+        match untrusted.as_slice() {
+        [] => Finding::ok("codex", "you have trusted these hooks").on(Part::Trust, Link::Present),
+        events => Finding::warn(
+            "codex",
+            format!(
+                "Codex does not run these hooks, because you have not trusted them or have switched them off: {}",
+                events.join(", ")
+            ),
+            "start `codex` once and accept them where it says that hooks need review; later `/hooks` there shows them",
+        )
+        .on(Part::Trust, Link::Off),
+    }
+    }));
     findings
 }
 
@@ -131,25 +155,26 @@ fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
     let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
     let add = format!("run: {}", server.add_line());
     let again = format!("run: {} && {}", server.remove_line(), server.add_line());
-    Some(registered(Host::Codex, server.in_file(config), add, again))
+    Some(registered(&server, config, add, again))
 }
 
 /// Hooks and server of an agent whose files Baton changes itself.
 fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Finding> {
     let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.word()));
     let files = AgentFiles::new(host, Scope::User, environment, directory);
-    let contents = |path: &Path| {
+    let contents = |path: &Path, part| {
         let unreadable = |why| {
             let what = format!("{} cannot be read, so Baton cannot be set up in {title}: {why}", path.display());
-            Finding::error(check, what, format!("fix the file, then run: {fix}"))
+            Finding::error(check, what, format!("fix the file, then run: {fix}")).on(part, Link::Unknown)
         };
         read(path).map(Option::unwrap_or_default).map_err(unreadable)
     };
     let mut findings = Vec::new();
     if let Some(path) = &files.instead {
-        findings.push(Finding::warn(check, instead(title, path), format!("move them there, then run: {fix}")));
+        let moved = Finding::warn(check, instead(title, path), format!("move them there, then run: {fix}"));
+        findings.push(moved.on(Part::Hooks, Link::Absent));
     } else if let Some(form) = host.setup().hooks {
-        match contents(&files.settings) {
+        match contents(&files.settings, Part::Hooks) {
             Err(finding) => findings.push(finding),
             Ok(value) => {
                 let path = files.settings.as_path();
@@ -158,11 +183,11 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
                 findings.extend(match (found.is_empty(), faults.is_empty()) {
                     (true, _) => {
                         let what = format!("{title} calls none of Baton's hooks, so its sessions end by the timeout");
-                        vec![Finding::warn(check, what, &fix)]
+                        vec![Finding::warn(check, what, &fix).on(Part::Hooks, Link::Absent)]
                     }
                     (_, true) => {
                         let what = format!("all {} hooks are in {}", form.events.len(), path.display());
-                        vec![Finding::ok(check, what)]
+                        vec![Finding::ok(check, what).on(Part::Hooks, Link::Present)]
                     }
                     (_, false) => faults,
                 });
@@ -175,11 +200,14 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
     }
     let Some(path) = files.servers else { return findings };
     let server = Server::new(host, &programs, environment);
-    match contents(&path) {
-        Err(finding) if !findings.contains(&finding) => findings.push(finding),
-        Err(_) => {}
+    match contents(&path, Part::Server) {
+        // One file with both is complained of once.
+        Err(finding) => match findings.iter_mut().find(|known| known.what == finding.what) {
+            Some(_) => {}
+            None => findings.push(finding),
+        },
         Ok(value) => {
-            findings.push(registered(host, server.in_file(&value), fix.clone(), fix));
+            findings.push(registered(&server, &value, fix.clone(), fix));
         }
     }
     findings
@@ -191,33 +219,41 @@ fn script(host: Host, path: &Path, programs: &Programs, environment: &Environmen
     let (check, title, shown) = (host.program(), host.title(), path.display());
     let there = match Target::read(path) {
         Ok(target) => target.text,
-        Err(why) => return Finding::error(check, why.to_string(), fix),
+        Err(why) => return Finding::error(check, why.to_string(), fix).on(Part::Hooks, Link::Unknown),
     };
-    match script::compare(there.as_deref(), &script::text(&command, &host.word())) {
-        Found::This => Finding::ok(check, format!("{title} loads {shown}, which calls the hook")),
-        Found::Otherwise => {
-            Finding::warn(check, format!("{shown} is of another version or calls another program"), fix)
-        }
-        Found::Foreign => {
-            Finding::error(check, format!("{shown} is not Baton's"), format!("move it away, then run: {fix}"))
-        }
-        Found::Nothing => Finding::warn(
-            check,
-            format!("{title} calls none of Baton's hooks, so its sessions end by the timeout"),
-            fix,
+    let (finding, link) = match script::compare(there.as_deref(), &script::text(&command, &host.word())) {
+        Found::This => (Finding::ok(check, format!("{title} loads {shown}, which calls the hook")), Link::Present),
+        Found::Otherwise => (
+            Finding::warn(check, format!("{shown} is of another version or calls another program"), fix),
+            Link::Changed,
         ),
-    }
+        Found::Foreign => {
+            let away = format!("move it away, then run: {fix}");
+            (Finding::error(check, format!("{shown} is not Baton's"), away), Link::Absent)
+        }
+        Found::Nothing => {
+            let what = format!("{title} calls none of Baton's hooks, so its sessions end by the timeout");
+            (Finding::warn(check, what, fix), Link::Absent)
+        }
+    };
+    finding.on(Part::Hooks, link)
 }
 
 /// How an agent has registered the server. `add` registers it, `again` does so after removing an older entry.
-fn registered(host: Host, registered: Registered, add: String, again: String) -> Finding {
-    let (check, title) = (host.program(), host.title());
-    match registered {
+fn registered(server: &Server, file: &Value, add: String, again: String) -> Finding {
+    let (check, title) = (server.host().program(), server.host().title());
+    let registered = server.in_file(file);
+    let link = link(&registered);
+    if matches!(link, Link::Present | Link::Changed) && server.is_off(file) {
+        let what = format!("{title} has the MCP server switched off");
+        return Finding::warn(check, what, "switch it on there, if you want it").on(Part::Server, Link::Off);
+    }
+    let finding = match registered {
         Registered::This => Finding::ok(check, format!("{title} knows the MCP server")),
-        Registered::Otherwise(command) if is_there(Path::new(&command)) => {
+        Registered::Otherwise(command) if link == Link::Changed => {
             Finding::ok(check, format!("{title} knows the MCP server as {command}"))
         }
-        Registered::OtherHome(command) if is_there(Path::new(&command)) => Finding::warn(
+        Registered::OtherHome(_) if link == Link::Changed => Finding::warn(
             check,
             format!("{title} starts the MCP server with another BATON_HOME, so there are two memories"),
             OTHER_HOME,
@@ -227,6 +263,18 @@ fn registered(host: Host, registered: Registered, add: String, again: String) ->
         }
         Registered::Foreign(command) => Finding::error(check, server::foreign(&command), add),
         Registered::Nothing => Finding::warn(check, format!("{title} does not know the MCP server"), add),
+    };
+    finding.on(Part::Server, link)
+}
+
+/// How a server is connected that is registered in this way.
+fn link(registered: &Registered) -> Link {
+    match registered {
+        Registered::Nothing => Link::Absent,
+        Registered::This => Link::Present,
+        Registered::Otherwise(command) | Registered::OtherHome(command) if !is_there(Path::new(command)) => Link::Gone,
+        // Somebody has put another server in its place.
+        Registered::Otherwise(_) | Registered::OtherHome(_) | Registered::Foreign(_) => Link::Changed,
     }
 }
 
@@ -246,11 +294,12 @@ fn read(path: &Path) -> Result<Option<Value>, String> {
 
 fn switched_off(settings: &Settings) -> Option<Finding> {
     let key = ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| settings.value[*key] == true)?;
-    Some(Finding::error(
+    let off = Finding::error(
         "hooks",
         format!("{} sets {key}: none of your hooks run", settings.path.display()),
         format!("remove {key}, if you may decide that; without hooks Baton still reads every session"),
-    ))
+    );
+    Some(off.on(Part::Hooks, Link::Off))
 }
 
 fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec<Finding> {
@@ -262,21 +311,26 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
         .collect();
     let Some((path, _)) = found.first() else {
         return vec![match plugins.first() {
-            Some(plugin) => Finding::ok("hooks", format!("they come with the plugin {plugin}")),
-            None => Finding::warn("hooks", "Claude Code calls none of Baton's hooks", "baton install"),
+            Some(plugin) => {
+                Finding::ok("hooks", format!("they come with the plugin {plugin}")).on(Part::Hooks, Link::Present)
+            }
+            None => Finding::warn("hooks", "Claude Code calls none of Baton's hooks", "baton install")
+                .on(Part::Hooks, Link::Absent),
         }];
     };
     let mut findings = Vec::new();
     if let Some(plugin) = plugins.first() {
-        findings.push(Finding::error(
+        let twice = Finding::error(
             "hooks",
             format!("they are called twice: by {} and by the plugin {plugin}", path.display()),
             "baton uninstall, or remove the plugin with `/plugin` in Claude Code",
-        ));
+        );
+        findings.push(twice.on(Part::Hooks, Link::Changed));
     }
     findings.extend(faults(&CLAUDE, &found, environment, "baton install"));
     if findings.is_empty() {
-        findings.push(Finding::ok("hooks", format!("all {} are in {}", CLAUDE.events.len(), path.display())));
+        let all = Finding::ok("hooks", format!("all {} are in {}", CLAUDE.events.len(), path.display()));
+        findings.push(all.on(Part::Hooks, Link::Present));
     }
     findings
 }
@@ -292,7 +346,8 @@ fn faults(form: &HookForm, found: &[(&Path, FoundHook)], environment: &Environme
         .filter(|event| !found.iter().any(|(_, found)| found.event == *event))
         .collect();
     if !missing.is_empty() {
-        findings.push(Finding::warn("hooks", format!("not called for {}", missing.join(", ")), fix));
+        let not_called = Finding::warn("hooks", format!("not called for {}", missing.join(", ")), fix);
+        findings.push(not_called.on(Part::Hooks, Link::Changed));
     }
     for (event, _) in form.events {
         let mut lines: Vec<&str> =
@@ -302,7 +357,8 @@ fn faults(form: &HookForm, found: &[(&Path, FoundHook)], environment: &Environme
         // Claude Code runs an identical line from several files once.
         if lines.len() > 1 {
             let lines = lines.join(" and ");
-            findings.push(Finding::warn("hooks", format!("{event} is reported twice, by {lines}"), fix));
+            let twice = Finding::warn("hooks", format!("{event} is reported twice, by {lines}"), fix);
+            findings.push(twice.on(Part::Hooks, Link::Changed));
         }
     }
     findings
@@ -312,11 +368,8 @@ fn faults(form: &HookForm, found: &[(&Path, FoundHook)], environment: &Environme
 fn fault(form: &HookForm, path: &Path, found: &FoundHook, environment: &Environment, fix: &str) -> Option<Finding> {
     let (event, shown, program) = (&found.event, path.display(), &found.own.program);
     if !is_there(program) {
-        return Some(Finding::error(
-            "hooks",
-            format!("{event} in {shown} calls {}, which does not exist", program.display()),
-            fix,
-        ));
+        let what = format!("{event} in {shown} calls {}, which does not exist", program.display());
+        return Some(Finding::error("hooks", what, fix).on(Part::Hooks, Link::Gone));
     }
     if !found.is_sound(form) {
         let what = match &found.timeout {
@@ -326,7 +379,7 @@ fn fault(form: &HookForm, path: &Path, found: &FoundHook, environment: &Environm
             Some(_) if event == "SessionEnd" => "has a timeout, which may delay an exit".to_owned(),
             _ => "is not always called, or not waited for".to_owned(),
         };
-        return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), fix));
+        return Some(Finding::warn("hooks", format!("{event} in {shown} {what}"), fix).on(Part::Hooks, Link::Changed));
     }
     let home = found.own.home.as_ref().map(PathBuf::from).or_else(|| {
         // Without a home of its own it uses the one Claude Code was started with, which is probably the one this
@@ -334,15 +387,10 @@ fn fault(form: &HookForm, path: &Path, found: &FoundHook, environment: &Environm
         Some(environment.home.clone())
     })?;
     (home != environment.home).then(|| {
-        Finding::warn(
-            "hooks",
-            format!(
-                "{event} in {shown} uses the home {}, and this one is {}",
-                home.display(),
-                environment.home.display()
-            ),
-            format!("set BATON_HOME to the right one, then run: {fix}"),
-        )
+        let (home, own) = (home.display(), environment.home.display());
+        let what = format!("{event} in {shown} uses the home {home}, and this one is {own}");
+        let fix = format!("set BATON_HOME to the right one, then run: {fix}");
+        Finding::warn("hooks", what, fix).on(Part::Hooks, Link::Changed)
     })
 }
 
@@ -357,30 +405,31 @@ fn server(environment: &Environment, directory: &Path, project: &AgentFiles, plu
         files.iter().map(|(path, value)| (path, server.in_project(value, directory), " for this project only"));
     let mut registered = for_all.chain(here_only).filter(|(_, registered, _)| *registered != Registered::Nothing);
     let add = server.add_line();
-    match (registered.next(), plugins.first()) {
-        (Some((path, Registered::This, whose)), _) => {
-            Finding::ok("mcp", format!("registered in {}{whose}", path.display()))
+    let (file, registered) = match (registered.next(), plugins.first()) {
+        (Some((path, registered, whose)), _) => ((path.display().to_string(), whose), registered),
+        (None, Some(plugin)) => {
+            let with = Finding::ok("mcp", format!("it comes with the plugin {plugin}"));
+            return with.on(Part::Server, Link::Present);
         }
-        (Some((path, Registered::OtherHome(command), whose)), _) if is_there(Path::new(&command)) => Finding::warn(
-            "mcp",
-            format!("{}{whose} starts it with another BATON_HOME, so there are two memories", path.display()),
-            OTHER_HOME,
-        ),
-        (Some((path, Registered::Otherwise(command) | Registered::OtherHome(command), whose)), _) => {
+        (None, None) => (Default::default(), Registered::Nothing),
+    };
+    let ((path, whose), link) = (file, link(&registered));
+    let finding = match registered {
+        Registered::This => Finding::ok("mcp", format!("registered in {path}{whose}")),
+        Registered::OtherHome(_) if link == Link::Changed => {
+            let what = format!("{path}{whose} starts it with another BATON_HOME, so there are two memories");
+            Finding::warn("mcp", what, OTHER_HOME)
+        }
+        Registered::Otherwise(command) if link == Link::Changed => {
+            Finding::ok("mcp", format!("registered in {path}{whose} as {command}"))
+        }
+        Registered::Otherwise(command) | Registered::OtherHome(command) => {
             let remove = if whose.is_empty() { Server::remove(Host::Claude) } else { Server::remove_from_project() };
-            match is_there(Path::new(&command)) {
-                true => Finding::ok("mcp", format!("registered in {}{whose} as {command}", path.display())),
-                false => Finding::error(
-                    "mcp",
-                    format!("{} names {command}{whose}, which does not exist", path.display()),
-                    format!("run: {} && {add}", server::command_line(Host::Claude, &remove)),
-                ),
-            }
+            let fix = format!("run: {} && {add}", server::command_line(Host::Claude, &remove));
+            Finding::error("mcp", format!("{path} names {command}{whose}, which does not exist"), fix)
         }
-        (Some((_, Registered::Foreign(command), _)), _) => {
-            Finding::error("mcp", server::foreign(&command), format!("run: {add}"))
-        }
-        (_, Some(plugin)) => Finding::ok("mcp", format!("it comes with the plugin {plugin}")),
-        _ => Finding::warn("mcp", "Claude Code does not know the MCP server", format!("run: {add}")),
-    }
+        Registered::Foreign(command) => Finding::error("mcp", server::foreign(&command), format!("run: {add}")),
+        Registered::Nothing => Finding::warn("mcp", "Claude Code does not know the MCP server", format!("run: {add}")),
+    };
+    finding.on(Part::Server, link)
 }

@@ -1,6 +1,6 @@
 //! The agents that Baton can be set up in: one row per agent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use baton_protocol::Agent;
 
@@ -31,6 +31,8 @@ pub enum Host {
     OpenCode,
     /// Aider, of which only the history in a project is read
     Aider,
+    /// Crush, of which only the database in a project is read
+    Crush,
 }
 
 /// How Baton is set up in an agent.
@@ -50,13 +52,47 @@ pub(crate) struct Setup {
     pub(crate) elsewhere: &'static [&'static str],
     /// The file that is all Baton's and calls the hooks, below the folder, if `hooks` cannot be entries of a file.
     pub(crate) script: Option<&'static str>,
-    /// The file for guidance, if Baton has ever written any into it.
-    pub(crate) guidance: Option<&'static str>,
+    /// The file with the user's instructions for all projects, if it is sure to be read.
+    pub(crate) guidance: Option<Instructions>,
     /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
     /// agent's own command may change it.
     pub(crate) servers: &'static [&'static str],
     /// The server's entry in it.
     pub(crate) entry: EntryForm,
+}
+
+/// A file with instructions for the agent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Instructions {
+    /// Its name, below the folder.
+    pub(crate) name: &'static str,
+    /// The file beside it that is read in its place while it exists.
+    first: Option<&'static str>,
+    /// The file below the user's home that is read in its place while this one does not exist.
+    otherwise: Option<&'static str>,
+}
+
+impl Instructions {
+    const fn named(name: &'static str) -> Self {
+        Self { name, first: None, otherwise: None }
+    }
+
+    /// The remark that a block in this file is not read, or keeps another file from being read.
+    pub(crate) fn remark(self, path: &Path, is_new: bool) -> Option<String> {
+        let first = self.first.map(|name| path.with_file_name(name)).filter(|first| first.exists());
+        let otherwise = || Some(std::env::home_dir()?.join(self.otherwise?)).filter(|other| is_new && other.exists());
+        let shown = path.display();
+        match first {
+            Some(first) => Some(format!(
+                "{} is read in place of {shown}, so the block counts only once it is in there too",
+                first.display()
+            )),
+            None => otherwise().map(|other| {
+                let other = other.display();
+                format!("{other} is read only while there is no {shown}: copy from it what is to count here too")
+            }),
+        }
+    }
 }
 
 /// The folder with an agent's files.
@@ -76,7 +112,7 @@ const CLAUDE: Setup = Setup {
     hooks: Some(&hooks::CLAUDE),
     elsewhere: &[],
     script: None,
-    guidance: Some("CLAUDE.md"),
+    guidance: Some(Instructions::named("CLAUDE.md")),
     servers: &[],
     entry: entry_form::STDIO,
 };
@@ -92,8 +128,13 @@ impl Host {
     /// All that something can be set up in, in the order in which that is done.
     pub(crate) fn all() -> &'static [Self] {
         let all = <Self as clap::ValueEnum>::value_variants();
-        // Aider runs no hooks and no servers.
-        all.split_last().map_or(all, |(_aider, others)| others)
+        let end = all.iter().position(|host| host.is_in_projects()).unwrap_or(all.len());
+        &all[..end]
+    }
+
+    /// True for an agent in which nothing is set up: only its sessions in projects are read.
+    pub(crate) fn is_in_projects(self) -> bool {
+        matches!(self, Self::Aider | Self::Crush)
     }
 
     /// How Baton is set up in it.
@@ -105,7 +146,7 @@ impl Host {
                 programs: &["codex"],
                 folder: Folder::Of(Agent::Codex),
                 settings: hooks::CODEX_HOOKS,
-                guidance: Some("AGENTS.md"),
+                guidance: Some(Instructions { first: Some("AGENTS.override.md"), ..Instructions::named("AGENTS.md") }),
                 entry: EntryForm { key: "mcp_servers", ..entry_form::STDIO },
                 ..CLAUDE
             },
@@ -117,7 +158,7 @@ impl Host {
                 hooks: Some(&hooks::GEMINI),
                 elsewhere: &[],
                 script: None,
-                guidance: None,
+                guidance: Some(Instructions::named("GEMINI.md")),
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
             },
@@ -129,7 +170,7 @@ impl Host {
                 hooks: Some(&hooks::COPILOT),
                 elsewhere: &[],
                 script: None,
-                guidance: None,
+                guidance: Some(Instructions::named("copilot-instructions.md")),
                 servers: &["mcp-config.json"],
                 entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
             },
@@ -153,7 +194,7 @@ impl Host {
                 hooks: Some(&hooks::QWEN),
                 elsewhere: &[],
                 script: None,
-                guidance: None,
+                guidance: Some(Instructions::named("QWEN.md")),
                 servers: &["settings.json"],
                 entry: entry_form::PLAIN,
             },
@@ -166,7 +207,7 @@ impl Host {
                 // Its versions read these differently: with the events in an object `hooks`, or without.
                 elsewhere: &["hooks.json", "hooks/hooks.json"],
                 script: None,
-                guidance: None,
+                guidance: Some(Instructions::named("AGENTS.md")),
                 servers: &["mcp.json"],
                 entry: entry_form::STDIO,
             },
@@ -178,11 +219,15 @@ impl Host {
                 hooks: None,
                 elsewhere: &[],
                 script: Some("plugin/baton.js"),
-                guidance: None,
+                guidance: Some(Instructions {
+                    otherwise: Some(".claude/CLAUDE.md"),
+                    ..Instructions::named("AGENTS.md")
+                }),
                 servers: &["opencode.json", "opencode.jsonc"],
                 entry: entry_form::OPENCODE,
             },
             Self::Aider => Setup { title: "Aider", programs: &["aider"], hooks: None, guidance: None, ..CLAUDE },
+            Self::Crush => Setup { title: "Crush", programs: &["crush"], hooks: None, guidance: None, ..CLAUDE },
         }
     }
 

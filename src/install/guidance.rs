@@ -1,11 +1,12 @@
-//! The block for `CLAUDE.md` that tells agents when to close a session and where to look for earlier ones.
+//! The blocks for files of instructions: in `CLAUDE.md` when to close a session, in other agents' files that Baton has
+//! the memory of earlier ones, and when to ask it.
 
 /// Beginning of the block's first line, by which it is found. The rest of the line is for people.
 const BEGIN: &str = "<!-- baton:begin";
 const END: &str = "<!-- baton:end -->";
 
-/// The guidance: facts and three steps.
-const BLOCK: &str = "\
+/// The block for Claude Code: facts and three steps.
+pub(crate) const HANDOFF: &str = "\
 <!-- baton:begin (added by `baton install`, removed by `baton uninstall`) -->
 ## Session Handoff Best Practice
 
@@ -22,10 +23,19 @@ Without a close nothing is lost: `/clear`, the end of a session, a search and 30
 <!-- baton:end -->
 ";
 
+/// The block for other agents.
+pub(crate) const RULES: &str = "\
+<!-- baton:begin (added by `baton install --rules`, removed by `baton uninstall`) -->
+The MCP server `baton` has the memory of earlier sessions here, of this agent and of others. When you begin a task, call
+its tool `get_handoff` for what was left open in this directory. Before you decide something or look for the cause of an
+error, call `search_nodes` with the words of the matter: it may have been decided or fixed before.
+<!-- baton:end -->
+";
+
 /// Appends the block, or replaces an older one.
-pub(crate) fn put_in(text: &str) -> String {
+pub(crate) fn put_in(block: &str, text: &str) -> String {
     let newline = newline(text);
-    let block = BLOCK.replace('\n', newline);
+    let block = block.replace('\n', newline);
     if let Some((start, end)) = block_range(text) {
         return format!("{}{block}{}", &text[..start], &text[end..]);
     }
@@ -77,29 +87,36 @@ mod tests {
         for before in
             ["", "\n", "# Mine", "# Mine\n", "# Mine\n\n", "a\r\nb\r\n", "a\r\nb", "<!-- baton:begin\nbut no end\n"]
         {
-            let after = put_in(before);
+            let after = put_in(HANDOFF, before);
             assert!(is_in(&after), "{after}");
-            assert_eq!(put_in(&after), after, "{before:?}");
+            assert_eq!(put_in(HANDOFF, &after), after, "{before:?}");
             assert_eq!(take_out(&after), before);
             assert_eq!(take_out(before), before);
             assert_eq!(before.contains("\r\n"), after.contains("\r\n"));
         }
-        let written_below = format!("{}\nmore\n", put_in("# Mine\n"));
+        let written_below = format!("{}\nmore\n", put_in(HANDOFF, "# Mine\n"));
         assert_eq!(take_out(&written_below), "# Mine\n\nmore\n");
     }
 
     #[test]
     fn a_block_of_an_earlier_version_is_removed() {
         let earlier = "<!-- baton:begin (put in by `baton install`, taken out by `baton uninstall`) -->";
-        let (begin, rest) = BLOCK.split_once('\n').unwrap();
+        let (begin, rest) = HANDOFF.split_once('\n').unwrap();
         assert_ne!(begin, earlier);
         assert_eq!(take_out(&format!("# Mine\n\n{earlier}\n{rest}more\n")), "# Mine\nmore\n");
     }
 
     #[test]
+    fn one_block_replaces_the_other() {
+        let both = put_in(RULES, &put_in(HANDOFF, "# Mine\r\n"));
+        assert_eq!(both, put_in(RULES, "# Mine\r\n"));
+        assert_eq!(take_out(&both), "# Mine\r\n");
+    }
+
+    #[test]
     fn an_older_block_is_replaced_where_it_stands() {
         let older = "a\n\n<!-- baton:begin v0 -->\nold\n<!-- baton:end -->\nb\n";
-        let newer = put_in(older);
+        let newer = put_in(HANDOFF, older);
         assert!(
             newer.starts_with("a\n\n<!-- baton:begin (") && newer.ends_with("end -->\nb\n") && !newer.contains("old\n")
         );

@@ -1,5 +1,7 @@
 //! Baton's hooks in an agent's file: finds, adds, repairs and removes them. Hooks of others stay as they are.
 
+use std::path::Path;
+
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::Value;
@@ -209,22 +211,32 @@ impl FoundHook {
     }
 }
 
-/// Events whose hooks Codex has not recorded as trusted in its configuration, which has a table for each, named after
-/// the file, the event, the group and the place in it.
-pub(crate) fn untrusted(config: &Value) -> Vec<&'static str> {
-    let trusted = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
-    let is_noted = |event: &str| {
-        let snake = event.chars().enumerate().fold(String::new(), |mut name, (at, letter)| {
-            if at > 0 && letter.is_ascii_uppercase() {
-                name.push('_');
-            }
-            name.push(letter.to_ascii_lowercase());
-            name
-        });
-        let noted = format!("{CODEX_HOOKS}:{snake}:");
-        trusted.is_some_and(|trusted| trusted.keys().any(|name| name.contains(&noted)))
+/// Events with hooks that Codex does not run: its configuration has a table for each that it runs, named after the file,
+/// the event, the group and the place in it, which its user has trusted and not switched off.
+pub(crate) fn untrusted(config: &Value, file: &Path, found: &[FoundHook]) -> Vec<String> {
+    let recorded = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
+    let files =
+        [Some(file.to_owned()), file.canonicalize().ok()].map(|file| file.map(|file| file.display().to_string()));
+    let runs = |hook: &FoundHook| {
+        let place = format!(":{}:{}:{}", snake_case(&hook.event), hook.group, hook.at.unwrap_or_default());
+        let is_of = |name: &str| files.iter().flatten().any(|file| name.strip_prefix(file.as_str()) == Some(&place));
+        let is_on = |table: &Value| table["trusted_hash"].is_string() && table["enabled"] != false;
+        recorded.into_iter().flatten().any(|(name, table)| is_of(name) && is_on(table))
     };
-    CLAUDE.events.iter().map(|(event, _)| *event).filter(|event| !is_noted(event)).collect()
+    let mut events: Vec<String> = found.iter().filter(|hook| !runs(hook)).map(|hook| hook.event.clone()).collect();
+    events.dedup();
+    events
+}
+
+/// `SessionStart` as `session_start`.
+fn snake_case(event: &str) -> String {
+    event.chars().enumerate().fold(String::new(), |mut name, (at, letter)| {
+        if at > 0 && letter.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+        name
+    })
 }
 
 /// Finds Baton's hooks in a file, whatever else is wrong with it.

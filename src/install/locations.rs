@@ -27,7 +27,7 @@ pub(crate) struct AgentFiles {
     pub(crate) instead: Option<PathBuf>,
     /// The file that is all Baton's and calls the hooks, if the agent has no file with entries for them.
     pub(crate) script: Option<PathBuf>,
-    /// The file for guidance: `CLAUDE.md`. `None` if Baton has never written any for this agent.
+    /// The file for guidance: `CLAUDE.md`. `None` if the agent has none that is sure to be read.
     pub(crate) guidance: Option<PathBuf>,
     /// The file for MCP servers, such as `.mcp.json` of a project. `None` if only the agent's own command may change it:
     /// running sessions of Claude Code rewrite `~/.claude.json`.
@@ -59,7 +59,7 @@ impl AgentFiles {
             settings: folder.join(setup.settings),
             instead: setup.elsewhere.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()),
             script: setup.script.map(|name| folder.join(name)),
-            guidance: setup.guidance.map(|name| folder.join(name)),
+            guidance: setup.guidance.map(|file| folder.join(file.name)),
             servers: existing.or_else(|| names.clone().next()),
             top: None,
         }

@@ -103,6 +103,12 @@ impl Server {
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
+    /// True if the entry under our name in a file of the agent says that it is not to be started.
+    pub(crate) fn is_off(&self, file: &Value) -> bool {
+        let entry = &file[self.form.key][NAME];
+        entry["enabled"] == false || entry["disabled"] == true
+    }
+
     /// Compares an entry under our name with this server.
     fn compare(&self, entry: &Value) -> Registered {
         let (command, argument) = self.form.command(entry);

@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ const LINKS_MAX: usize = 32;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The file cannot be read or written.
-    #[error("cannot {what} {}: {source}", path.display())]
+    #[error("cannot {what} {}: {source}; {}, then run the command again", path.display(), remedy(source))]
     Io {
         /// `read` or `write`.
         what: &'static str,
@@ -51,6 +52,17 @@ pub enum Error {
         /// The reason, and what to do.
         why: String,
     },
+}
+
+/// What to do about an error of the system, as an imperative phrase.
+fn remedy(error: &io::Error) -> &'static str {
+    match Obstacle::from_error(error) {
+        Obstacle::Full => "free space on its disk",
+        Obstacle::ReadOnly => "make its file system writable (`mount -o remount,rw`)",
+        Obstacle::Forbidden => "make it and its folder readable and writable for you (`chown`, `chmod u+rwX`)",
+        Obstacle::Failing => "save the data of its disk, which is failing",
+        Obstacle::Other => "mend that",
+    }
 }
 
 /// A file as it was read; it need not exist.
@@ -231,7 +243,9 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(failed(error)),
         // Checked before opening: opening a pipe would wait for its writer.
-        Ok(metadata) if !metadata.is_file() => return Err(unfit("is not a file")),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(unfit("is not a file: move it away and run the command again"));
+        }
         Ok(_) => {}
     }
     let file = transcript_file::open(real).map_err(failed)?;
@@ -239,9 +253,12 @@ fn content(real: &Path, path: &Path) -> Result<Option<(String, Metadata)>, Error
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unfit("is larger than 8 MB, which is too large for such a file"));
+        return Err(unfit(
+            "is larger than 8 MB, which is too large for such a file: move out of it what does not belong there",
+        ));
     }
-    let text = String::from_utf8(bytes).map_err(|_| unfit("is not UTF-8"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| unfit("is not UTF-8: save it as UTF-8 and run the command again"))?;
     Ok(Some((text, metadata)))
 }
 

@@ -58,6 +58,7 @@ def with_login(kind):
     return json.dumps({**QUIET, "security": {"auth": {"selectedType": kind}}})
 
 
+AIDER = ["--model", "openai/fake-model", "--edit-format", "diff", "--yes-always", "--no-pretty", "--no-fancy-input"]
 CLAUDE_TOOLS = ["--allowedTools", "Bash Write Edit Read"]
 AGENTS = {
     "claude": Agent(
@@ -97,5 +98,10 @@ AGENTS = {
         "opencode", "opencode-ai", "opencode", ["run"], ["run", "--continue"],
         {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"},
         {".config/opencode/opencode.json": json.dumps(OPENCODE)}, by_stdin=True,
+    ),
+    "aider": Agent(
+        "aider", "aider-chat", "aider", AIDER, [*AIDER, "--restore-chat-history"],
+        {"OPENAI_API_BASE": "{base}/v1", "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false", "AIDER_CHECK_UPDATE": "false",
+         "AIDER_SHOW_RELEASE_NOTES": "false", "AIDER_SHOW_MODEL_WARNINGS": "false", "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
     ),
 }

@@ -23,7 +23,7 @@ class Account:
 
     def __init__(self, run):
         self.run = run
-        self.sessions = run.baton("sessions", "--json").get("sessions", [])
+        self.sessions = self.read_sessions()
         self.id = self.sessions[0]["session_id"] if self.sessions else None
         # Closing indexes it: before that there are no messages to show.
         self.closed = self.ask("close", self.id) if self.id else {}
@@ -32,6 +32,9 @@ class Account:
         self.shown = self.ask("show", self.id) if self.id else {}
         self.episode = self.shown.get("episode") or {}
         self.handoff = self.ask("handoff")
+
+    def read_sessions(self):
+        return self.run.baton("sessions", "--json").get("sessions", [])
 
     def ask(self, *arguments):
         return self.run.baton(*arguments, "--json")
@@ -145,7 +148,7 @@ class Account:
 
 def all_checks(run):
     """Each check with `ok`, `FAILED` or `skipped`, and why."""
-    account, outcomes = Account(run), {}
+    account, outcomes = run.account(run), {}
     for name in CHECKS:
         try:
             getattr(account, f"check_{name.replace(' ', '_')}")()

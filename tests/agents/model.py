@@ -146,7 +146,9 @@ class Model:
         schema, tools = schema_of_answer(request), tools_of(request)
         if schema:
             return json.dumps(sample(schema)), None, False
-        if not tools:
+        # Aider calls no tools, and asks for messages of commits with what was said in its prompt.
+        is_aside = not any("SEARCH/REPLACE" in str(message.get("content")) for message in request.get("messages") or [])
+        if not tools and is_aside:
             return ASIDE, None, False
         steps, done = [], 0
         for text in said(request):

@@ -3,7 +3,7 @@
 
     cargo build && tests/agents/run.py [--agents claude,codex] [--keep]
 
-It needs npm and installs the agents' newest versions below a temporary folder. Each agent has a home, a project and a
+It needs npm, and Python for Aider, and installs the agents' newest versions below a temporary folder. Each agent has a home, a project and a
 Baton of its own there, and an environment of nothing but what the run sets; the model is a server on the loopback, so
 that no account is needed. A session is a prompt with a failing and a passing shell call and an edit, a resume with a
 second prompt, and interrupts in the middle of a third prompt's command and of a fourth's answer. What Baton says of it
@@ -21,6 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import aider
 import check
 import script
 from agents import AGENTS
@@ -68,6 +69,8 @@ class Undriven(Exception):
 class Run:
     """One agent in a folder of its own."""
 
+    turns, account, undriven = staticmethod(script.turns), check.Account, Undriven
+
     def __init__(self, key, folder, installs, baton):
         self.agent, self.folder, self.installs, self.baton_program = AGENTS[key], folder / key, installs / key, baton
         self.home, self.project = self.folder / "home", self.folder / "project"
@@ -75,7 +78,7 @@ class Run:
 
     def env(self):
         node = Path(shutil.which("node", path=with_node(self.installs.parent)["PATH"])).resolve().parent
-        path = f"{self.installs}/node_modules/.bin:{node}:{SYSTEM}"
+        path = f"{self.program().parent}:{node}:{SYSTEM}"
         env = {"HOME": str(self.home), "PATH": path, "TERM": "xterm-256color", "LANG": "C.UTF-8", "TMPDIR": str(self.folder / "tmp")}
         return {**env, **{name: self.filled(value) for name, value in self.agent.env.items()}}
 
@@ -83,11 +86,17 @@ class Run:
         base = self.model.base if self.model else ""
         return text.replace("{base}", base).replace("{project}", str(self.project))
 
-    def prepare(self):
+    def install(self):
         npm(self.installs, f"{self.agent.package}@latest")
+
+    def program(self):
+        return self.installs / "node_modules/.bin" / self.agent.program
+
+    def prepare(self):
+        self.install()
         for folder in (self.home, self.project, self.folder / "tmp"):
             folder.mkdir(parents=True)
-        self.model = Model(script.turns(self.project))
+        self.model = Model(self.turns(self.project))
         for path, text in self.agent.files.items():
             (self.home / path).parent.mkdir(parents=True, exist_ok=True)
             (self.home / path).write_text(self.filled(text))
@@ -101,7 +110,7 @@ class Run:
         return json.loads(manifest.read_text()).get("version", "?") if manifest.is_file() else "-"
 
     def start(self, arguments, prompt, number):
-        command = [str(self.installs / "node_modules/.bin" / self.agent.program), *arguments]
+        command = [str(self.program()), *arguments]
         typed = self.folder / f"prompt-{number}.txt"
         typed.write_text(prompt if self.agent.by_stdin else "")
         with (self.folder / f"agent-{number}.log").open("w") as log, typed.open() as stdin:
@@ -164,6 +173,10 @@ class Run:
             self.baton("stop")
 
 
+class AiderRun(aider.Driven, Run):
+    account = aider.AiderAccount
+
+
 def table(rows):
     """Prints rows of equal length, each column as wide as its widest cell."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
@@ -173,7 +186,7 @@ def table(rows):
 
 def run(key, folder, installs, baton):
     """The version of an agent and what its checks have found."""
-    one = Run(key, folder, installs, baton)
+    one = (AiderRun if key == "aider" else Run)(key, folder, installs, baton)
     try:
         one.prepare()
         one.drive()

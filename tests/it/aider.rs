@@ -51,6 +51,25 @@ fn found(world: &World, query: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
+fn a_person_who_leaves_ends_the_session_if_it_was_watched() {
+    // A time in the far future counts as now.
+    let world = World::new();
+    let history = project(&world, 1);
+    fs::write(&history, session("2999-01-01 19:15:00", "Let the otter swim", "It swims.") + "\n#### /exit  \n")
+        .unwrap();
+    assert_eq!(found(&world, "agent:aider otter", 1).len(), 1);
+    let mut file = fs::OpenOptions::new().append(true).open(&history).unwrap();
+    let write = |file: &mut fs::File, text: &str| file.write_all(text.as_bytes()).unwrap();
+    write(&mut file, &session("2999-01-01 20:15:00", "Let the walrus dive", "It dives."));
+    let walrus = found(&world, "agent:aider walrus", 1).remove(0);
+    let reason = |session: &str| rows(&world).iter().find(|row| row["session_id"] == session).unwrap()["end"].clone();
+    assert!(rows(&world).iter().all(|row| row["end"].is_null()), "history is no news: {:#?}", rows(&world));
+    write(&mut file, "\n#### say /exit to leave  \n\nI cannot.\n\n\n#### /quit  \n");
+    assert!(wait(|| reason(&walrus) == "hook_prompt_input_exit"), "{:#?}", rows(&world));
+    assert!(rows(&world).iter().filter(|row| !row["end"].is_null()).count() == 1);
+}
+
+#[test]
 fn each_session_of_the_history_in_a_known_project_is_read_grows_and_is_forgotten_alone() {
     let world = World::new();
     let history = project(&world, 1);

@@ -62,6 +62,57 @@ const ALL: &[Kept] = &[
             UPDATE sessions SET message_count = message_count + 1",
         resume: None,
     },
+    Kept {
+        agent: "cursor",
+        session: "5d2f1c3a-7b1e-4c55-9a01-000000000001",
+        database: "user/.config/Cursor/User/globalStorage/state.vscdb",
+        made: r#"
+            CREATE TABLE ItemTable(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+            CREATE TABLE cursorDiskKV(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB);
+            CREATE TABLE composerHeaders(composerId TEXT PRIMARY KEY, workspaceId TEXT, createdAt INTEGER,
+                lastUpdatedAt INTEGER, isArchived INTEGER, isSubagent INTEGER, recency INTEGER, checkpointAt INTEGER,
+                value TEXT);
+            INSERT INTO ItemTable VALUES('cursorAuth/accessToken', 'plantedmarmotword');
+            INSERT INTO cursorDiskKV VALUES('agentKv:blob:1', 'plantedmarmotword'),
+                ('bubbleId', '{"type":1,"text":"plantedmarmotword"}'), ('composerData', 'plantedmarmotword'),
+                ('composerDatb:5d2f1c3a-7b1e-4c55-9a01-000000000001', '{"name":"plantedmarmotword"}'),
+                ('composer.content.5d2f', 'plantedmarmotword'), ('messageRequestContext:5d2f', 'plantedmarmotword'),
+                ('bubbleId:5d2f1c3a-7b1e-4c55-9a01-000000000001:gone', '{"type":1,"text":"plantedmarmotword"}'),
+                ('composerData:5d2f1c3a-7b1e-4c55-9a01-000000000001',
+                 '{"blobEncryptionKey":"plantedmarmotword","text":"plantedmarmotword","status":"completed",
+                   "fullConversationHeadersOnly":[]}');
+            INSERT INTO composerHeaders VALUES('5d2f1c3a-7b1e-4c55-9a01-000000000001', 'plantedmarmotword', 1, 1781205300000,
+                0, 0, 1, 1, '{"name":"Otters in the harbor","workspaceIdentifier":{"uri":{"fsPath":"/srv/harbor"}},
+                "token":"plantedmarmotword"}');"#,
+        // A row that is replaced gets a new row id.
+        said: r#"INSERT INTO cursorDiskKV VALUES('bubbleId:5d2f1c3a-7b1e-4c55-9a01-000000000001:' || (9000000000 - {time}),
+                json_object('type', CASE '{role}' WHEN 'user' THEN 1 ELSE 2 END, 'text', '{words}', 'richText', 'plantedmarmotword',
+                  'createdAt', strftime('%Y-%m-%dT%H:%M:%fZ', {time}, 'unixepoch')));
+            INSERT INTO cursorDiskKV SELECT key, json_insert(value, '$.fullConversationHeadersOnly[#]',
+                json_object('bubbleId', CAST(9000000000 - {time} AS TEXT), 'type', CASE '{role}' WHEN 'user' THEN 1 ELSE 2 END))
+                FROM cursorDiskKV WHERE key = 'composerData:5d2f1c3a-7b1e-4c55-9a01-000000000001'"#,
+        resume: Some("cursor-agent --resume 5d2f1c3a-7b1e-4c55-9a01-000000000001"),
+    },
+    Kept {
+        agent: "kiro",
+        session: "5d2f1c3a-7b1e-4c55-9a01-000000000002",
+        database: "user/.local/share/kiro-cli/data.sqlite3",
+        made: r#"
+            CREATE TABLE auth_kv(key TEXT PRIMARY KEY, value TEXT);
+            CREATE TABLE conversations(key TEXT PRIMARY KEY, value TEXT);
+            CREATE TABLE conversations_v2(key TEXT NOT NULL, conversation_id TEXT NOT NULL, value TEXT NOT NULL,
+                created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (key, conversation_id));
+            INSERT INTO auth_kv VALUES('token', 'plantedmarmotword');
+            INSERT INTO conversations VALUES('/srv/harbor', 'plantedmarmotword');
+            INSERT INTO conversations_v2 VALUES('/srv/harbor', '5d2f1c3a-7b1e-4c55-9a01-000000000002',
+                '{"history":[],"tools":"plantedmarmotword","context_manager":"plantedmarmotword"}', 1, 1);"#,
+        said: r#"UPDATE conversations_v2 SET updated_at = 1000 * {time}, value = CASE '{role}'
+                WHEN 'user' THEN json_insert(value, '$.history[#]', json_object('user', json_object('content',
+                  json_object('Prompt', json_object('prompt', '{words}')), 'additional_context', 'plantedmarmotword')))
+                ELSE json_set(value, '$.history[#-1].assistant', json_object('Response', json_object('message_id', 'm',
+                  'content', '{words}'))) END"#,
+        resume: Some("kiro-cli chat --resume-id 5d2f1c3a-7b1e-4c55-9a01-000000000002"),
+    },
 ];
 
 #[test]
@@ -96,9 +147,38 @@ fn sessions_of_each_agent_with_a_database_are_found_and_read_on() {
         let ferret = format!("\"ferret of {agent}\"");
         assert!(wait(|| world.found(&ferret) == [kept.session]), "{agent}: {}", world.log());
         let shown = world.ok(&["show", kept.session]).out;
-        assert!(shown.contains("# Otters in the harbor"), "{shown}");
+        assert_eq!(shown.contains("# Otters in the harbor"), kept.made.contains("Otters in the harbor"), "{shown}");
         assert_eq!(shown.contains(kept.resume.unwrap_or(" --resume")), kept.resume.is_some(), "{shown}");
     }
     assert_eq!(found_in(world.home(), &[PLANTED]), [""; 0], "only what is listed is read");
     assert_eq!(world.problems(), "[]");
+}
+
+#[test]
+fn a_chat_that_also_has_a_transcript_is_one_session() {
+    let world = World::new();
+    let kept = ALL.iter().find(|kept| kept.agent == "cursor").unwrap();
+    let path = world.path(kept.database);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let database = Connection::open(path).unwrap();
+    database.execute_batch(kept.made).unwrap();
+    let sql = kept.said.replace("{role}", "user").replace("{words}", "Let the otter swim");
+    database.execute_batch(&sql.replace("{time}", "1781205300")).unwrap();
+    assert_eq!(world.found("\"otter swim\""), [kept.session], "{}", world.log());
+    let folder = world.path(format!("user/.cursor/projects/srv-harbor/agent-transcripts/{}", kept.session));
+    std::fs::create_dir_all(&folder).unwrap();
+    let line = |role: &str, words: &str| {
+        json!({ "role": role, "message": { "content": [{ "type": "text", "text": words }] } }).to_string() + "\n"
+    };
+    let lines = line("user", "<user_query>Let the otter swim</user_query>") + &line("assistant", "The ferret swims.");
+    std::fs::write(folder.join(format!("{}.jsonl", kept.session)), lines).unwrap();
+    assert!(wait(|| world.found("\"ferret swims\"") == [kept.session]), "{}", world.log());
+    assert_eq!(world.found("\"otter swim\""), [kept.session]);
+    let listed = list(&world.json(&["sessions", "--agent", "cursor"])["sessions"]);
+    assert_eq!((listed.len(), listed[0]["message_count"].clone()), (1, json!(2)), "{listed:?}");
+    // The chat changes, and is still read from the transcript.
+    let sql = kept.said.replace("{role}", "user").replace("{words}", "Only in the database");
+    database.execute_batch(&sql.replace("{time}", "1781205301")).unwrap();
+    assert_eq!(world.found("\"only in the database\""), [""; 0]);
+    assert_eq!((world.found("\"ferret swims\""), world.problems()), (vec![kept.session.to_owned()], "[]".to_owned()));
 }

@@ -263,6 +263,81 @@ fn without_a_service_manager_the_commands_are_printed() {
     assert_eq!(world.json(&["service", "status"])["running"], Value::Null);
 }
 
+/// What doctor says of each agent's MCP server, hooks and trust.
+fn connections(world: &World) -> Vec<[String; 3]> {
+    let of = |row: &Value| {
+        let trust = row["hooks_trusted"].as_bool().map_or_else(String::new, |is_trusted| is_trusted.to_string());
+        [text(&row["mcp_server"]), text(&row["hooks"]), trust]
+    };
+    list(&world.run(&["doctor", "--json"]).json()["agents"]).iter().map(of).collect()
+}
+
+#[test]
+fn each_agent_has_a_row_with_what_is_connected() {
+    let world = without_claude();
+    let folder = |name: &str| {
+        let folder = world.path("user").join(name);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    };
+    fs::remove_dir_all(world.config()).unwrap();
+    let (gemini, opencode, codex) = (folder(".gemini"), folder(".config/opencode"), world.path("codex"));
+    fs::create_dir(&codex).unwrap();
+    let rows = |expected: [[&str; 3]; 3]| assert_eq!(connections(&world), expected.map(|row| row.map(str::to_owned)));
+    rows([["absent", "absent", ""]; 3]);
+    world.ok(&["install", "--yes"]);
+    rows([["absent", "present", "false"], ["present", "present", ""], ["present", "present", ""]]);
+    let shown = world.ok(&["doctor"]).out;
+    assert!(
+        shown.contains("agent       MCP server  hooks\nCodex       absent      present, not all trusted\n"),
+        "{shown}"
+    );
+
+    // Codex has trusted the hooks, then a person has switched one off; somebody else's hook stands before another.
+    let hooks = codex.join("hooks.json");
+    let names =
+        ["session_start", "user_prompt_submit", "stop", "pre_compact", "post_compact", "subagent_stop", "session_end"];
+    let trusted =
+        |name: &str| format!("[hooks.state.\"{}:{name}:0:0\"]\ntrusted_hash = \"sha256:x\"\n", hooks.display());
+    let server = format!("[mcp_servers.baton]\ncommand = \"{BATON}\"\nargs = [\"mcp\"]\n");
+    let env = format!("env = {{ BATON_HOME = \"{}\" }}\n", world.home().display());
+    let config =
+        |more: &str| fs::write(codex.join("config.toml"), format!("{server}{more}{}", names.map(trusted).concat()));
+    config(&env).unwrap();
+    let others = [["present", "present", ""]; 2];
+    let [second, third] = others;
+    rows([["changed", "present", "true"], second, third]);
+    fs::write(codex.join("config.toml"), names.map(trusted).concat() + "enabled = false\n").unwrap();
+    rows([["absent", "present", "false"], second, third]);
+    assert!(text(&found(&doctor(&world), "codex", "warn", "have not trusted")["what"]).ends_with(": SessionEnd"));
+    config(&format!("enabled = false\n{env}")).unwrap();
+    let written = fs::read_to_string(&hooks).unwrap();
+    let bell = r#"{"hooks": [{"type": "command", "command": "bell"}]}, "#;
+    fs::write(&hooks, written.replacen("\"Stop\": [", &format!("\"Stop\": [{bell}"), 1)).unwrap();
+    rows([["off", "present", "false"], second, third]);
+    assert!(text(&found(&doctor(&world), "codex", "warn", "have not trusted")["what"]).ends_with(": Stop"));
+
+    // Programs that are gone, files that cannot be read, and entries that somebody else has changed.
+    fs::remove_dir_all(&codex).unwrap();
+    let rows = |expected: [[&str; 3]; 2]| assert_eq!(connections(&world), expected.map(|row| row.map(str::to_owned)));
+    let own = Path::new(BATON).parent().unwrap().display().to_string();
+    let (settings, plugin) = (gemini.join("settings.json"), opencode.join("plugin/baton.js"));
+    let there = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, there.replace(&own, "/gone/bin")).unwrap();
+    let js = fs::read_to_string(&plugin).unwrap();
+    fs::write(&plugin, js + "// mine\n").unwrap();
+    let servers = opencode.join("opencode.json");
+    let entry = fs::read_to_string(&servers).unwrap();
+    fs::write(&servers, entry.replace("\"enabled\": true", "\"enabled\": false")).unwrap();
+    rows([["gone", "gone", ""], ["off", "changed", ""]]);
+    fs::write(&settings, there.replacen("\"BeforeAgent\"", "\"BeforeTool\"", 1)).unwrap();
+    fs::remove_file(&plugin).unwrap();
+    fs::write(&servers, r#"{"mcp": {"baton": {"command": ["/usr/bin/wand"]}}}"#).unwrap();
+    rows([["present", "changed", ""], ["changed", "absent", ""]]);
+    fs::write(&settings, "[]").unwrap();
+    rows([["unknown", "unknown", ""], ["changed", "absent", ""]]);
+}
+
 /// Qwen Code's session `number` by a version, with these records, each of a time in the far future, which counts as now.
 fn of_qwen(world: &World, number: u32, version: &str, records: &[Value]) {
     let folder = world.path("user/.qwen/projects/-srv-harbor/chats");

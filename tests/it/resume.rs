@@ -66,6 +66,32 @@ fn a_session_goes_on_in_its_directory() {
 }
 
 #[test]
+fn geminis_whole_id_is_read_from_the_file_when_asked_for() {
+    let (world, work) = world();
+    let whole = "d5be006c-3180-402b-977a-50ad2bb30a2e";
+    let project = world.path("user/.gemini/tmp/shop");
+    fs::create_dir_all(project.join("chats")).unwrap();
+    let at = "2026-06-11T19:15:35.513Z";
+    let lines = [
+        json!({"sessionId": whole, "projectHash": "x", "startTime": at, "lastUpdated": at, "kind": "main", "directories": [work]}),
+        json!({"id": "1", "timestamp": at, "type": "user", "content": [{"text": "paint the lighthouse"}]}),
+        json!({"id": "2", "timestamp": at, "type": "gemini", "content": "Done.", "model": "m"}),
+    ];
+    let chat = project.join("chats/session-2026-06-11T19-15-d5be006c.jsonl");
+    fs::write(&chat, lines.map(|line| format!("{line}\n")).concat()).unwrap();
+    let line = format!("gemini --resume {whole}");
+    world.search("lighthouse");
+    world.close("d5be006c");
+    assert_eq!(world.search("lighthouse")["hits"][0]["resume"], line.as_str());
+    assert_eq!(world.json(&["show", "d5be006c"])["episode"]["resume"], line.as_str());
+    assert_eq!(world.ok(&["resume", "d5be006c", "--print"]).out.trim(), format!("cd {work} && {line}"));
+    fs::remove_file(&chat).unwrap();
+    assert_eq!(world.json(&["show", "d5be006c"])["episode"]["resume"], json!(null), "there is nothing to go on with");
+    let refused = world.run(&["resume", "d5be006c", "--print"]);
+    assert!(refused.code == 1 && refused.err.contains("no transcript"), "{}", refused.err);
+}
+
+#[test]
 fn what_cannot_go_on_is_refused_with_the_reason() {
     let (world, work) = world();
     let refused = |session: &str, why: &str| {

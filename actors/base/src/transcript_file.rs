@@ -1,15 +1,18 @@
 //! Transcript files as `stat` shows them, and opening files without blocking on a pipe.
 
+use std::cell::Cell;
 use std::fs::Metadata;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_conversation::transcript::{Messages, document};
+use baton_conversation::transcript::{Messages, document, resume_id};
 use baton_events::session::{FileIdentity, Kind};
+
+use crate::bounded_fs::within;
 pub use baton_home::file::{open, open_regular, read};
 
 /// A transcript file as seen at one moment.
@@ -101,6 +104,40 @@ pub fn link_count(_metadata: &Metadata) -> u64 {
     1
 }
 
+/// Reads the beginnings of transcripts for what their paths do not say. Once one is not answered in time, none is read
+/// any more.
+#[derive(Debug, Default)]
+pub struct TranscriptHeads {
+    has_given_up: Cell<bool>,
+}
+
+/// Time limit for reading the beginning of a transcript.
+const HEAD_ANSWER: Duration = Duration::from_millis(500);
+/// How much of it is read, in bytes: a header.
+const HEAD_BYTES: u64 = 4 * 1024;
+
+impl TranscriptHeads {
+    /// The command line that goes on with the main session in this file, as words, the program first. `None` if its
+    /// agent has none for it.
+    pub fn resume(&self, agent: Agent, session: &SessionId, path: &str) -> Option<Vec<String>> {
+        agent.resume(&resume_id(agent, session, path, &|| self.read(path).unwrap_or_default())?)
+    }
+
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        if self.has_given_up.get() {
+            return None;
+        }
+        let path = path.to_owned();
+        let head = within(HEAD_ANSWER, move || {
+            let mut head = Vec::new();
+            open(Path::new(&path)).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+            Some(head)
+        });
+        self.has_given_up.set(head.is_none());
+        head?
+    }
+}
+
 /// `path` as text, if it is UTF-8.
 pub fn path_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
@@ -109,6 +146,39 @@ pub fn path_text(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_id_to_go_on_with_is_read_where_the_path_does_not_have_it() {
+        const WHOLE: &str = "d5be006c-3180-402b-977a-50ad2bb30a2e";
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().join("session-2026-06-11T19-15-d5be006c.jsonl");
+        let session = SessionId::new("d5be006c").unwrap();
+        let heads = TranscriptHeads::default();
+        let line = |agent| heads.resume(agent, &session, path.to_str().unwrap()).map(|words| words.join(" "));
+        assert_eq!(line(Agent::Gemini), None, "the file is gone");
+        let messages = "x".repeat(100_000);
+        for (head, expected) in [
+            (format!("{{\"sessionId\":\"{WHOLE}\",\"kind\":\"main\"}}\n{{\"$set\":{{}}}}\n"), true),
+            (format!("{{\n  \"sessionId\": \"{WHOLE}\",\n  \"messages\": [\"{messages}\"]\n}}"), true),
+            (format!("{{\"sessionId\":\"{}\"}}\n", WHOLE.replace('d', "e")), false),
+            ("{\"sessionId\":\"d5be006c --yolo\"}\n".to_owned(), false),
+            ("{\"sessionId\":7}\n".to_owned(), false),
+            ("no JSON".to_owned(), false),
+        ] {
+            std::fs::write(&path, &head).unwrap();
+            let expected = expected.then(|| format!("gemini --resume {WHOLE}"));
+            assert_eq!(line(Agent::Gemini), expected, "{}", &head[..20.min(head.len())]);
+        }
+        assert_eq!(line(Agent::Qwen).as_deref(), Some("qwen --resume d5be006c"));
+    }
+
+    #[test]
+    fn an_editors_task_is_not_one_of_the_program() {
+        let heads = TranscriptHeads::default();
+        let line = |path: &str| heads.resume(Agent::Cline, &SessionId::new("17_a").unwrap(), path);
+        assert_eq!(line("/h/.cline/data/sessions/17_a/17_a.messages.json").unwrap().join(" "), "cline --id 17_a");
+        assert_eq!(line("/h/Code/tasks/17_a/api_conversation_history.json"), None);
+    }
 
     #[test]
     fn a_session_in_a_file_with_many_is_there_with_it() {

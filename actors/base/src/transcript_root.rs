@@ -1,6 +1,7 @@
 //! Directories whose transcripts are read.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use baton_conversation::item::Agent;
@@ -27,6 +28,29 @@ impl Root {
         let below = path.strip_prefix(&self.projects).ok()?.to_str()?;
         let below = if cfg!(windows) { Cow::Owned(below.replace('\\', "/")) } else { Cow::Borrowed(below) };
         transcript::classify(self.agent, &below)
+    }
+
+    /// Deepest level below this root with transcripts; the root is 1.
+    pub fn depth(&self) -> usize {
+        let is_also = self.agent.home().also.iter().any(|folder| self.projects.ends_with(folder));
+        if is_also { 1 } else { transcript::layout(self.agent).depth }
+    }
+
+    /// The agent's further roots below the user's home.
+    pub fn also_of(agent: Agent, user: &Path) -> impl Iterator<Item = Self> {
+        agent.home().also.iter().map(move |folder| Self { agent, projects: user.join(folder) })
+    }
+
+    /// True if a file would be a transcript but for a name in its path that no session may have: one with control
+    /// characters, or that begins with `..`.
+    pub fn is_misnamed(&self, path: &Path) -> bool {
+        let Ok(below) = path.strip_prefix(&self.projects) else { return false };
+        let usable = |name: &OsStr| {
+            let name = name.to_string_lossy().replace(char::is_control, "_");
+            name.strip_prefix("..").map_or(name.clone(), |rest| format!("_{rest}"))
+        };
+        let usable: PathBuf = below.iter().map(usable).collect();
+        usable != below && self.classify(&self.projects.join(usable)).is_some()
     }
 
     /// The roots in an agent's directory: Codex has an archive in addition to its sessions.

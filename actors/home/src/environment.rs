@@ -21,6 +21,8 @@ pub struct Environment {
     pub home: PathBuf,
     /// Each agent's directory.
     directories: BTreeMap<Agent, AgentDirectory>,
+    /// The directory below which lies what no variable places: the user's home.
+    user: Option<PathBuf>,
     /// True if only directories that a variable names are read.
     only_named: bool,
 }
@@ -70,7 +72,8 @@ impl Environment {
             };
             directories.insert(agent, AgentDirectory { path, is_named });
         }
-        Ok(Self { home: directory(Some("BATON_HOME"), ".baton")?, directories, only_named: false })
+        let home = directory(Some("BATON_HOME"), ".baton")?;
+        Ok(Self { home, directories, user: user_home(), only_named: false })
     }
 
     /// An environment that reads only what is below this Claude Code directory.
@@ -84,7 +87,7 @@ impl Environment {
         };
         let directory = |agent: Agent| AgentDirectory { path: below(agent), is_named: false };
         let directories = Agent::ALL.iter().map(|agent| (*agent, directory(*agent))).collect();
-        Self { home, directories, only_named: false }
+        Self { home, directories, user: Some(claude_config_dir), only_named: false }
     }
 
     /// The same with another directory of an agent.
@@ -94,7 +97,7 @@ impl Environment {
         self
     }
 
-    /// The same without the usual directories of agents other than Claude Code and Codex.
+    /// The same without any agent's usual directory.
     #[must_use]
     pub fn only_named(self) -> Self {
         Self { only_named: true, ..self }
@@ -109,6 +112,11 @@ impl Environment {
     /// An agent's directory, whether it is read or not.
     pub fn directory(&self, agent: Agent) -> &Path {
         self.directories.get(&agent).map_or(Path::new(""), |directory| &directory.path)
+    }
+
+    /// The user's home, if the usual directories in it are read.
+    pub fn user_directory(&self) -> Option<&Path> {
+        self.user.as_deref().filter(|_| !self.only_named)
     }
 
     /// True if a variable names the agent's directory.
@@ -126,15 +134,9 @@ impl Environment {
         hooks.socket_path.clone().map_or_else(|| Endpoint::for_home(&self.home), Endpoint::from_path)
     }
 
-    /// The agent's directory if it is read. Of Claude Code and Codex, one that a variable names excludes the usual
-    /// directory of the other.
+    /// The agent's directory if it is read: the one that its variable names, or its usual one.
     pub fn read_directory(&self, agent: Agent) -> Option<&Path> {
-        let may_be_usual = match agent {
-            Agent::ClaudeCode => !self.is_named(Agent::Codex),
-            Agent::Codex => !self.is_named(Agent::ClaudeCode),
-            _ => !self.only_named,
-        };
-        self.directories.get(&agent).filter(|it| it.is_named || may_be_usual).map(|it| it.path.as_path())
+        self.directories.get(&agent).filter(|it| it.is_named || !self.only_named).map(|it| it.path.as_path())
     }
 
     /// The log file of the daemon.

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use baton_conversation::hash::Mark;
 use baton_conversation::item::{Agent, Role};
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_conversation::turns::Unit;
@@ -145,7 +146,7 @@ fn made(units: usize) -> Vec<Made> {
                     part: 0,
                     at: Some(Timestamp(at + line as i64 * 30_000)),
                     role: [Role::User, Role::Tool, Role::Tool, Role::Assistant][line % 4],
-                    uuid: Some(format!("{number:08x}-0000-4000-8000-{line:012x}").into()),
+                    record: Some(Mark((number * UNITS_PER_SESSION + line) as u64)),
                     text: text(&mut dice, line % 4 == 1 || line % 4 == 2),
                 })
                 .collect();

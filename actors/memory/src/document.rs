@@ -271,8 +271,8 @@ impl Draft {
             document.add_i64(fields.at, at.0);
         }
         document.add_text(fields.role, unit.role.as_str());
-        if let Some(uuid) = &unit.uuid {
-            document.add_u64(fields.record, schema::record_key(uuid));
+        if let Some(record) = unit.record {
+            document.add_u64(fields.record, record.0);
         }
         if let Some(passage) = vectors::passage(&unit.text) {
             document.add_u64(fields.content, vectors::key(passage));
@@ -360,7 +360,7 @@ impl Header {
         self.day = day;
         self.date.clear();
         let Unit { line, part, at, role, .. } = *unit;
-        let nothing_said = Unit { line, part, at, role, uuid: None, text: String::new() };
+        let nothing_said = Unit { line, part, at, role, record: None, text: String::new() };
         let mut text = String::new();
         turns::body(&nothing_said, &mut text);
         analyzer.analyze(&text, &mut Tokens(&mut self.date));

@@ -1,16 +1,17 @@
-//! Related sessions: a fork begins as a copy of another session's records, including their ids, so sessions that share
+//! Related sessions: a fork begins as a copy of another session's records, so sessions that share
 //! records are related.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item, Link, Meta};
 use baton_conversation::record::SessionId;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED, Term};
 
 use super::limits::{MAX_RELATED, RELATED_SAMPLE};
-use super::schema::{link_text, record_key};
+use super::schema::link_text;
 use super::snapshot::Snapshot;
 use super::{Error, MAX_LINKS, Searcher};
 
@@ -56,7 +57,7 @@ impl Searcher {
         Ok(naming)
     }
 
-    /// The other sessions with records of the same ids as `session`, most shared first, then by id; at most
+    /// The other sessions that hold records of `session`, most shared first, then by id; at most
     /// 64. Counts are exact.
     ///
     /// Candidates are found by a sample of the session's records: the first, the last, and some between. A fork holds
@@ -107,7 +108,7 @@ fn sample(keys: &[u64]) -> Vec<u64> {
 }
 
 impl Searcher {
-    /// Fingerprints of a session's records in order, as made by [`Mark::digest`](baton_conversation::hash::Mark::digest). Only
+    /// Fingerprints of a session's records in order, see [`record_mark`](baton_conversation::record_identity::record_mark). Only
     /// indexed records are known.
     ///
     /// # Errors
@@ -117,14 +118,14 @@ impl Searcher {
         self.snapshot().records(session.as_str())
     }
 
-    /// The sessions that hold the record with this id, sorted by id. Only indexed sessions are known.
+    /// The sessions that hold this record, sorted by id. Only indexed sessions are known.
     ///
     /// # Errors
     ///
     /// When the index cannot be read.
-    pub fn holders_of_record(&self, record: &str) -> Result<Vec<SessionId>, Error> {
+    pub fn holders_of_record(&self, record: Mark) -> Result<Vec<SessionId>, Error> {
         let snapshot = self.snapshot();
-        Ok(snapshot.holders(record_key(record))?.into_iter().filter_map(SessionId::new).collect())
+        Ok(snapshot.holders(record.0)?.into_iter().filter_map(SessionId::new).collect())
     }
 }
 

@@ -1,6 +1,5 @@
 //! The fields of the index. There are five kinds of documents: turns, sessions, mentions, assertions and outcomes.
 
-use baton_conversation::hash::Mark;
 use baton_conversation::item::Link;
 use baton_conversation::record::SessionId;
 use tantivy::schema::{
@@ -248,11 +247,6 @@ pub(super) fn register(index: &Index) {
     for kind in [Packed::Tokens, Packed::Grams] {
         index.tokenizers().register(kind.name(), kind);
     }
-}
-
-/// The key of a record's id: the first 64 bits of its SHA-256, so that ids of any shape take the same space.
-pub(super) fn record_key(uuid: &str) -> u64 {
-    Mark::digest(uuid.as_bytes()).0
 }
 
 /// The value of the `link` field for a session that a transcript names.

@@ -128,7 +128,7 @@ fn graph(group: &str, session: &SessionId, files: &[&str]) -> Graph {
 
 fn unit(line: u64, text: &str) -> Unit {
     let role = if line % 2 == 1 { Role::User } else { Role::Assistant };
-    Unit { line, part: 0, at: Timestamp::parse("2026-03-14T09:26:53.589Z"), role, uuid: None, text: text.to_owned() }
+    Unit { line, part: 0, at: Timestamp::parse("2026-03-14T09:26:53.589Z"), role, record: None, text: text.to_owned() }
 }
 
 fn checkpoint(position: u64) -> Checkpoint {

@@ -9,12 +9,14 @@
 use std::collections::VecDeque;
 
 use baton_conversation::filter::one_line;
+use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item, Meta, TitleSource};
 use baton_conversation::record::SessionId;
+use baton_conversation::record_identity::record_mark;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 
-use super::schema::{self, Fields, text};
+use super::schema::{Fields, text};
 use super::snapshot::{Segment, Snapshot};
 use super::{Error, Searcher};
 
@@ -43,7 +45,7 @@ pub struct Titles {
 impl Titles {
     /// Records the next item of the conversation. Memory use is bounded.
     pub fn note(&mut self, item: &Item) {
-        let Some(key) = item.uuid.as_deref().map(schema::record_key) else { return };
+        let Some(Mark(key)) = record_mark(item) else { return };
         match &item.body {
             Body::Meta(Meta::Title { source: TitleSource::Summary, text }) => {
                 let title = one_line(text, TITLE_CHARS);

@@ -8,11 +8,11 @@
 use baton_conversation::item;
 use baton_conversation::printable::plain;
 use baton_conversation::record::SessionId;
-use baton_conversation::transcript::Kind;
+use baton_conversation::transcript::{self, Kind};
 use baton_episode::digest::{self, Episode as Digest, Metadata as Numbers, Pointed};
 use baton_events::memo;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{EpisodeRef, FailureReason, Phase, State};
+use baton_events::session::{EpisodeRef, FailureReason, Phase, State, Transcript};
 use baton_protocol::answer::{
     Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit,
     Line, Metadata, Problem, SupersededLine, WorkState,
@@ -22,9 +22,10 @@ use uuid::Uuid;
 
 use baton_base::actor_address::CallError;
 use baton_base::io_remedy::Obstacle;
+use baton_base::transcript_file::{FileSeen, TranscriptHeads};
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor::Degraded;
-use baton_tracking::watcher::{Overview, RootSeen};
+use baton_tracking::watcher::{Overview, RootSeen, Unusable};
 
 pub(super) fn redact_plain(text: &str) -> String {
     redact(text).into_owned()
@@ -41,13 +42,14 @@ const MODEL: &str = "model";
 pub(super) const PERSON: &str = "person";
 
 /// The command line that goes on with a session in its agent; `None` for subagents, and for agents without one.
-pub(super) fn resume_line(id: &SessionId, state: &State) -> Option<String> {
+pub(super) fn resume_line(id: &SessionId, state: &State, heads: &TranscriptHeads) -> Option<String> {
     let is_main = |kind: &Kind| matches!(kind, Kind::Main);
     let transcript = state.transcript.as_ref().filter(|transcript| is_main(&transcript.kind));
-    Some(transcript.filter(|_| state.parent().is_none())?.agent.resume(id.as_str())?.join(" "))
+    let transcript = transcript.filter(|_| state.parent().is_none())?;
+    Some(heads.resume(transcript.agent, id, &transcript.path)?.join(" "))
 }
 
-pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
+pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &TranscriptHeads) -> Hit {
     let memo = memo::uuid_of_key(hit.session_id.as_str()).and_then(|uuid| table.memo(uuid));
     let source = memo.map(|(_, memo)| memo.source.as_str().to_owned());
     // A memo is one hit, wherever in it the words occur.
@@ -67,7 +69,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit) -> Hit {
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
-        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state)),
+        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state, heads)),
         said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
@@ -324,17 +326,35 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         }
     }
     for path in &overview.unreachable {
-        add(format!("cannot look into {path}"), "make the directory readable for you");
+        add(
+            format!("cannot look into {path}"),
+            "make it readable for you, or if it is a link, put the file itself there",
+        );
     }
-    for path in &overview.nameless {
-        add(format!("{path} is not read: its name is no UTF-8"), "rename it");
+    for Unusable { path, why } in &overview.unusable {
+        add(format!("{path} is not read: {why}"), "rename or replace it; nothing else depends on it");
     }
-    if overview.nameless_count > overview.nameless.len() as u64 {
-        let more = overview.nameless_count - overview.nameless.len() as u64;
-        add(format!("{more} more are not read: their names are no UTF-8"), "rename those that are named here first");
+    if overview.unusable_count > overview.unusable.len() as u64 {
+        let more = overview.unusable_count - overview.unusable.len() as u64;
+        add(format!("{more} more are not read for such reasons"), "rename or replace those that are named here first");
     }
-    for path in &overview.second_files {
-        add(format!("{path} has the name of a session that is read from another file"), "remove or rename one of them");
+    for FileSeen { path, agent, session, .. } in &overview.second_files {
+        let known = table.get(session).and_then(|row| row.state.transcript.as_ref());
+        match known.filter(|known| known.agent != *agent) {
+            Some(known) => add(
+                format!(
+                    "{path} of {} is not read: {} has a session with the same id, which is read from {}",
+                    agent.home().title,
+                    known.agent.home().title,
+                    known.path
+                ),
+                "leave both as they are: an id stands for one session here, and each agent still has its own",
+            ),
+            None => add(
+                format!("{path} has the name of a session that is read from another file"),
+                "remove or rename one of them",
+            ),
+        }
     }
     if overview.left_out > 0 {
         add(format!("{} transcripts are beyond the bound", overview.left_out), "move old projects out of the root");
@@ -363,11 +383,17 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
             let what = format!("session {id} could not be indexed: {}; next try {}", failure.why, failure.retry_at);
             add(what, "see `daemon.log` for the reason; `baton close` tries at once");
         }
-        if let (0, malformed @ 1.., Some(transcript)) =
-            (row.state.counts.records, row.state.counts.malformed, &row.state.transcript)
-        {
-            let what = format!("{} is no transcript: none of its {malformed} lines is a record", transcript.path);
-            add(what, "move it out of the folder of transcripts, or mend it");
+        let counts = &row.state.counts;
+        if let (malformed @ 1.., Some(Transcript { path, agent, .. })) = (counts.malformed, &row.state.transcript) {
+            let fix = "move it out of the folder of transcripts, or mend it";
+            // What a document says of itself is a record too.
+            match (counts.records, transcript::document(*agent, path)) {
+                (0, _) => add(format!("{path} is no transcript: none of its {malformed} lines is a record"), fix),
+                (1, Some(_)) => {
+                    add(format!("{path} is damaged: no message in it can be read ({malformed} were tried)"), fix);
+                }
+                _ => {}
+            }
         }
     }
     problems

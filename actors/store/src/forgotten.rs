@@ -1,4 +1,4 @@
-//! Fingerprints that recognise copies of forgotten sessions: hashes of some record ids, and no text. A fork made later
+//! Fingerprints that recognise copies of forgotten sessions: marks of some records, and no text. A fork made later
 //! begins with the same records and must not bring back what was forgotten.
 //!
 //! The fingerprints are in one small file beside the log and are durable before anything of a session is deleted.
@@ -15,9 +15,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use baton_conversation::hash::Mark;
 use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
+use baton_conversation::record_identity::record_mark;
 use baton_conversation::transcript::Sink;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +64,7 @@ impl Kept {
 /// What is stored about one forgotten session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ForgottenSession {
-    /// Fingerprints of its record ids; empty for a session that was forgotten as a copy.
+    /// Fingerprints of its records; empty for a session that was forgotten as a copy.
     pub marks: Vec<u64>,
     /// The original, if it was forgotten as a copy.
     pub copy_of: Option<SessionId>,
@@ -240,7 +240,7 @@ impl Sink for Marks {
     }
 
     fn item(&mut self, item: Item) {
-        let mark = item.uuid.map(|uuid| Mark::digest(uuid.as_bytes()).0);
+        let mark = record_mark(&item).map(|mark| mark.0);
         // The items of one record are adjacent.
         self.0.extend(mark.filter(|mark| self.0.last() != Some(mark)));
     }

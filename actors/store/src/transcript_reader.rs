@@ -21,6 +21,7 @@ use baton_events::session::{FileIdentity, TailDigest};
 
 use self::beside::Beside;
 use self::content::Content;
+use crate::plain_file;
 use baton_base::{limits, transcript_file};
 
 /// Where a read begins.
@@ -154,9 +155,16 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     if content::is_beside_plain(agent, path) {
         return false;
     }
+    let yields = transcript::table(agent).is_some_and(|table| table.yields_to_files);
+    let is_tree = |store: &str| transcript::tree(agent, store).is_some();
     match (transcript::store_file(agent, known), transcript::store_file(agent, path)) {
+        (None, Some(_)) if yields => {
+            return std::fs::metadata(known).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        }
+        (Some(_), None) if yields => return true,
         // A database takes the place of the files that an earlier version wrote.
         (None, Some(_)) => return true,
+        (Some(known), Some(store)) if is_tree(known) && !is_tree(store) => return true,
         (Some(_), _) => {
             return Content::open(agent, known).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         }
@@ -230,7 +238,10 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         beside.title().into_iter().for_each(|title| reader.titled(TitleSource::Person, &title));
     }
     if wants_text && to_the_end {
-        content.title().into_iter().for_each(|title| reader.titled(TitleSource::Model, title));
+        let file = transcript::layout(start.source.agent).title.filter(|_| !start.source.subagent);
+        let beside = file.and_then(|(file, pointer)| plain_file::text_beside(start.path.as_ref(), file, pointer));
+        let title = content.title().map(str::to_owned).or(beside);
+        title.into_iter().for_each(|title| reader.titled(TitleSource::Model, &title));
     }
     if is_compressed {
         // Reads the rest, so that damage behind the end is reported too instead of taking an empty beginning of a

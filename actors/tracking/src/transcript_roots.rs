@@ -471,8 +471,9 @@ pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
 /// Returns the agents' default roots in the user's home directory.
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
-    let of = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
-    user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| of(home, *agent))).collect()
+    let main = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
+    let all = |home: &PathBuf, agent: Agent| [main(home, agent), Root::also_of(agent, home).collect()].concat();
+    user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| all(home, *agent))).collect()
 }
 
 /// Returns the directories of roots, both as written and with links above them resolved. Blocks for short disk reads.

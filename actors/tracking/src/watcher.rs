@@ -10,6 +10,7 @@ mod changes;
 mod known;
 mod look;
 mod marker;
+mod read_before;
 mod scan;
 mod session_search;
 mod walk;
@@ -35,7 +36,9 @@ use baton_journal::session_table::TableReader;
 use changes::Changes;
 use known::{KnownTranscripts, Until};
 use look::Look;
+use read_before::ReadBefore;
 use scan::Scan;
+pub use scan::Unusable;
 use session_search::SessionSearch;
 use walk::{Walk, Walked, Walks};
 
@@ -50,7 +53,8 @@ pub struct Options {
     pub table: TableReader,
     /// Receives the unread transcripts.
     pub backlog: Arc<dyn Backlog>,
-    /// A folder in the home for marker files, whose own change events show that notification works.
+    /// A folder in the home for marker files, whose own change events show that notification works, and for
+    /// [`ReadBefore`].
     pub markers: PathBuf,
     /// Supervises the loop that follows settings and roots.
     pub tasks: TaskSupervisor,
@@ -159,6 +163,11 @@ impl Handle {
         self.0.cast(Msg::More);
     }
 
+    /// Writes down what the next daemon need not read again.
+    pub async fn save(&self) {
+        let _ = self.0.ask(Msg::Save, limits::ROOT).await;
+    }
+
     /// Returns what is watched, and how.
     pub async fn overview(&self) -> Result<Overview, CallError> {
         self.0.ask(Msg::Overview, LOOK).await
@@ -185,16 +194,16 @@ pub struct Overview {
     pub swept_every: Duration,
     /// Number of transcripts found.
     pub transcripts: u64,
-    /// Paths of files that claim a session that is read from another file.
-    pub second_files: Vec<String>,
+    /// Files that claim a session that is read from another file.
+    pub second_files: Vec<FileSeen>,
     /// Paths that could not be scanned, with the reason.
     pub unreachable: Vec<String>,
     /// Transcripts beyond the limit, which are ignored.
     pub left_out: u64,
-    /// Folders and transcripts whose name is not UTF-8, which are ignored: the first ones, lossily printed.
-    pub nameless: Vec<String>,
+    /// Folders and transcripts that no session can be read from: the first ones.
+    pub unusable: Vec<Unusable>,
     /// Total number of those.
-    pub nameless_count: u64,
+    pub unusable_count: u64,
     /// True if a full scan has completed while the roots were watched.
     pub looked: bool,
 }
@@ -233,6 +242,7 @@ enum Msg {
     Look(PathBuf),
     /// A session works in a project that no other has named.
     Project,
+    Save(RpcReplyPort<()>),
     Overview(RpcReplyPort<Overview>),
 }
 
@@ -281,7 +291,10 @@ impl Actor for WatcherActor {
         myself.send_message(Msg::Sweep)?;
         let (settings, roots) = (options.settings.clone(), options.roots.clone());
         options.tasks.spawn("roots", move || follow(myself.clone(), settings.clone(), roots.changes()));
-        let (known, walks) = (KnownTranscripts::new(options.table.clone()), Walks::counting(counted));
+        let file = read_before::file(&options);
+        let read_before = baton_base::task::spawn_blocking(move || ReadBefore::open(&file)).await?;
+        let known = KnownTranscripts::new(options.table.clone(), read_before);
+        let walks = Walks::counting(counted);
         Ok(State {
             options,
             roots: Vec::new(),
@@ -348,6 +361,10 @@ impl Actor for WatcherActor {
             }
             Msg::SecondFile(file) => state.known.second(file),
             Msg::Look(path) => state.changes.add(path),
+            Msg::Save(reply) => {
+                state.save().await;
+                let _ = reply.send(());
+            }
             Msg::Overview(reply) if !state.looked => state.early.push(reply),
             Msg::Overview(reply) => {
                 let _ = reply.send(state.overview().await);
@@ -442,8 +459,8 @@ impl State {
             second_files: self.known.second_files(),
             unreachable: self.last.unread(),
             left_out: self.last.left_out,
-            nameless: self.last.nameless.clone(),
-            nameless_count: self.last.nameless_count,
+            unusable: self.last.unusable.clone(),
+            unusable_count: self.last.unusable_count,
             looked: self.looked,
         }
     }

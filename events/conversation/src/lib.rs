@@ -19,6 +19,7 @@ pub mod printable;
 pub mod queued_prompts;
 pub mod quoted_text;
 pub mod record;
+pub mod record_identity;
 pub mod tokens;
 pub mod transcript;
 pub mod turns;

@@ -11,6 +11,7 @@ mod tool;
 use std::convert::Infallible;
 
 pub use self::stream::Stream;
+use crate::hash::Mark;
 use crate::item::{Item, Role};
 use crate::queued_prompts::Withdrawn;
 use crate::record::Timestamp;
@@ -31,8 +32,8 @@ pub struct Unit {
     pub at: Option<Timestamp>,
     /// The speaker.
     pub role: Role,
-    /// Id of its record, or of the call for a tool line. Forks of the session repeat it.
-    pub uuid: Option<Box<str>>,
+    /// What its record is known by, or that of the call for a tool line. Forks of the session repeat it.
+    pub record: Option<Mark>,
     /// The text from which snippets are cut.
     pub text: String,
 }

@@ -19,9 +19,10 @@ named! {
         Pi = "pi",
         /// Factory Droid: JSON Lines below `sessions/`.
         Droid = "droid",
-        /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`.
+        /// Cursor's agent, in the terminal and the editor: JSON Lines below `projects/<project>/agent-transcripts/`, and
+        /// the editor's database.
         Cursor = "cursor",
-        /// Kiro CLI: JSON Lines below `sessions/cli/`.
+        /// Kiro CLI: JSON Lines below `sessions/cli/`, or a database.
         Kiro = "kiro",
         /// Mistral Vibe: JSON Lines below `logs/session/`.
         Vibe = "vibe",
@@ -61,11 +62,24 @@ pub struct AgentHome {
     pub variable: Option<&'static str>,
     /// The directory below the user's home, if the variable is not set; empty for the user's home itself.
     pub directory: &'static str,
+    /// Further folders with databases below the user's home, whatever the variable says.
+    pub also: &'static [&'static str],
     /// The command line that goes on with a session, the program first; [`ID`] stands for the session's id. Empty if the
     /// agent has none.
     pub resume: &'static [&'static str],
 }
 
+/// Where Cursor's editor keeps its database.
+const CURSOR_EDITOR: &[&str] = &[if cfg!(target_os = "macos") {
+    "Library/Application Support/Cursor/User/globalStorage"
+} else if cfg!(windows) {
+    "AppData/Roaming/Cursor/User/globalStorage"
+} else {
+    ".config/Cursor/User/globalStorage"
+}];
+/// Where Kiro keeps its database, in versions that have one.
+const KIRO_DATA: &[&str] =
+    &[if cfg!(target_os = "macos") { "Library/Application Support/kiro-cli" } else { ".local/share/kiro-cli" }];
 /// Placeholder of a session's id in [`AgentHome::resume`].
 const ID: &str = "{id}";
 /// Longest id that is passed to an agent, in bytes.
@@ -77,18 +91,18 @@ impl Agent {
         let (title, variable, directory, resume): (_, _, _, &[&str]) = match self {
             Self::ClaudeCode => ("Claude Code", Some("CLAUDE_CONFIG_DIR"), ".claude", &["claude", "--resume", ID]),
             Self::Codex => ("Codex", Some("CODEX_HOME"), ".codex", &["codex", "resume", ID]),
-            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &[]),
+            Self::Gemini => ("Gemini CLI", Some("GEMINI_CLI_HOME"), "", &["gemini", "--resume", ID]),
             Self::Qwen => ("Qwen Code", Some("QWEN_HOME"), ".qwen", &["qwen", "--resume", ID]),
             Self::Cursor => ("Cursor", Some("CURSOR_CONFIG_DIR"), ".cursor", &["cursor-agent", "--resume", ID]),
             Self::Copilot => ("Copilot CLI", Some("COPILOT_HOME"), ".copilot", &["copilot", "--resume={id}"]),
             Self::Pi => ("Pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", &["pi", "--session", ID]),
             Self::Kiro => ("Kiro CLI", None, ".kiro", &["kiro-cli", "chat", "--resume-id", ID]),
-            Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &[]),
-            Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &[]),
+            Self::Vibe => ("Mistral Vibe", Some("VIBE_HOME"), ".vibe", &["vibe", "--resume", ID]),
+            Self::Antigravity => ("Antigravity", None, ".gemini/antigravity-cli", &["agy", "--conversation", ID]),
             Self::Kimi => ("Kimi Code", Some("KIMI_CODE_HOME"), ".kimi-code", &["kimi", "--session", ID]),
-            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &[]),
+            Self::Amp => ("Amp", Some("XDG_DATA_HOME"), ".local/share", &["amp", "threads", "continue", ID]),
             Self::OpenCode => ("OpenCode", Some("XDG_DATA_HOME"), ".local/share", &["opencode", "--session", ID]),
-            Self::Cline => ("Cline", None, "", &[]),
+            Self::Cline => ("Cline", None, "", &["cline", "--id", ID]),
             Self::Roo => ("Roo Code", None, "", &[]),
             Self::Kilo => ("Kilo Code", None, "", &[]),
             Self::Droid => ("Droid", None, ".factory", &["droid", "--resume", ID]),
@@ -98,10 +112,15 @@ impl Agent {
                 let resume = &["goose", "session", "--resume", "--session-id", ID];
                 ("Goose", Some("XDG_DATA_HOME"), ".local/share", resume)
             }
-            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &[]),
-            Self::Crush => ("Crush", None, "", &[]),
+            Self::Hermes => ("Hermes", Some("HERMES_HOME"), ".hermes", &["hermes", "--resume", ID]),
+            Self::Crush => ("Crush", None, "", &["crush", "--session", ID]),
         };
-        AgentHome { title, variable, directory, resume }
+        let also = match self {
+            Self::Cursor => CURSOR_EDITOR,
+            Self::Kiro => KIRO_DATA,
+            _ => &[],
+        };
+        AgentHome { title, variable, directory, also, resume }
     }
 
     /// The command line that goes on with a session, as words, the program first. `None` if the agent has none, or if
@@ -115,10 +134,12 @@ impl Agent {
         (is_id && !words.is_empty()).then(|| words.iter().map(|word| word.replace(ID, session)).collect())
     }
 
-    /// The agent that a person names: `claude`, `Claude-Code`, `codex`.
+    /// The agent that a person names: `claude`, `Claude-Code`, `codex`, `Gemini CLI`.
     pub fn named(text: &str) -> Option<Self> {
-        let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-        let fits = |agent: &Self| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
+        let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let wanted = plain(text);
+        let is_short = |agent: &Self| agent.as_str().split('_').next() == Some(wanted.as_str());
+        let fits = |agent: &Self| agent.as_str() == wanted || plain(agent.title()) == wanted || is_short(agent);
         Self::ALL.iter().copied().find(fits)
     }
 
@@ -131,6 +152,20 @@ impl Agent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_is_known_by_its_word_and_its_title() {
+        for agent in Agent::ALL {
+            let title = agent.title().replace(' ', "-");
+            let named = [agent.as_str(), agent.title(), &title, &format!(" {title} ")].map(Agent::named);
+            assert_eq!(named, [Some(*agent); 4], "{title}");
+        }
+        assert_eq!(
+            (Agent::named("claude"), Agent::named("gemini cli")),
+            (Some(Agent::ClaudeCode), Some(Agent::Gemini))
+        );
+        assert_eq!((Agent::named("cli"), Agent::named("")), (None, None));
+    }
 
     #[test]
     fn only_an_id_is_passed_to_an_agent() {

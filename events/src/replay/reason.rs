@@ -173,7 +173,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
         CloseReason::HookClear => "the agent's hook said that the conversation was cleared".to_owned(),
         CloseReason::HookCompact => "the agent's hook said that the conversation is compacted; it goes on".to_owned(),
         CloseReason::HookLogout => "the agent's hook said that the person logged out".to_owned(),
-        CloseReason::HookPromptInputExit => "the agent's hook said that the person left".to_owned(),
+        CloseReason::HookPromptInputExit => "the agent's hook or its transcript said that the person left".to_owned(),
         CloseReason::HookResume => "the agent's hook said that another session was resumed in its place".to_owned(),
         CloseReason::HookOther => "the agent's hook said that it ended".to_owned(),
         CloseReason::McpDisconnect => "the agent's MCP connection closed, and nothing came after it".to_owned(),

@@ -22,6 +22,9 @@ use super::{
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
 
+/// How far a record may be dated in the future: clocks differ, and zones are mistaken.
+const DAY_MS: i64 = 24 * 3_600_000;
+
 /// Returns the events that follow from `command` in `state`, or why it is refused. No events: nothing to change.
 pub fn decide(
     id: &SessionId,
@@ -232,7 +235,7 @@ fn decide_observe(state: &State, observe: &Observe, policy: &Policy, now: Timest
         to: Box::new(observe.to.clone()),
         tail: observe.tail,
         counts: observe.counts.clone(),
-        first_at: observe.first_at,
+        first_at: observe.first_at.filter(|at| at.since_ms(now) <= DAY_MS),
         last_at: observe.last_at.map(|at| at.min(now)),
         last_conversation_at,
         late_index_at: (late && may_be_indexed_late(state, &observe.counts))

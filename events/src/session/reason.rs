@@ -13,7 +13,7 @@ named! {
         HookCompact = "hook_compact",
         /// The user logged out.
         HookLogout = "hook_logout",
-        /// `/exit` or end of input.
+        /// `/exit` or end of input, told by a hook or by the transcript.
         HookPromptInputExit = "hook_prompt_input_exit",
         /// Another session was resumed in its place.
         HookResume = "hook_resume",

@@ -352,3 +352,82 @@ fn opencodes_plugin_is_written_renewed_and_removed_and_a_file_of_somebody_else_s
     }
     assert!(plugin.is_symlink() && world.path("kept.js").exists());
 }
+
+/// The agents with instructions for all projects, and the file below the user's home.
+const INSTRUCTIONS: [(&str, &str); 5] = [
+    ("gemini", ".gemini/GEMINI.md"),
+    ("copilot", ".copilot/copilot-instructions.md"),
+    ("qwen", ".qwen/QWEN.md"),
+    ("droid", ".factory/AGENTS.md"),
+    ("opencode", ".config/opencode/AGENTS.md"),
+];
+
+#[test]
+fn rules_are_added_only_if_asked_for_and_come_out_byte_for_byte() {
+    for (agent, name) in INSTRUCTIONS {
+        let world = without_claude();
+        let path = file(&world, name);
+        for before in [Some("# Mine\r\n\r\nBe brief."), Some("\n\n"), Some("# Mine\n"), None] {
+            let _ = fs::remove_file(&path);
+            before.into_iter().for_each(|text| fs::write(&path, text).unwrap());
+            let there = files(&world.path("user"));
+            world.ok(&["install", agent, "--yes"]);
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before, "{agent}");
+            let dry = world.ok(&["install", agent, "--rules", "--dry-run"]).out;
+            assert!(
+                dry.contains(&format!("+++ {}", path.display())) && dry.contains("+its tool `get_handoff`"),
+                "{agent}: {dry}"
+            );
+            assert!(world.run(&["install", agent, "--rules"]).err.contains("--yes"), "{agent}");
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), before, "{agent}");
+            world.ok(&["install", agent, "--rules", "--yes"]);
+            let after = fs::read_to_string(&path).unwrap();
+            assert!(
+                after.starts_with(before.unwrap_or_default()) && after.contains("search_nodes"),
+                "{agent}: {after}"
+            );
+            let is_crlf = before.is_some_and(|text| text.contains('\r'));
+            assert_eq!(after.matches("\r\n").count(), if is_crlf { after.matches('\n').count() } else { 0 }, "{agent}");
+            assert!(world.ok(&["install", agent, "--rules", "--yes"]).out.contains("nothing to do"), "{agent}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), after, "{agent}");
+            world.ok(&["uninstall", agent, "--yes"]);
+            assert_eq!(files(&world.path("user")), there, "{agent}");
+        }
+    }
+}
+
+#[test]
+fn rules_are_refused_where_they_would_not_be_read_or_the_file_is_not_to_be_changed() {
+    let world = without_claude();
+    let refused = world.run(&["install", "claude", "cursor", "--rules", "--yes"]);
+    assert!(refused.code == 2 && refused.err.contains("Claude Code has --claude-md"), "{}", refused.err);
+    let path = file(&world, ".gemini/GEMINI.md");
+    let elsewhere = world.path("elsewhere.md");
+    fs::write(&elsewhere, "# Mine\n").unwrap();
+    symlink(&elsewhere, &path).unwrap();
+    for _ in 0..2 {
+        let ran = world.run(&["install", "gemini", "--rules", "--yes"]);
+        let is_told = ran.err.contains("it is a link to ") && ran.err.contains("by hand:\n<!-- baton:begin");
+        assert!(ran.code == 1 && is_told, "{}", ran.err);
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "# Mine\n");
+        world.ok(&["uninstall", "gemini", "--yes"]);
+    }
+    // An agent's instructions that cannot be read keep nothing else from being set up or taken out.
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, b"\xff\xfe").unwrap();
+    let ran = world.run(&["install", "gemini", "qwen", "--rules", "--yes"]);
+    assert!(ran.code == 1 && ran.err.contains("GEMINI.md is not UTF-8"), "{}", ran.err);
+    assert!(fs::read_to_string(world.path("user/.qwen/QWEN.md")).unwrap().contains("baton:begin"));
+    assert!(world.path("user/.gemini/settings.json").exists());
+    let out = world.ok(&["uninstall", "gemini", "qwen", "--yes"]).out;
+    assert!(out.contains("GEMINI.md is not UTF-8") && !world.path("user/.gemini/settings.json").exists(), "{out}");
+    assert_eq!(fs::read(&path).unwrap(), b"\xff\xfe");
+    // What another file keeps from being read, or this one keeps from it.
+    fs::create_dir_all(world.path("codex")).unwrap();
+    fs::write(world.path("codex/AGENTS.override.md"), "# Only this\n").unwrap();
+    let out = world.ok(&["install", "codex", "--rules", "--dry-run"]).out;
+    assert!(out.contains("AGENTS.override.md is read in place of"), "{out}");
+    fs::write(file(&world, ".claude/CLAUDE.md"), "# Both\n").unwrap();
+    let out = world.ok(&["install", "opencode", "--rules", "--dry-run"]).out;
+    assert!(out.contains(".claude/CLAUDE.md is read only while there is no "), "{out}");
+}

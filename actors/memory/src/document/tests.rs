@@ -53,7 +53,7 @@ fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
             part: 0,
             at: Some(Timestamp(1_770_000_000_000 + line as i64 * 3_600_000)),
             role: if line % 3 == 0 { Role::User } else { Role::Assistant },
-            uuid: None,
+            record: None,
             text: format!(
                 "the turn number{line} {}",
                 "sturdy herons wander along quiet rivers ".repeat(line as usize % 40)

@@ -13,7 +13,7 @@ use crate::Titles;
 
 fn units(id: &str, texts: usize) -> Vec<Unit> {
     let text = |line| format!("{id} says {line}");
-    let unit = |line| Unit { line, part: 0, at: None, role: Role::User, uuid: None, text: text(line) };
+    let unit = |line| Unit { line, part: 0, at: None, role: Role::User, record: None, text: text(line) };
     (1..=texts as u64).map(unit).collect()
 }
 

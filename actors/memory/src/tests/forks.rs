@@ -1,5 +1,7 @@
 //! Sessions that share records.
 
+use baton_conversation::hash::Mark;
+
 use super::*;
 use crate::RelatedSession;
 
@@ -8,7 +10,7 @@ fn session(id: &str, records: &[(&str, &str)]) -> Session {
     let texts: Vec<&str> = records.iter().map(|(_, text)| *text).collect();
     let mut session = Session::new(id, &texts);
     for (unit, (uuid, _)) in session.units.iter_mut().zip(records) {
-        unit.uuid = (!uuid.is_empty()).then(|| (*uuid).into());
+        unit.record = (!uuid.is_empty()).then(|| Mark::digest(uuid.as_bytes()));
     }
     session
 }

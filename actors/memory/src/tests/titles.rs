@@ -1,11 +1,17 @@
 //! Titles that transcripts give to other sessions.
 
+use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item, Meta, TitleSource, ToolResult};
 
 use super::*;
 
+/// A record's id that is unique in the world.
+fn unique(name: &str) -> String {
+    format!("{name}-0000-4000-8000-000000000000")
+}
+
 fn item(uuid: &str, body: Body) -> Item {
-    let uuid = (!uuid.is_empty()).then(|| uuid.into());
+    let uuid = (!uuid.is_empty()).then(|| unique(uuid).into());
     Item { line: 1, at: None, uuid, message: None, sidechain: false, body }
 }
 
@@ -21,7 +27,8 @@ fn notice(uuid: &str) -> Item {
 fn session(id: &str, minute: i64, records: &[&str], items: &[Item]) -> Session {
     let mut session = Session::new(id, records);
     for (unit, record) in session.units.iter_mut().zip(records) {
-        (unit.uuid, unit.at) = (Some((*record).into()), Some(Timestamp(1_773_480_000_000 + minute * 60_000)));
+        (unit.record, unit.at) =
+            (Some(Mark::digest(unique(record).as_bytes())), Some(Timestamp(1_773_480_000_000 + minute * 60_000)));
     }
     items.iter().for_each(|item| session.titles.note(item));
     session

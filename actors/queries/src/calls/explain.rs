@@ -165,9 +165,9 @@ impl Explain {
                 );
             }
         }
-        let second = overview.second_files.iter().filter(|path| is_of(path, id));
+        let second = overview.second_files.iter().filter(|file| file.session == *id);
         notes.extend(
-            second.map(|path| format!("{path} has the same id and is not read: this session has another file")),
+            second.map(|file| format!("{} has the same id and is not read: this session has another file", file.path)),
         );
         let degraded = self.degraded.now();
         let failing = degraded.iter().filter(|failing| failing.session() == Some(id));
@@ -188,8 +188,4 @@ impl Explain {
         }
         notes.iter().map(|note| redact(note).into_owned()).collect()
     }
-}
-
-fn is_of(path: &str, id: &SessionId) -> bool {
-    Path::new(path).file_stem().is_some_and(|stem| stem == id.as_str())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use baton_ask::query::Question;
 use baton_ask::recall::{Intent, describe};
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_outcomes as outcomes;
 use baton_outcomes::Witness;
@@ -36,6 +36,7 @@ pub(super) struct OutcomeSource {
     pub(super) settings: Arc<Settings>,
     /// The asking session.
     asking: Option<SessionId>,
+    now: Timestamp,
     /// The requested project.
     pub(super) project: Option<String>,
     /// The caller's project.
@@ -98,6 +99,7 @@ impl OutcomeSource {
             turns,
             synonyms,
             passage_chars: None,
+            now: self.now,
         };
         Ok(find(&wanted, &self.table, &self.settings, &self.searcher)?.hits)
     }
@@ -140,10 +142,10 @@ pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send 
     let FreshSearcher { searcher, freshness } = memory.searcher(client, ask).await?;
     let project = named().transpose()?;
     let (table, settings) = memory.catalog().now();
-    let directory = caller.directory.clone();
+    let (directory, now) = (caller.directory.clone(), memory.coverage.clock.now());
     let computing = baton_base::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_views::clones::project_of(&table, &directory));
-        let source = OutcomeSource { searcher, table, settings, asking, project, own };
+        let source = OutcomeSource { searcher, table, settings, asking, now, project, own };
         compute(&source).and_then(|answer| redacted(&answer))
     });
     let answer = computing.await.map_err(|error| internal("reading the outcomes broke", error))??;

@@ -344,6 +344,7 @@ impl Recall {
             turns: PASSAGES,
             synonyms: Vec::new(),
             passage_chars: Some(PASSAGE_CHARS),
+            now: self.now,
         }
     }
 

@@ -18,6 +18,7 @@ use crate::filters::SessionFilter;
 use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
+use baton_base::transcript_file::TranscriptHeads;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher::Enricher;
 use baton_tracking::transcript_roots::Roots;
@@ -129,6 +130,7 @@ pub(crate) async fn search(
         turns: asked.turns.map_or(TURNS_EACH, |turns| turns as usize),
         synonyms: Vec::new(),
         passage_chars: None,
+        now: prepared.now,
     };
     let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
@@ -155,6 +157,7 @@ pub(super) struct SearchRequest {
     pub(super) synonyms: Vec<(String, &'static str)>,
     /// Most characters of a passage; `None` for the usual number.
     pub(super) passage_chars: Option<usize>,
+    pub(super) now: Timestamp,
 }
 
 /// Which sessions are searched.
@@ -174,6 +177,8 @@ pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
     pub(super) notes: Vec<String>,
 }
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Replaces the notes on a question that contains a secret.
 const SECRETS: &str =
@@ -197,9 +202,13 @@ pub(super) fn find(
         Scope::Others => is_own(id),
         Scope::Own => !is_own(id),
     };
+    let heads = TranscriptHeads::default();
+    // A later time than tomorrow's is none: the file is damaged, or a clock was wrong.
+    let end_of_time = wanted.now.plus_ms(DAY_MS);
     let to_answer_hit = |hit: baton_memory::Hit| {
+        let at = hit.at.filter(|at| *at <= end_of_time);
         let title = given_title(searcher, table, settings, &hit.session_id).unwrap_or(hit.title);
-        answers::hit(table, baton_memory::Hit { title, ..hit })
+        answers::hit(table, baton_memory::Hit { title, at, ..hit }, &heads)
     };
     let hidden = |id: &str| left_out(id) || visibility::is_hidden(table, settings, &[], id);
     let admits = |id: &str| match visibility::memo_as_state(table, id) {
@@ -230,7 +239,7 @@ pub(super) fn find(
         phrases: &question.phrases,
         without: &question.without,
         after: question.after,
-        before: question.before,
+        before: question.before.into_iter().chain(question.after.map(|_| end_of_time)).min(),
     };
     let synonyms: Vec<(&str, &str)> = wanted.synonyms.iter().map(|(word, synonym)| (word.as_str(), *synonym)).collect();
     let usual = Query::new(&question.words);

@@ -1,5 +1,6 @@
 //! `show`: one session and its episode.
 
+use baton_base::transcript_file::TranscriptHeads;
 use baton_protocol::{Failure, ShowParams, answer};
 
 use super::{QueryError, internal};
@@ -68,7 +69,7 @@ pub(crate) async fn show(
                     summary.inside,
                 );
                 let mut episode = answers::episode(&id, &current, summary.episode, &summary.numbers);
-                episode.resume = answers::resume_line(&id, &row.state);
+                episode.resume = answers::resume_line(&id, &row.state, &TranscriptHeads::default());
                 (Some(usage), Some(episode))
             }
             None => (None, None),

@@ -1,7 +1,7 @@
 //! Sessions in agents' SQLite databases, while the agents write to them.
 //!
 //! The agent must not notice: a database is opened for reading only, no file is made beside it, a read transaction ends
-//! within [`SLICE`] and the next one goes on behind its last row. Nothing but the tables and columns that the agent's
+//! within [a slice](slices) and the next one goes on behind its last row. Nothing but the tables and columns that the agent's
 //! [`Table`] lists can be read: SQLite asks [`is_listed`] about each column of a statement, and each table must be an
 //! ordinary one, so that neither a view nor a trigger nor a virtual table is ever run.
 //!
@@ -15,36 +15,32 @@
 //! - File systems stamp files every few milliseconds: a database whose stamp is that young is looked at again.
 
 mod bounds;
+mod slices;
 mod value;
 
-use std::collections::BTreeMap;
+use std::cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use baton_base::limits;
 use baton_base::transcript_file::{self, FileStat};
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{Cell, Lines, Schema, Table, table};
+use baton_conversation::transcript::{Lines, Schema, Table, table};
 use baton_events::session::FileIdentity;
 use rusqlite::hooks::Authorization;
-use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{Rendered, SessionSeen};
 
-use self::bounds::{BUSY, configure, is_listed};
-use self::value::{Owned, cell};
+use self::bounds::{configure, is_listed};
+use self::slices::{Clock, PATIENCE, SLICE};
+use self::value::Owned;
 
-/// Longest read transaction.
-const SLICE: Duration = Duration::from_millis(20);
-/// The same without a write-ahead log, where a reader keeps the writer waiting. As long a pause follows.
-const LOCKING_SLICE: Duration = Duration::from_millis(2);
-/// Slices in a row that may end without a row.
-const EMPTY_SLICES: usize = 50;
 /// Reads of a database that changes although nobody seemed to have it open.
 const ATTEMPTS: usize = 3;
 /// A change this young may share its time with the next one.
@@ -59,6 +55,8 @@ const VERSION: usize = 18;
 static ACCESS: Mutex<()> = Mutex::new(());
 /// The last look at each database.
 static KNOWN: Mutex<BTreeMap<PathBuf, Known>> = Mutex::new(BTreeMap::new());
+/// Databases that were locked at the last attempt.
+static LOCKED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Returns all sessions in a database. It is opened only if it has changed since the last look.
 ///
@@ -165,6 +163,10 @@ fn with<T>(agent: Agent, path: &Path, work: impl Fn(&Database) -> io::Result<T>)
         let opened = Database::open(agent, table, path, &before);
         let is_idle = opened.as_ref().is_ok_and(|database| database.is_idle);
         let worked = opened.and_then(|database| work(&database));
+        match worked.as_ref().is_err_and(is_locked) {
+            true => lock(&LOCKED).insert(path.to_owned()),
+            false => lock(&LOCKED).remove(path),
+        };
         if !is_idle || Stamp::of(path)? == before {
             return worked;
         }
@@ -180,25 +182,11 @@ struct Database {
     is_idle: bool,
     /// True if a reader keeps its writer waiting.
     is_locking: bool,
+    /// The rollback journal, which exists while a change is being written.
+    journal: PathBuf,
+    may_be_quiet: cell::Cell<bool>,
+    patience: Duration,
     clock: Clock,
-}
-
-/// When the current slice ends, for SQLite's callback too.
-#[derive(Clone)]
-struct Clock {
-    since: Instant,
-    end_us: Arc<AtomicU64>,
-}
-
-impl Clock {
-    fn begin(&self, slice: Duration) {
-        let end = self.since.elapsed() + slice;
-        self.end_us.store(u64::try_from(end.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    fn is_over(&self) -> bool {
-        self.since.elapsed().as_micros() >= u128::from(self.end_us.load(Ordering::Relaxed))
-    }
 }
 
 /// Why a statement gave no further row.
@@ -247,7 +235,7 @@ impl Database {
             true => Connection::open_with_flags(immutable(&real)?, only_read | OpenFlags::SQLITE_OPEN_URI),
             false => Connection::open_with_flags(&real, only_read),
         };
-        let clock = Clock { since: Instant::now(), end_us: Arc::default() };
+        let clock = Clock::new();
         let prepare = || -> Result<Self, Failure> {
             let mut connection = opened?;
             clock.begin(SLICE);
@@ -256,7 +244,11 @@ impl Database {
             // Replaced below.
             let schema = table.schemas.first().ok_or_else(|| lasting("it is of an unknown form"))?;
             let (is_locking, clock) = (!logs, clock.clone());
-            let mut database = Self { connection, schema, render: table.render, is_idle, is_locking, clock };
+            let journal = beside(&real, "-journal");
+            let (render, may_be_quiet) = (table.render, cell::Cell::new(true));
+            let patience = if lock(&LOCKED).contains(path) { Duration::ZERO } else { PATIENCE };
+            let mut database =
+                Self { connection, schema, render, is_idle, is_locking, journal, may_be_quiet, patience, clock };
             database.schema = database.known_schema(agent, table)?;
             let schema = database.schema;
             database.connection.authorizer(Some(move |context: rusqlite::hooks::AuthContext<'_>| {
@@ -362,65 +354,6 @@ impl Database {
         }))?;
         Ok(lines.finish())
     }
-
-    /// Passes all rows of a statement to `each` until that returns false, in read transactions of one slice each. The
-    /// parameters are `fixed`, followed by the key of the row behind which to go on; the first columns are the key.
-    fn rows(
-        &self,
-        sql: &str,
-        fixed: &[Owned],
-        mut key: Vec<Owned>,
-        each: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<bool>,
-    ) -> Result<(), Failure> {
-        let slice = if self.is_locking { LOCKING_SLICE } else { SLICE };
-        let mut empty = 0;
-        loop {
-            self.clock.begin(if self.is_locking { BUSY + slice } else { slice });
-            let mut came = 0;
-            match self.slice(sql, fixed, &mut key, &mut came, each) {
-                Ok(true) => return Ok(()),
-                Ok(false) | Err(Failure::Interrupted) if came > 0 => empty = 0,
-                Ok(false) | Err(Failure::Interrupted) if empty < EMPTY_SLICES => empty += 1,
-                Ok(false) => return Err(Failure::Interrupted),
-                Err(failure) => return Err(failure),
-            }
-            if self.is_locking {
-                std::thread::sleep(slice);
-            }
-        }
-    }
-
-    /// Returns true if there are no further rows.
-    fn slice(
-        &self,
-        sql: &str,
-        fixed: &[Owned],
-        key: &mut [Owned],
-        came: &mut usize,
-        each: &mut dyn FnMut(&[Cell<'_>]) -> io::Result<bool>,
-    ) -> Result<bool, Failure> {
-        let mut statement = self.connection.prepare(sql)?;
-        let columns = statement.column_count();
-        let mut rows = statement.query(params_from_iter(fixed.iter().chain(key.iter())))?;
-        while let Some(row) = rows.next()? {
-            let cells: Vec<Cell<'_>> = (0..columns).map(|at| row.get_ref(at).map(cell)).collect::<Result<_, _>>()?;
-            for (kept, cell) in key.iter_mut().zip(&cells) {
-                *kept = Owned::from(*cell);
-            }
-            *came += 1;
-            if self.is_locking && *came == 1 {
-                // It may have waited for the writer.
-                self.clock.begin(LOCKING_SLICE);
-            }
-            if !each(&cells)? {
-                return Ok(true);
-            }
-            if self.clock.is_over() {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
 }
 
 fn finished(read: Result<(), Failure>) -> io::Result<()> {
@@ -428,6 +361,10 @@ fn finished(read: Result<(), Failure>) -> io::Result<()> {
         Failure::Interrupted => slow(),
         Failure::Error(error) => error,
     })
+}
+
+fn is_locked(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 fn slow() -> io::Error {

@@ -168,7 +168,13 @@ fn add_messages(document: &Document, folder: &Path, lines: &mut Vec<u8>) -> io::
             break;
         }
         let left = limits::DOCUMENT_BYTES.saturating_sub(lines.len() as u64);
-        let bytes = bounded(&transcript_file::open(&folder.join(name))?, left)?;
+        let path = folder.join(name);
+        // A message that is gone is an error of its own, not a conversation that is gone.
+        let at_fault = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => io::Error::other(format!("its message {} is gone", path.display())),
+            kind => io::Error::new(kind, format!("its message {} cannot be read: {error}", path.display())),
+        };
+        let bytes = transcript_file::open(&path).and_then(|file| bounded(&file, left)).map_err(at_fault)?;
         let before = lines.len();
         if Document::add(&bytes, lines) == Err(Fault::Torn) && Some(number) == last {
             lines.truncate(before);

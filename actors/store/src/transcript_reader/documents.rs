@@ -170,5 +170,5 @@ fn messages_that_are_files_are_read_in_order_up_to_the_first_that_is_missing() {
     assert!(matches!(observe(&conversation.start), Pass::Rewritten { .. }));
     fs::File::create(events.join("event-00005-0a1b.json")).unwrap().set_len(limits::DOCUMENT_BYTES).unwrap();
     let (reason, lasting) = conversation.unreadable();
-    assert!(reason.contains("more than 32 MB") && lasting, "{reason}");
+    assert!(reason.contains("event-00005-0a1b.json") && reason.contains("more than 32 MB") && lasting, "{reason}");
 }

@@ -8,8 +8,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use baton_conversation::item::Agent;
 use baton_conversation::record::SessionId;
-use baton_conversation::transcript::Source;
+use baton_conversation::transcript::{self, Source};
 use baton_events::session::{
     CloseReason, Command, Counts, Discover, FailureReason, Observe, Phase, Rejection, UnindexedReason,
 };
@@ -105,6 +106,11 @@ impl State {
         });
         Ok(match self.submit(&discover, None).await? {
             Ok(()) => true,
+            // An agent may keep a session in a database and in a file of its own.
+            Err(Rejection::SecondFile { known }) if self.is_other_place(&known, file) => {
+                self.options.watcher.checked(file.clone());
+                false
+            }
             Err(Rejection::SecondFile { known }) => {
                 tracing::warn!(session = %self.id, known = %redact(&known), second = %redact(&file.path), "second file of one session passed over");
                 self.options.watcher.second_file(file);
@@ -114,15 +120,22 @@ impl State {
         })
     }
 
-    /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
-    /// than it is read is continued in a later turn. If the file was rewritten under a running index job, the job is
-    /// void, and its close is repeated.
-    pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
-        let void = self.read_on().await?;
-        self.repeat_close(void).await
+    /// True if the session is in a database of its agent and in a file of its own.
+    fn is_other_place(&self, known: &str, file: &FileSeen) -> bool {
+        let transcript = self.aggregate().state().transcript.as_ref();
+        transcript.is_some_and(|transcript| transcript.agent == file.agent)
+            && is_in_database(file.agent, known) != is_in_database(file.agent, &file.path)
     }
 
-    /// Returns the reason of the close whose job became void, if any.
+    /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
+    /// than it is read is continued in a later turn. If the file was rewritten under a running index job, the job is
+    /// void, and its close is repeated. A session whose transcript tells that the person left the agent is closed.
+    pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
+        let due = self.read_on().await?;
+        self.repeat_close(due).await
+    }
+
+    /// Returns the reason of the close that is due: of one whose job became void, or of one that the transcript tells.
     async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
         let mut void = None;
         let seen = self.dirty.take();
@@ -169,8 +182,8 @@ impl State {
                 };
                 // The working directory is recorded once, so it is never guessed.
                 let place = seen.and_then(|seen| {
-                    let beside = || working_directory::find(start.source.agent, &start.path);
-                    let place = project::resolve_in_time(&seen.cwd.clone().or_else(beside)?);
+                    let directory = working_directory::settle(start.source.agent, &start.path, seen.cwd.clone());
+                    let place = project::resolve_in_time(&directory?);
                     Some(place.map(|place| clones.record(&table.now(), place, seen.remote.as_deref())))
                 });
                 let pass = match place {
@@ -213,7 +226,10 @@ impl State {
                     self.forget_with_parent().await?;
                     if !more || self.is_at_rest() {
                         self.checked(seen);
-                        return Ok(void);
+                        // Only an end that comes while the session is watched is news: history is read in one piece.
+                        let is_end =
+                            done.seen.has_left && start.cursor.offset > 0 && self.aggregate().state().is_open();
+                        return Ok(void.or(is_end.then_some(CloseReason::HookPromptInputExit)));
                     }
                 }
                 Pass::Rewritten { identity } => {
@@ -249,4 +265,8 @@ impl State {
             self.options.watcher.checked(file);
         }
     }
+}
+
+fn is_in_database(agent: Agent, path: &str) -> bool {
+    transcript::table(agent).is_some() && transcript::store_file(agent, path).is_some()
 }

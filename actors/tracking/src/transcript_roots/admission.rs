@@ -6,8 +6,7 @@
 //!   that holds the daemon's own root counts as a home and is exempt. A refused directory that a variable names stops a
 //!   person's command; nothing is read in its place, and no daemon is started with it. A daemon started by a hook or
 //!   the MCP server leaves it out: it reads the agent's usual directory if its home is `~/.baton`, otherwise
-//!   nothing of that agent. Where Claude Code's directory is named, Codex's usual one is not read, and the other way
-//!   round; other agents' usual directories always are.
+//!   nothing of that agent. Other agents' directories are read as ever.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};

@@ -34,8 +34,9 @@ pub(super) fn agent_of(transcripts: &Path) -> Agent {
 /// disk.
 pub(super) fn agent_by_name(transcripts: &Path) -> Agent {
     let is_usual = |agent: &&Agent| {
-        let usual = Path::new(agent.home().directory);
+        let (usual, also) = (Path::new(agent.home().directory), agent.home().also);
         layout(**agent).folders.iter().any(|folder| transcripts.ends_with(usual.join(folder)))
+            || also.iter().any(|folder| transcripts.ends_with(folder))
     };
     let is_codex =
         || transcripts.file_name().is_some_and(|name| layout(Agent::Codex).folders.iter().any(|it| name == *it));
@@ -65,7 +66,7 @@ fn holder(directory: &Path, is_folder: impl Fn(&str) -> bool) -> Option<Agent> {
         layout(*agent).folders.iter().filter(|folder| is_folder(folder)).any(|folder| {
             let projects = if directory.ends_with(folder) { directory.to_owned() } else { directory.join(folder) };
             let root = Root { agent: *agent, projects };
-            holds_transcript(&root, &root.projects, layout(*agent).depth, &mut { LOOKS })
+            holds_transcript(&root, &root.projects, root.depth(), &mut { LOOKS })
         })
     };
     Agent::ALL.iter().copied().find(has_transcript)

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use baton_conversation::transcript::{is_of_interest, layout};
+use baton_conversation::transcript::is_of_interest;
 use baton_events::session::FileIdentity;
 use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind};
 use notify::{RecursiveMode, Watcher};
@@ -140,8 +140,7 @@ impl Changes {
                 off.push(root.projects.clone());
             }
             // What else an agent keeps below may be large.
-            let depth =
-                if layout(root.agent).depth > 1 { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+            let depth = if root.depth() > 1 { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
             on.push((root.projects.clone(), *identity, depth));
         }
         if off.is_empty() && on.is_empty() {

@@ -3,7 +3,7 @@
 //! # Hazards
 //!
 //! - For files that this process has not read yet, an unchanged size and inode count as read. From then on the
-//!   modification time counts too.
+//!   modification time counts too. For sessions of files with many it always counts, see [`ReadBefore`].
 //! - Two subagents with the same short id in one root share a stream: the second file is skipped and named in `status`.
 //!   A live transcript may move and leave a stub: the moved file (same inode) is handled before whatever lies at its
 //!   old path.
@@ -18,6 +18,7 @@ use baton_conversation::record::SessionId;
 use baton_conversation::transcript;
 use baton_events::session::{FileIdentity, Kind, Phase, State as SessionState, Transcript, UnindexedReason};
 
+use super::read_before::ReadBefore;
 use super::{Page, Unread};
 use baton_base::transcript_file;
 use baton_base::transcript_file::{FileSeen, FileStat};
@@ -33,10 +34,11 @@ pub(super) struct KnownTranscripts {
     by_time: BTreeSet<Place>,
     /// The last entry of the last page handed out.
     paged: Option<Place>,
-    /// Files that claim another file's session, in the state in which that was found.
-    second: BTreeMap<Arc<str>, FileStat>,
+    /// Files that claim another file's session, by path.
+    second: BTreeMap<Arc<str>, FileSeen>,
     /// Transcripts skipped because of the settings; their paths are also in `checked`.
     passed_over: BTreeMap<Arc<str>, PassedOver>,
+    read_before: ReadBefore,
 }
 
 /// Order of unread transcripts, newest last.
@@ -95,7 +97,7 @@ impl PassedOver {
 }
 
 impl KnownTranscripts {
-    pub(super) fn new(table: TableReader) -> Self {
+    pub(super) fn new(table: TableReader, read_before: ReadBefore) -> Self {
         Self {
             table,
             checked: BTreeMap::new(),
@@ -104,6 +106,7 @@ impl KnownTranscripts {
             paged: None,
             second: BTreeMap::new(),
             passed_over: BTreeMap::new(),
+            read_before,
         }
     }
 
@@ -111,12 +114,19 @@ impl KnownTranscripts {
     pub(super) fn checked(&mut self, file: FileSeen) {
         self.second.remove(&file.path);
         self.passed_over.remove(&file.path);
+        let table = self.table.now();
+        self.read_before.keep(table.get(&file.session).map(|row| &row.state), &file);
         self.keep(file);
+    }
+
+    /// What the next process needs to know of what was read, if it has changed.
+    pub(super) fn take_unsaved(&mut self) -> Option<Vec<u8>> {
+        self.read_before.take_unsaved()
     }
 
     /// Records a file that claims a session that is read from another file. No session reads it.
     pub(super) fn second(&mut self, file: FileSeen) {
-        self.second.insert(file.path.clone(), file.stat);
+        self.second.insert(file.path.clone(), file.clone());
         self.keep(file);
     }
 
@@ -161,6 +171,7 @@ impl KnownTranscripts {
         self.checked.retain(|path, _| stays(path));
         self.second.retain(|path, _| stays(path));
         self.passed_over.retain(|path, _| stays(path));
+        self.read_before.retain(stays);
         let gone: Vec<Arc<str>> = self.unread.keys().filter(|path| !stays(path)).cloned().collect();
         gone.iter().for_each(|path| self.take_out(path));
         for file in files {
@@ -198,6 +209,7 @@ impl KnownTranscripts {
         self.take_out(path);
         self.second.remove(path);
         self.passed_over.remove(path);
+        self.read_before.forget(path);
     }
 
     /// Updates the state of a file. Returns it if unread.
@@ -205,7 +217,7 @@ impl KnownTranscripts {
         let is_passed_over = self.passed_over.get(&file.path).is_some_and(|passed_over| passed_over.covers(&file));
         let is_read = match self.checked.get(&file.path) {
             Some(stat) => *stat == file.stat || is_passed_over,
-            None => self.table.now().get(&file.session).is_some_and(|row| is_read(&row.state, &file)),
+            None => self.is_read_before(&file),
         };
         if is_read {
             self.take_out(&file.path);
@@ -217,6 +229,24 @@ impl KnownTranscripts {
                 self.put_in(&file);
             }
             Some(file)
+        }
+    }
+
+    /// True if the session had read this file to its current end before this process saw it.
+    fn is_read_before(&mut self, file: &FileSeen) -> bool {
+        let table = self.table.now();
+        let state = table.get(&file.session).map(|row| &row.state).filter(|state| self.is_read(state, file));
+        if state.is_some() {
+            self.read_before.keep(state, file);
+        }
+        state.is_some()
+    }
+
+    fn is_read(&self, state: &SessionState, file: &FileSeen) -> bool {
+        // The size of a session in a file with many is none.
+        match transcript::store_file(file.agent, &file.path) {
+            Some(_) => self.read_before.has(state, file),
+            None => is_read(state, file),
         }
     }
 
@@ -267,7 +297,7 @@ impl KnownTranscripts {
             }
             let Some(file) = self.unread.get(path).and_then(|seen| seen.at(path)) else { continue };
             let row = table.get(&file.session).filter(|_| !self.checked.contains_key(path));
-            match row.is_some_and(|row| is_read(&row.state, &file)) {
+            match row.is_some_and(|row| self.is_read(&row.state, &file)) {
                 true => read.push(file),
                 false => files.push(file),
             }
@@ -282,19 +312,17 @@ impl KnownTranscripts {
         (self.checked.len() + beside) as u64
     }
 
-    /// Paths of files that claim another file's session.
-    pub(super) fn second_files(&self) -> Vec<String> {
-        self.second.keys().map(ToString::to_string).collect()
+    /// Files that claim another file's session, by path.
+    pub(super) fn second_files(&self) -> Vec<FileSeen> {
+        self.second.values().cloned().collect()
     }
 }
 
 /// True if the session has read this file to its current end, judging by size and identity. Used only for files whose
 /// read this process has not seen.
 fn is_read(state: &SessionState, file: &FileSeen) -> bool {
-    // The size of a session in a file with many is none.
-    transcript::store_file(file.agent, &file.path).is_none()
-        // A session whose file was gone had not read it, whatever the size says.
-        && state.phase != Phase::Unindexed(UnindexedReason::Gone)
+    // A session whose file was gone had not read it, whatever the size says.
+    state.phase != Phase::Unindexed(UnindexedReason::Gone)
         && state.transcript.as_ref().is_some_and(|known| {
             *known.path == *file.path && known.identity == file.identity && state.read.offset == file.stat.size
         })
@@ -323,7 +351,7 @@ mod tests {
 
     #[test]
     fn what_was_read_is_unread_when_it_changes_and_forgotten_when_it_goes() {
-        let mut known = KnownTranscripts::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1, ReadBefore::default());
         known.replace(vec![file("/p/a/1.jsonl", 1), file("/p/b/2.jsonl", 2), file("/p/a-b/3.jsonl", 3)], &[]);
         assert_eq!(paths(&mut known), ["/p/a-b/3.jsonl", "/p/b/2.jsonl", "/p/a/1.jsonl"]);
         for read in ["/p/a/1.jsonl", "/p/b/2.jsonl", "/p/a-b/3.jsonl"] {
@@ -347,12 +375,12 @@ mod tests {
         known.note(Path::new("/p/b/2.jsonl"), None);
         assert_eq!(known.count(), 1);
         known.second(file("/p/a-b/3.jsonl", 9));
-        assert_eq!(known.second_files(), ["/p/a-b/3.jsonl"]);
+        assert_eq!(known.second_files(), [file("/p/a-b/3.jsonl", 9)]);
     }
 
     #[test]
     fn the_newest_are_told_and_the_others_counted_and_what_hangs_is_not_forgotten() {
-        let mut known = KnownTranscripts::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1, ReadBefore::default());
         known.replace((0..50).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
         let told = |known: &mut KnownTranscripts, most| {
             let Unread { files, beyond, .. } = known.unread(most);
@@ -371,7 +399,7 @@ mod tests {
 
     #[test]
     fn pages_go_from_the_newest_to_the_oldest_and_say_what_is_behind_them() {
-        let mut known = KnownTranscripts::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1, ReadBefore::default());
         known.replace((0..5).map(|at| file(&format!("/p/a/{at}.jsonl"), at)).collect(), &[]);
         let told = |page: Page| {
             let at: Vec<i64> = page.files.into_iter().map(|file| file.stat.modified_ns).collect();
@@ -400,13 +428,13 @@ mod tests {
             (Until::OtherSettings, at(2, 5, 1), true),
             (Until::OtherSettings, at(2, 20, 2), true),
         ] {
-            let mut known = KnownTranscripts::new(TableFold::new().1);
+            let mut known = KnownTranscripts::new(TableFold::new().1, ReadBefore::default());
             known.passed_over(at(1, 10, 1), until);
             assert_eq!(see(&mut known, file.clone()), expected, "{until:?} {file:?}");
             known.reconsider();
             assert!(see(&mut known, file), "the settings are others");
         }
-        let mut known = KnownTranscripts::new(TableFold::new().1);
+        let mut known = KnownTranscripts::new(TableFold::new().1, ReadBefore::default());
         known.passed_over(at(1, 10, 1), Until::OtherSettings);
         known.checked(at(1, 10, 1));
         assert!(see(&mut known, at(2, 20, 1)), "it was read after all, because somebody forced it");

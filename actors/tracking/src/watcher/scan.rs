@@ -2,8 +2,8 @@
 //!
 //! # Hazards
 //!
-//! - Links to files and folders are followed, even out of a root; circles end. Pipes, devices and folders named
-//!   `*.jsonl` are skipped. A transcript whose name starts with `memory:` belongs to no session.
+//! - Links to files and folders are followed, even out of a root; circles end. Folders named `*.jsonl` are
+//!   skipped, pipes and devices reported. A transcript whose name starts with `memory:` belongs to no session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
+use baton_conversation::printable::printable_char;
 use baton_conversation::transcript;
 use baton_events::session::FileIdentity;
 
@@ -21,8 +22,7 @@ use baton_base::transcript_file::{FileSeen, FileStat};
 use baton_base::transcript_root::Root;
 use baton_store::store_file;
 
-/// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed paths that are not
-/// UTF-8.
+/// Limit of unreachable paths that are listed, as further ones look alike; also the limit of listed unusable ones.
 const UNREACHABLE_MAX: usize = 20;
 
 /// The result of a scan.
@@ -31,10 +31,10 @@ pub(crate) struct Scan {
     pub(super) files: Vec<FileSeen>,
     pub(super) unreachable: Vec<String>,
     pub(super) left_out: u64,
-    /// Folders and transcripts whose name is not UTF-8, the first ones, lossily printed. No session has such a path.
-    pub(super) nameless: Vec<String>,
+    /// Folders and transcripts that no session can be read from, the first ones, lossily printed.
+    pub(super) unusable: Vec<Unusable>,
     /// Total number of those.
-    pub(super) nameless_count: u64,
+    pub(super) unusable_count: u64,
     /// Files that can be changed through another path, which notification does not report below this root.
     pub(super) elsewhere: BTreeSet<PathBuf>,
     /// True if a folder is reached through a link: its changes are not reported under this path.
@@ -45,6 +45,19 @@ pub(crate) struct Scan {
     pub(super) stamps: Stamps,
     counted: Arc<AtomicU64>,
 }
+
+/// A transcript, or a folder of such, that no session can be read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    /// Its path, lossily printed.
+    pub path: String,
+    /// The reason, from a fixed list.
+    pub why: &'static str,
+}
+
+const NO_TEXT: &str = "its name is no UTF-8";
+const NO_ID: &str = "a name in its path is no name of a session";
+const NO_FILE: &str = "it is no regular file";
 
 /// Modification times of folders; a newer one means that an entry was added or removed.
 pub(super) type Stamps = BTreeMap<PathBuf, Option<SystemTime>>;
@@ -60,10 +73,10 @@ pub(super) fn counted(roots: &[Root], counted: Arc<AtomicU64>) -> Scan {
     for root in roots {
         let mut visited = BTreeSet::new();
         if root.projects.to_str().is_none() && root.projects.is_dir() {
-            scan.nameless(&root.projects);
+            scan.unusable(&root.projects, NO_TEXT);
             continue;
         }
-        walk(root, &root.projects, transcript::layout(root.agent).depth, &mut visited, &mut scan);
+        walk(root, &root.projects, root.depth(), &mut visited, &mut scan);
     }
     scan
 }
@@ -73,7 +86,7 @@ pub(super) fn below(roots: &[Root], folder: &Path) -> Scan {
     let mut scan = Scan::default();
     for root in roots {
         if let Ok(path) = folder.strip_prefix(&root.projects)
-            && let depth @ 1.. = transcript::layout(root.agent).depth.saturating_sub(path.components().count())
+            && let depth @ 1.. = root.depth().saturating_sub(path.components().count())
         {
             let is_link = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
             scan.linked |= is_link && folder.is_dir();
@@ -134,7 +147,7 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
         return scan.store(root, &directory.join(file.name));
     }
     let layout = transcript::layout(root.agent);
-    if depth + 1 >= layout.depth {
+    if depth + 1 >= root.depth() {
         scan.stamps.insert(directory.to_owned(), stamp_of(directory));
     }
     let entries = match fs::read_dir(directory) {
@@ -157,11 +170,16 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
                 false => layout.may_be_transcript(&name.to_string_lossy()),
             };
             if is_wanted {
-                scan.nameless(&path);
+                scan.unusable(&path, NO_TEXT);
             }
             continue;
         }
-        if is_directory {
+        let is_tree = || path.to_str().is_some_and(|path| transcript::tree(root.agent, path).is_some());
+        if is_directory && is_tree() {
+            // What changes below it is not announced.
+            scan.elsewhere.insert(path.clone());
+            scan.store(root, &path);
+        } else if is_directory {
             scan.linked |= kind.is_symlink();
             if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);
@@ -180,7 +198,7 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
                     scan.counted.fetch_add(1, Ordering::Relaxed);
                     scan.files.push(file);
                 }
-                None => {}
+                None => why_not(root, &path).into_iter().for_each(|why| scan.unusable(&path, why)),
             }
         }
     }
@@ -197,9 +215,9 @@ impl Scan {
         }
         self.unreachable.extend(other.unreachable);
         self.unreachable.truncate(UNREACHABLE_MAX);
-        self.nameless.extend(other.nameless);
-        self.nameless.truncate(UNREACHABLE_MAX);
-        self.nameless_count += other.nameless_count;
+        self.unusable.extend(other.unusable);
+        self.unusable.truncate(UNREACHABLE_MAX);
+        self.unusable_count += other.unusable_count;
         self.elsewhere.extend(other.elsewhere);
         self.linked |= other.linked;
         self.unread_stores.extend(other.unread_stores);
@@ -246,10 +264,11 @@ impl Scan {
         }
     }
 
-    fn nameless(&mut self, path: &Path) {
-        self.nameless_count += 1;
-        if self.nameless.len() < UNREACHABLE_MAX {
-            self.nameless.push(path.display().to_string());
+    fn unusable(&mut self, path: &Path, why: &'static str) {
+        self.unusable_count += 1;
+        if self.unusable.len() < UNREACHABLE_MAX {
+            let path = path.display().to_string().chars().map(printable_char).collect();
+            self.unusable.push(Unusable { path, why });
         }
     }
 }
@@ -270,6 +289,14 @@ fn is_new(path: &Path, is_link: bool, visited: &mut BTreeSet<(u64, u64)>) -> boo
         Ok(identity) if identity != FileIdentity::default() => visited.insert((identity.device, identity.inode)),
         _ => false,
     }
+}
+
+/// Why a transcript cannot be read, if that is what lies at `path`. A link to nothing is none.
+fn why_not(root: &Root, path: &Path) -> Option<&'static str> {
+    if root.classify(path).is_none() {
+        return root.is_misnamed(path).then_some(NO_ID);
+    }
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()).then_some(NO_FILE)
 }
 
 /// Returns the file at `path` if it is a transcript of this root, with its number of hard links. Accepts only regular

@@ -121,6 +121,7 @@ impl State {
             let _ = reply.send(self.overview().await);
         }
         if walk.is_sweep {
+            self.save().await;
             drop(myself.send_after(pause_after(self.took), || Msg::Sweep));
         }
         if let Some(next) = walk.next {

@@ -29,6 +29,8 @@ const HISTORY: &str = ".aider.chat.history.md";
 const SHELL: &[&str] = &["/run ", "/test ", "!"];
 /// Commands whose arguments are said to the model.
 const ASKING: &[&str] = &["/ask", "/code", "/architect", "/context", "/help", "/chat-mode", "/voice"];
+/// Commands that end the program.
+const LEAVING: &[&str] = &["/exit", "/quit"];
 /// What a prompt without text is recorded as.
 const BLANK: &str = "<blank>";
 /// Begins and ends what the model thinks; a fixed id follows.
@@ -40,7 +42,7 @@ const MODEL: &[&str] = &["Model: ", "Main model: "];
 pub(super) enum Aider {}
 
 impl Format for Aider {
-    const LAYOUT: Layout = Layout { endings: &[HISTORY], ..Layout::LINES };
+    const LAYOUT: Layout = Layout { in_project: Some(HISTORY), endings: &[HISTORY], ..Layout::LINES };
     const SESSION_FILE: Option<SessionFile> =
         Some(SessionFile { name: HISTORY, sessions: history::sessions, lines: history::lines });
 
@@ -74,6 +76,7 @@ impl Format for Aider {
 /// What a person typed: a prompt, or a command to the program.
 fn typed(said: &str, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let said = said.trim();
+    writer.seen.has_left = LEAVING.contains(&said);
     let name = said.split_whitespace().next().unwrap_or_default();
     let shell = SHELL.iter().find_map(|lead| said.strip_prefix(lead)).map(str::trim);
     let git = || said.starts_with("/git ").then(|| &said[1..]);
@@ -127,8 +130,8 @@ fn message(said: &str, edits: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut
     if let Some(model) = model {
         writer.named_model(stamp, Text::new(unquoted(&json!(model).to_string())));
     } else if let Some(usage) = tokens(said) {
-        let model = writer.model().to_owned();
-        writer.usage(stamp, None, || Usage { model, ..usage });
+        let (model, request) = (writer.model().to_owned(), writer.cursor.line.to_string());
+        writer.usage(stamp, None, || Usage { model, request: Some(request.into()), ..usage });
     } else if let Some(file) = said.strip_prefix(edits::APPLIED) {
         edited(file, edits, stamp, writer);
     } else if let Some((hash, message)) = said.strip_prefix("Commit ").and_then(|rest| rest.split_once(' ')) {

@@ -12,7 +12,7 @@ mod cli;
 mod user_text;
 
 use crate::item::{Act, Agent};
-use crate::record::Timestamp;
+use crate::record::{SessionId, Timestamp};
 
 use super::claude::Block;
 use super::codex::{number, pick, text};
@@ -73,6 +73,11 @@ macro_rules! extensions {
 
             fn classify(rel_path: &str) -> Option<Located> {
                 classify(Agent::$agent, rel_path)
+            }
+
+            fn resume_id(session: &SessionId, path: &str, _head: &dyn Fn() -> Vec<u8>) -> Option<String> {
+                // The program does not see the editor's tasks.
+                path.ends_with(MESSAGES).then(|| session.to_string())
             }
 
             fn record(fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {

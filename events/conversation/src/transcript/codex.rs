@@ -12,6 +12,7 @@ mod item;
 mod output;
 mod patch;
 mod response;
+mod script;
 mod user_text;
 
 use std::borrow::Cow;
@@ -273,6 +274,8 @@ enum Repeated {
     Tokens = b'n' as isize,
     /// The agent's last message.
     LastReply = b'l' as isize,
+    /// What the scripts of this session do has records of its own.
+    Scripts = b'x' as isize,
 }
 
 /// True if this is new. If another channel said it before, this is its repetition; the same channel says it anew.

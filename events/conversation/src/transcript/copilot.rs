@@ -403,7 +403,8 @@ impl<'r> Printed<'r> {
         let code = line.rsplit_once("exit code ").and_then(|(_, code)| code.trim().parse().ok());
         let shell = line.split_once("shellId: ").map(|(_, rest)| rest);
         let shell = shell.map(|rest| rest.chars().take_while(char::is_ascii_alphanumeric).collect());
-        let task = shell.filter(|_| code.is_none() && line.contains("running"));
+        let runs = line.contains("running") || line.starts_with("command started in ");
+        let task = shell.filter(|_| code.is_none() && runs);
         if code.is_none() && task.is_none() {
             return None;
         }

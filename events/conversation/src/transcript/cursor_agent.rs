@@ -1,9 +1,11 @@
-//! Transcripts of Cursor's agent: JSON Lines of messages without ids, and mostly without results.
+//! Transcripts of Cursor's agent: JSON Lines of messages without ids, and mostly without results; and the chats of the
+//! editor, of whose database the rows are made [lines](super::table_lines).
 //!
 //! What a person typed is in `<user_query>`, everything around it is context for the model. A minute in the user's text
 //! is the only time; the working directory is the first that a command or a search names. The file is written at intervals, and anew
 //! when the session is resumed.
 
+mod rows;
 mod user_text;
 
 use memchr::memmem;
@@ -18,6 +20,8 @@ use super::codex::{apply_patch, patch_of};
 use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::table::Table;
+use super::table_lines::{self, Manner};
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
@@ -33,7 +37,7 @@ const SILENT_BLOCKS: &[&[u8]] = &[b"redacted_thinking", b"image", b"document", b
 const PATCH: &str = "ApplyPatch";
 const BRANCH: &str = "SetActiveBranch";
 /// Tools that call the tools of MCP servers.
-const CALLERS: &[&str] = &["CallMcpTool", "CallDynamicTool"];
+const CALLERS: &[&str] = &["CallMcpTool", "CallDynamicTool", "call_mcp_tool"];
 /// Beginnings of the names of such tools in other versions.
 const SERVER_TOOLS: &[&str] = &["mcp_", "mcp-", "user-"];
 /// Text before the name of a server that the person set up.
@@ -41,29 +45,36 @@ const BY_USER: &str = "user-";
 /// Longest time in a text, in bytes.
 const MAX_TIME_BYTES: usize = 100;
 
+/// How a result in the editor's database ended is told with it.
+const MANNER: Manner = Manner { act: |name, _| CursorAgent::TOOLS.act(name), refused: &[], stopped: &[] };
+
 /// The format of Cursor's agent.
 pub(super) enum CursorAgent {}
 
 impl Format for CursorAgent {
     const LAYOUT: Layout = Layout {
         folders: &["projects"],
+        endings: &[".jsonl", ".vscdb"],
         // `<slug>/agent-transcripts/<session>/subagents/`
         depth: 5,
         passed_over: &["terminals", "mcps", "agent-tools", "assets"],
         working_directory: WorkingDirectory::Above("agent-transcripts"),
         ..Layout::LINES
     };
+    const TABLE: Option<Table> = Some(rows::TABLE);
     const TOOLS: Tools = Tools {
         acts: &[
             (Act::Shell, "run_terminal_cmd run_terminal_command run_terminal_command_v2"),
             (Act::Edit, "StrReplace Delete EditNotebook edit_file edit_file_v2 search_replace delete_file"),
-            (Act::Read, "Await AwaitShell ReadLints read_file read_file_v2 read_lints"),
+            (Act::Read, "Await AwaitShell ReadLints read_file read_file_v2 read_lints await await_task"),
             (Act::Search, "SemanticSearch GetMcpTools GetDynamicTools codebase_search file_search grep_search"),
-            (Act::Search, "grep glob_file_search list_dir ripgrep_raw_search SearchConversations"),
-            (Act::Plan, "CreatePlan SwitchMode"),
-            (Act::Todo, "UpdateCurrentStep todo_write"),
+            (Act::Search, "grep glob_file_search list_dir list_dir_v2 ripgrep_raw_search SearchConversations"),
+            (Act::Search, "semantic_search_full search_symbols go_to_definition"),
+            (Act::Fetch, "web_search web_fetch fetch_pull_request"),
+            (Act::Plan, "CreatePlan SwitchMode create_plan switch_mode"),
+            (Act::Todo, "UpdateCurrentStep update_current_step todo_write todo_read"),
             (Act::Ask, "AskQuestion ask_question"),
-            (Act::Spawn, "Subagent"),
+            (Act::Spawn, "Subagent task task_v2"),
         ],
         parameters: &[
             ("contents", "content"),
@@ -71,10 +82,17 @@ impl Format for CursorAgent {
             ("target_directory", "path"),
             ("target_file", "file_path"),
             ("target_notebook", "notebook_path"),
+            ("targetFile", "file_path"),
+            ("relativeWorkspacePath", "file_path"),
+            ("targetDirectory", "path"),
+            ("globPattern", "pattern"),
         ],
     };
 
     fn classify(rel_path: &str) -> Option<Located> {
+        if let Some(sessions) = rel_path.strip_prefix(rows::TABLE.prefix).and_then(|rest| rest.strip_prefix('/')) {
+            return table_lines::located(Agent::Cursor, sessions);
+        }
         let names: Vec<&str> = rel_path.split('/').collect();
         if names.iter().any(|name| matches!(*name, "" | "." | "..")) {
             return None;
@@ -92,6 +110,7 @@ impl Format for CursorAgent {
 
     fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
         let (mut role, mut kind, mut message, mut status, mut error) = (None, None, None, None, None);
+        let mut is_row = false;
         for (key, value) in fields.by_ref() {
             match key.raw() {
                 b"role" => role = value.text(),
@@ -99,8 +118,12 @@ impl Format for CursorAgent {
                 b"message" => message = Some(value),
                 b"status" => status = value.text(),
                 b"error" => error = value.text(),
+                b"at" => is_row = true,
                 _ => {}
             }
+        }
+        if is_row && role.is_none() {
+            return table_lines::record_by(fields, &MANNER, call, writer);
         }
         let end = fields.end()?;
         let kind = role.or(kind).map_or(&b""[..], Text::raw);
@@ -164,7 +187,10 @@ fn assistant(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>)
     Block::each(content, |_, block| match block.kind {
         b"text" => block.text.into_iter().for_each(|text| reply(text, stamp, writer)),
         b"thinking" => writer.thinking(stamp, block.thinking.or(block.text)),
-        b"tool_use" | b"tool_call" | b"tool-call" => call(block, stamp, writer),
+        b"tool_use" | b"tool_call" | b"tool-call" => {
+            let name = block.name.map(Text::decode).unwrap_or_default();
+            call(block.id, &name, block.input.unwrap_or(Value::Null), stamp, writer);
+        }
         kind if is_result(kind) => result(block, stamp, writer),
         kind => {
             other_block(kind, writer);
@@ -195,13 +221,12 @@ fn turn_ended(status: Option<Text<'_>>, error: Option<Text<'_>>, stamp: &Stamp<'
     }
 }
 
-fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let (name, input) = (block.name.map(Text::decode).unwrap_or_default(), block.input.unwrap_or(Value::Null));
+fn call(id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let text = |field: &[u8]| input.get(field).and_then(Value::text);
-    match &*name {
+    match name {
         PATCH => {
-            if writer.note_call(block.id, &name) && writer.wants_text {
-                apply_patch(block.id, patch_of(input).as_deref().unwrap_or(""), stamp, writer);
+            if writer.note_call(id, name) && writer.wants_text {
+                apply_patch(id, patch_of(input).as_deref().unwrap_or(""), stamp, writer);
             }
             return;
         }
@@ -212,22 +237,22 @@ fn call(block: &Block<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
             let called = text(b"toolName").map(|tool| format!("mcp__{server}__{}", tool.decode()));
             let arguments = input.get(b"arguments").unwrap_or(Value::Null);
             let name = called.as_deref().unwrap_or(tool);
-            return writer.call_as(Act::Mcp, stamp, block.id, name, arguments);
+            return writer.call_as(Act::Mcp, stamp, id, name, arguments);
         }
         _ => {}
     }
     if let Some(tool) = SERVER_TOOLS.iter().find_map(|start| name.strip_prefix(start)) {
         let tool = tool.strip_prefix(BY_USER).unwrap_or(tool);
-        let name = if is_own_tool(tool) { tool } else { &*name };
-        return writer.call_as(Act::Mcp, stamp, block.id, name, input);
+        let name = if is_own_tool(tool) { tool } else { name };
+        return writer.call_as(Act::Mcp, stamp, id, name, input);
     }
-    if let Some(place) = text(b"working_directory").or(text(b"target_directory")) {
+    if let Some(place) = text(b"working_directory").or(text(b"target_directory")).or(text(b"cwd")) {
         enter(place, stamp, writer);
     }
     if let Some(branch) = text(b"branchName").filter(|_| name == BRANCH) {
         writer.branch(stamp, branch);
     }
-    writer.call(stamp, block.id, block.name, input);
+    writer.call_as(CursorAgent::TOOLS.act(name), stamp, id, name, input);
 }
 
 /// The working directory of the session: the first directory that is named. Later commands only run elsewhere.

@@ -24,6 +24,11 @@ const SILENT_BLOCKS: &[&[u8]] = &[b"image", b"document"];
 const UNTITLED: &[u8] = b"New Session";
 /// Text before the git branch, in the context at the beginning.
 const BRANCH: &[u8] = b"% git rev-parse --abbrev-ref HEAD\\n";
+/// Who sends messages in a person's name.
+const PROGRAMS: &[&[u8]] =
+    &[b"automation", b"readiness-remediation", b"readiness-evaluation", b"wiki-generation", b"wiki-ci-setup"];
+/// Beginning of a text about a command that a person ran, which is an object.
+const PERSONS_COMMAND: &[u8] = b"{\\\"type\\\":\\\"bash_result\\\"";
 /// Element around text for the model, besides those of Claude Code.
 const NOTIFICATION: [&str; 2] = ["<system-notification>", "</system-notification>"];
 /// Beginning of text for the model without an element.
@@ -189,7 +194,9 @@ impl<'r> Message<'r> {
                 b"content" => read.content = value,
                 b"modelId" => read.model = text,
                 b"hookEventName" => read.by_hook = true,
-                b"userMessageSource" => read.by_automation = text.is_some_and(|source| source.raw() == b"automation"),
+                b"userMessageSource" => {
+                    read.by_automation = text.is_some_and(|source| PROGRAMS.contains(&source.raw()));
+                }
                 _ => {}
             }
         }
@@ -230,7 +237,9 @@ impl<'r> Message<'r> {
         Block::each(self.content, |value, block| match block.kind {
             b"text" => block.text.into_iter().for_each(|text| {
                 branch_in(text).into_iter().for_each(|branch| writer.branch(stamp, branch));
-                typed.text(without_notification(text));
+                if !persons_command(text, stamp, writer) {
+                    typed.text(without_notification(text));
+                }
             }),
             b"image" | b"document" => typed.block(value, block),
             b"tool_result" => result(block, stamp, writer),
@@ -239,6 +248,26 @@ impl<'r> Message<'r> {
         let author = if self.by_automation { Author::Harness } else { Author::Unknown };
         typed.emit(author, Delivery::Typed, stamp, writer);
     }
+}
+
+/// Reads a command that a person ran, and what it printed. Returns false for any other text.
+fn persons_command(text: Text<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) -> bool {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Ran {
+        command: String,
+        stdout: String,
+        stderr: String,
+        exit_code: Option<i32>,
+    }
+    if !text.raw().starts_with(PERSONS_COMMAND) {
+        return false;
+    }
+    let Ok(ran) = serde_json::from_str::<Ran>(&text.decode()) else { return false };
+    let printed = [ran.stdout.trim_end(), ran.stderr.trim_end()].into_iter().filter(|printed| !printed.is_empty());
+    writer.persons_command(stamp, &ran.command);
+    writer.persons_output(stamp, &printed.collect::<Vec<_>>().join("\n"), ran.exit_code);
+    true
 }
 
 /// A text that only the person sees: the call of a skill, or a notice.

@@ -9,6 +9,7 @@ use super::location::Located;
 use super::session_file::SessionFile;
 use super::table::Table;
 use super::tools::Tools;
+use crate::record::SessionId;
 use baton_redaction::raw_json::{Fields, Found, first_object};
 
 /// Location of an agent's transcripts in its [directory](baton_protocol::AgentHome).
@@ -17,6 +18,9 @@ pub struct Layout {
     /// Folders in the agent's directory that contain transcripts; an empty name stands for the directory itself. A
     /// directory is the agent's if it has the first one.
     pub folders: &'static [&'static str],
+    /// Path in a project of the file with the sessions there, with `/` as separator, if the agent keeps such. The root
+    /// is the folder of the file.
+    pub in_project: Option<&'static str>,
     /// Endings of the file names of transcripts, or of databases with sessions.
     pub endings: &'static [&'static str],
     /// Deepest level below a root with transcripts; the root is 1.
@@ -27,6 +31,9 @@ pub struct Layout {
     pub compressed: Option<&'static str>,
     /// Where a session's working directory stands, if no record names it.
     pub working_directory: WorkingDirectory,
+    /// Where a title of the session stands that is not in its records: the name of a JSON file beside the transcript, as in
+    /// [`WorkingDirectory::Beside`], and the pointer to the title.
+    pub title: Option<(&'static str, &'static str)>,
 }
 
 /// Where the working directory of a session stands that its records do not name.
@@ -43,17 +50,21 @@ pub enum WorkingDirectory {
     },
     /// In the name of the folder above this one: the path, with a `-` for everything but letters and digits.
     Above(&'static str),
+    /// It is the project in which the file with the sessions lies ([`Layout::in_project`]), whatever the records name.
+    Project,
 }
 
 impl Layout {
     /// What most agents have: JSON Lines, and directories in the records.
     pub(super) const LINES: Self = Self {
         folders: &[],
+        in_project: None,
         endings: &[".jsonl"],
         depth: 1,
         passed_over: &[],
         compressed: None,
         working_directory: WorkingDirectory::Recorded,
+        title: None,
     };
 
     /// True if the file name has the ending of a transcript.
@@ -86,6 +97,12 @@ pub(super) trait Format {
     /// with shortened texts.
     fn fuller(_path: &str) -> Option<String> {
         None
+    }
+
+    /// The id by which the agent goes on with a main session; `None` if it does not with one in this file. `head` reads
+    /// the beginning of the file.
+    fn resume_id(session: &SessionId, _path: &str, _head: &dyn Fn() -> Vec<u8>) -> Option<String> {
+        Some(session.to_string())
     }
 
     /// Reads one record. Returns the offset of its end; `None` if it is torn, in which case nothing is emitted.

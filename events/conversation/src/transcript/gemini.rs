@@ -14,7 +14,8 @@
 //!   anew, without models. None of these is read.
 //! - `$rewindTo` abandons what stands from that prompt on, as a prompt below the same parent does elsewhere: each prompt
 //!   is its own parent.
-//! - The session's id is the first 8 characters of it, because the name of the file has no more.
+//! - The session's id is the first 8 characters of it, because the name of the file has no more. The agent goes on only
+//!   with the whole one, which is read from the header when somebody asks for it.
 
 mod again;
 mod result;
@@ -29,7 +30,7 @@ use crate::record::{SessionId, Timestamp};
 use super::codex::{number, pick, text};
 use super::cursor::Queued;
 use super::document::{Document, Messages};
-use super::format::{Format, Layout};
+use super::format::{Format, Layout, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located};
 use super::tools::Tools;
@@ -109,6 +110,10 @@ impl Format for Gemini {
         };
         let session = SessionId::new(id).filter(|id| !id.is_memo() && id.may_be_shown())?;
         Some(Located { agent: Agent::Gemini, session, kind })
+    }
+
+    fn resume_id(session: &SessionId, _path: &str, head: &dyn Fn() -> Vec<u8>) -> Option<String> {
+        field_of(&head(), b"sessionId").filter(|id| id.starts_with(session.as_str()))
     }
 
     fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {

@@ -1,5 +1,8 @@
 //! Transcripts of Kiro CLI: JSON Lines of `{version, kind, data}`, one message each. Title, working directory and model
-//! are in another file, and only prompts have a time.
+//! are in another file, and only prompts have a time. Other versions keep conversations in a database, of whose rows
+//! [lines](super::table_lines) are made.
+
+mod rows;
 
 use serde_json::json;
 
@@ -13,6 +16,8 @@ use super::ended::how_it_failed;
 use super::format::{Format, Layout, WorkingDirectory, field_of};
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{self, Kind, Located};
+use super::table::Table;
+use super::table_lines::{self, Manner};
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Text, Value};
 
@@ -21,17 +26,23 @@ const SERVER_END: &str = "___";
 /// What Kiro writes for the agent when a person stops it.
 const INTERRUPTED: &[u8] = b"Tool uses were interrupted, waiting for the next user prompt";
 
+/// How a result in the database ended is told with it.
+const MANNER: Manner = Manner { act: |name, _| Kiro::TOOLS.act(name), refused: &[], stopped: &[] };
+
 /// The format of Kiro CLI.
 pub(super) enum Kiro {}
 
 impl Format for Kiro {
     const LAYOUT: Layout = Layout {
         folders: &["sessions"],
+        endings: &[".jsonl", ".sqlite3"],
         // `cli/`
         depth: 2,
         working_directory: WorkingDirectory::Beside { file: "*.json", pointer: "/cwd" },
+        title: Some(("*.json", "/title")),
         ..Layout::LINES
     };
+    const TABLE: Option<Table> = Some(rows::TABLE);
     const TOOLS: Tools = Tools {
         acts: &[
             (Act::Shell, "execute_bash execute_cmd"),
@@ -53,6 +64,9 @@ impl Format for Kiro {
     };
 
     fn classify(rel_path: &str) -> Option<Located> {
+        if let Some(sessions) = rel_path.strip_prefix(rows::TABLE.prefix).and_then(|rest| rest.strip_prefix('/')) {
+            return table_lines::located(Agent::Kiro, sessions);
+        }
         let stem = rel_path.strip_prefix("cli/")?.strip_suffix(".jsonl")?;
         if stem.contains('/') || stem.starts_with('.') {
             return None;
@@ -62,14 +76,18 @@ impl Format for Kiro {
     }
 
     fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> {
-        let (mut kind, mut data, mut version) = (&b""[..], Value::Null, None);
+        let (mut kind, mut data, mut version, mut is_row) = (&b""[..], Value::Null, None, false);
         for (key, value) in fields.by_ref() {
             match key.raw() {
                 b"kind" => kind = value.text().map_or(&b""[..], Text::raw),
                 b"data" => data = value,
                 b"version" => version = value.text(),
+                b"at" => is_row = true,
                 _ => {}
             }
+        }
+        if is_row && kind.is_empty() {
+            return table_lines::record_by(fields, &MANNER, call, writer);
         }
         let end = fields.end()?;
         let [id, content, meta] = pick(data, [b"message_id", b"content", b"meta"]);
@@ -152,25 +170,27 @@ fn reply(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
                 writer.thinking(stamp, data.text().or(text(said)).or(text(thinking)));
             }
             (b"redactedThinking", _) => writer.thinking(stamp, None),
-            (b"toolUse", data) => call(data, stamp, writer),
+            (b"toolUse", data) => {
+                let [id, name, input] = pick(data, [b"toolUseId", b"name", b"input"]);
+                let name = text(name).map(Text::decode).unwrap_or_default();
+                call(text(id), &name, input.unwrap_or(Value::Null), stamp, writer);
+            }
             (other, _) => unknown_block(other, writer),
         }
     }
 }
 
-fn call(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let [id, name, input] = pick(data, [b"toolUseId", b"name", b"input"]);
-    let (name, input) = (text(name).map(Text::decode).unwrap_or_default(), input.unwrap_or(Value::Null));
+fn call(id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let served = name.strip_prefix('@').and_then(|name| name.split_once('/')).or_else(|| name.split_once(SERVER_END));
     match served {
         Some((server, tool)) => {
-            writer.call_as(Act::Mcp, stamp, text(id), &format!("mcp__{server}__{tool}"), input);
+            writer.call_as(Act::Mcp, stamp, id, &format!("mcp__{server}__{tool}"), input);
         }
         None => {
-            let act = Kiro::TOOLS.act(&name);
+            let act = Kiro::TOOLS.act(name);
             let written = if writer.wants_text { of_a_file(act, input) } else { None };
             let input = written.as_deref().map_or(input, |json| Value::Object(json.as_bytes().into()));
-            writer.call_as(act, stamp, text(id), &name, input);
+            writer.call_as(act, stamp, id, name, input);
         }
     }
 }

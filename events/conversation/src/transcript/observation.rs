@@ -58,6 +58,8 @@ pub struct Observation {
     pub agent_session: Option<String>,
     /// The version of the agent that the last record with one names, or `format-N` for that of its format.
     pub agent_version: Option<String>,
+    /// True if the last thing typed was the command that ends the agent.
+    pub has_left: bool,
 }
 
 impl Observation {
@@ -83,6 +85,7 @@ impl Observation {
         if self.agent_session.is_none() {
             self.agent_session.clone_from(&later.agent_session);
         }
+        self.has_left = later.has_left || (self.has_left && later.conversation == 0);
         if later.agent_version.is_some() {
             self.agent_version.clone_from(&later.agent_version);
         }

@@ -4,6 +4,8 @@
 //! synthetic. A prompt given on the command line keeps the quotation marks with which OpenCode stores it.
 
 mod rows;
+mod steps;
+mod tree;
 
 use crate::filter::result::Output;
 use crate::filter::{MAX_NAME_CHARS, one_line};
@@ -15,7 +17,7 @@ use super::codex::{apply_patch, number, pick, text};
 use super::ended::how_it_failed;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
-use super::location::Located;
+use super::location::{Kind, Located, session_of};
 use super::table::Table;
 use super::table_lines::located;
 use super::tools::Tools;
@@ -23,16 +25,18 @@ use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// A tool that was called with parameters that it does not take.
 const INVALID: &str = "invalid";
-const PATCH: &str = "apply_patch";
+const PATCH: [&str; 2] = ["apply_patch", "patch"];
 /// Begins what a person typed when they refused a call.
 const FEEDBACK: &str = "with the following feedback: ";
 /// Results of calls that were stopped.
-const STOPPED: &[&str] = &["Tool execution aborted", "Task cancelled"];
+const STOPPED: &[&str] = &["Tool execution aborted", "Tool execution interrupted", "Task cancelled"];
 const STOPPED_COMMAND: &str = "User aborted the command";
 /// Results of calls that a rule or a person refused.
 const REFUSED: &[&str] = &["The user rejected permission", "The user has specified a rule", "The user dismissed"];
-/// Error of a message that a person stopped.
-const ABORTED: &[u8] = b"MessageAbortedError";
+/// Error of a message that a person stopped, in earlier versions and in the present one.
+const ABORTED: [&[u8]; 2] = [b"MessageAbortedError", b"aborted"];
+/// Kind of error of a call that was refused.
+const REJECTED: &[u8] = b"permission.rejected";
 /// Bytes of a result that are searched for how it ended.
 const LEAD_BYTES: usize = 400;
 const END_BYTES: usize = 400;
@@ -48,7 +52,7 @@ impl Format for OpenCode {
         depth: 1,
         ..Layout::LINES
     };
-    const TABLE: Option<Table> = Some(rows::TABLE);
+    const TABLE: Option<Table> = Some(Table { tree: Some(tree::TREE), ..rows::TABLE });
     const TOOLS: Tools = Tools {
         acts: &[
             (Act::Edit, "edit write multiedit patch"),
@@ -58,16 +62,22 @@ impl Format for OpenCode {
             (Act::Plan, "plan_enter plan_exit"),
             (Act::Todo, "todowrite todoread"),
             (Act::Ask, "question"),
-            (Act::Spawn, "task"),
-            (Act::Other, "skill batch invalid"),
+            (Act::Spawn, "task subagent"),
+            (Act::Other, "skill batch execute invalid"),
         ],
         parameters: &[("filePath", "file_path"), ("oldString", "old_string"), ("newString", "new_string")],
     };
 
     /// `opencode.db/<session>`, or `opencode.db/<parent>/<session>`; the database of another channel is
-    /// `opencode-<channel>.db`.
+    /// `opencode-<channel>.db`. Before that `storage/session/<project>/<session>.json`.
     fn classify(rel_path: &str) -> Option<Located> {
         let (database, sessions) = rel_path.split_once('/')?;
+        if database == tree::TREE.folder {
+            let (_, file) = sessions.strip_prefix(tree::TREE.sessions)?.strip_prefix('/')?.split_once('/')?;
+            let session = session_of(file.strip_suffix(".json")?)?;
+            // Only the file says which of them are subagents'.
+            return Some(Located { agent: Agent::OpenCode, session, kind: Kind::Main });
+        }
         let channel = database.strip_prefix(rows::TABLE.prefix)?.strip_suffix(".db")?;
         if !channel.is_empty() && !channel.starts_with('-') {
             return None;
@@ -92,7 +102,10 @@ impl Format for OpenCode {
         writer.begin(&stamp);
         writer.seen.count_type(kind);
         match (role, kind) {
-            (_, b"session") => text(whole.get(b"directory")).into_iter().for_each(|cwd| writer.cwd(&stamp, cwd)),
+            (_, b"session") => {
+                text(whole.get(b"parent")).into_iter().for_each(|parent| writer.session(parent));
+                text(whole.get(b"directory")).into_iter().for_each(|cwd| writer.cwd(&stamp, cwd));
+            }
             (_, b"oversize") => {
                 writer.seen.oversize += 1;
                 writer.seen.count_unknown("oversize", 1);
@@ -114,6 +127,7 @@ impl Format for OpenCode {
             (_, b"text") if is_from_program(data) => {}
             (_, b"text") => text(data.get(b"text")).into_iter().for_each(|said| writer.reply(&stamp, said, true)),
             (_, b"reasoning") => writer.thinking(&stamp, text(data.get(b"text"))),
+            (_, b"shell") => persons_command(data, &stamp, writer),
             (_, b"call") => call(data, &stamp, writer),
             (_, b"result") => result(data, &stamp, writer),
             (_, b"end") => end_of_message(data, &stamp, writer),
@@ -164,7 +178,7 @@ fn call(part: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if name == INVALID {
         name = text(input.get(b"tool")).map_or(name, Text::decode);
     }
-    if name == PATCH {
+    if PATCH.contains(&&*name) && input.get(b"patchText").is_some() {
         if writer.note_call(id, &name) && writer.wants_text {
             let patch = text(input.get(b"patchText")).map(Text::decode).unwrap_or_default();
             apply_patch(id, &patch, stamp, writer);
@@ -185,15 +199,15 @@ fn result(part: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !writer.note_result(id) || !writer.wants_text {
         return;
     }
-    let [status, said, error, metadata] =
-        pick(state.unwrap_or(Value::Null), [b"status", b"output", b"error", b"metadata"]);
-    let [exit, timeout, agent] = pick(metadata.unwrap_or(Value::Null), [b"exit", b"timeout", b"sessionId"]);
+    let names: [&[u8]; 5] = [b"status", b"output", b"error", b"metadata", b"reason"];
+    let [status, said, error, metadata, reason] = pick(state.unwrap_or(Value::Null), names);
+    let names: [&[u8]; 4] = [b"exit", b"timeout", b"sessionId", b"task"];
+    let [exit, timeout, agent, task] = pick(metadata.unwrap_or(Value::Null), names);
+    let reason = text(reason).map_or(&b""[..], Text::raw);
     let mut output = Output::parse(error.or(said));
-    output.facts.exit_code = exit.and_then(|exit| match exit {
-        Value::Number(digits) => std::str::from_utf8(digits).ok()?.parse().ok(),
-        _ => None,
-    });
+    output.facts.exit_code = exit.and_then(whole);
     output.facts.agent = text(agent).map(bounded_id);
+    output.facts.background = text(task).map(|id| bounded_id(id).into_string());
     let is_error = status.and_then(Value::text).is_some_and(|status| status.raw() == b"error");
     let has_failed = is_error
         || tool == INVALID.as_bytes()
@@ -204,9 +218,9 @@ fn result(part: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let lead = output.head(LEAD_BYTES);
     let begins = |starts: &[&str]| is_error && starts.iter().any(|start| lead.starts_with(start));
     let end = output.last_text().map(|text| text.trim_end().tail(END_BYTES).decode());
-    if begins(STOPPED) || end.is_some_and(|end| end.contains(STOPPED_COMMAND)) {
+    if ABORTED.contains(&reason) || begins(STOPPED) || end.is_some_and(|end| end.contains(STOPPED_COMMAND)) {
         verdict.outcome = Outcome::Interrupted;
-    } else if begins(REFUSED) {
+    } else if reason == REJECTED || begins(REFUSED) {
         verdict.outcome = Outcome::Denied;
         verdict.answer = output.whole().split_once(FEEDBACK).map(|(_, said)| said.to_owned());
     } else if verdict.outcome == Outcome::Failed {
@@ -217,6 +231,26 @@ fn result(part: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     }
     writer.result(stamp, id, verdict.outcome, &output);
     verdict.answer.into_iter().for_each(|answer| writer.answer(stamp, &answer));
+}
+
+/// A command that a person ran, without a result while it runs.
+fn persons_command(ran: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    let [command, status, exit, output] = pick(ran, [b"command", b"status", b"exit", b"output"]);
+    let Some(command) = text(command) else { return };
+    writer.persons_command(stamp, &command.decode());
+    let is_stopped = matches!(text(status).map_or(&b""[..], Text::raw), b"killed" | b"timeout");
+    if is_stopped {
+        return writer.persons_command_stopped(stamp);
+    }
+    if let Some(output) = output {
+        let printed = text(output.get(b"output")).map(Text::decode).unwrap_or_default();
+        writer.persons_output(stamp, &printed, exit.and_then(whole));
+    }
+}
+
+fn whole(number: Value<'_>) -> Option<i32> {
+    let Value::Number(digits) = number else { return None };
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// What a message of the agent's took, and how it ended.
@@ -242,7 +276,7 @@ fn error(error: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
     let Some(error) = error else { return };
     let [name, data] = pick(error, [b"name", b"data"]);
     let name = text(name).unwrap_or(Text::new(b""));
-    if name.raw() == ABORTED {
+    if ABORTED.contains(&name.raw()) {
         return writer.interruption(stamp);
     }
     let message = text(data.and_then(|data| data.get(b"message"))).map(Text::decode).unwrap_or_default();

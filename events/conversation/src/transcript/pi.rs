@@ -272,9 +272,12 @@ fn command(message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !writer.wants_text {
         return;
     }
-    let [command, output, code] = pick(message, [b"command", b"output", b"exitCode"]);
+    let [command, output, code, cancelled] = pick(message, [b"command", b"output", b"exitCode", b"cancelled"]);
     let decoded = |value| text(value).map(Text::decode).unwrap_or_default();
     writer.persons_command(stamp, &decoded(command));
+    if cancelled.is_some_and(Value::is_true) {
+        return writer.persons_command_stopped(stamp);
+    }
     let code = number(code).and_then(|code| i32::try_from(code).ok());
     writer.persons_output(stamp, &decoded(output), code);
 }

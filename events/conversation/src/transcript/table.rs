@@ -18,6 +18,8 @@
 //! - An agent that was killed leaves its last message unfinished. It is rendered as soon as a later message shows that
 //!   nothing more comes.
 
+use std::collections::BTreeMap;
+
 use baton_redaction::raw_json::{Raw, Value};
 
 use super::document::write_value;
@@ -31,6 +33,49 @@ pub struct Table {
     pub schemas: &'static [Schema],
     /// Makes the lines of one session.
     pub render: fn() -> Box<dyn Render>,
+    /// True if a session that also has a file of its own is read from that.
+    pub yields_to_files: bool,
+    /// Where earlier versions kept the sessions, if in files.
+    pub tree: Option<Tree>,
+}
+
+/// Sessions as files, in a folder beside the databases: one for each session, for each message and for each part of one,
+/// `<sessions>/<project>/<session>.json`, `<messages>/<session>/<message>.json` and `<parts>/<message>/<part>.json`. A
+/// session's path is that of its own file. The files stay when their content has been taken into a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    /// The folder.
+    pub folder: &'static str,
+    /// Its folder of sessions.
+    pub sessions: &'static str,
+    /// Its folder of messages.
+    pub messages: &'static str,
+    /// Its folder of parts.
+    pub parts: &'static str,
+    /// Adds the lines of a session.
+    pub render: fn(&SessionFiles, &mut Lines),
+}
+
+/// The files of a session. All but its own may hold anything.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFiles {
+    /// Its id.
+    pub id: String,
+    /// A JSON object.
+    pub session: Vec<u8>,
+    /// In any order.
+    pub messages: Vec<MessageFiles>,
+}
+
+/// The files of a message.
+#[derive(Clone, Debug, Default)]
+pub struct MessageFiles {
+    /// Its id.
+    pub id: String,
+    /// The content of its own file.
+    pub content: Vec<u8>,
+    /// The ids and contents of its parts, in any order.
+    pub parts: Vec<(String, Vec<u8>)>,
 }
 
 /// How the sessions in one form of an agent's database are found and read.
@@ -95,34 +140,44 @@ pub trait Render {
 /// The lines of a session so far.
 #[derive(Debug, Default)]
 pub struct Lines {
-    bytes: Vec<u8>,
-    /// Where lines begin that may still change.
-    open: Option<usize>,
+    parts: BTreeMap<usize, Part>,
+    place: usize,
+    size: usize,
     title: Option<String>,
 }
 
+/// The lines at one place.
+#[derive(Debug, Default)]
+struct Part {
+    bytes: Vec<u8>,
+    /// Where lines begin that may still change.
+    open: Option<usize>,
+}
+
 impl Lines {
+    /// Further lines stand at this place among the others, for rows that do not come in the order of the conversation.
+    pub fn at(&mut self, place: usize) {
+        self.place = place;
+    }
+
     /// Adds a line: an object of these fields, each with its value as JSON.
     pub fn push(&mut self, fields: &[(&str, Value<'_>)]) {
-        self.bytes.push(b'{');
-        for (at, (name, value)) in fields.iter().enumerate() {
-            if at > 0 {
-                self.bytes.push(b',');
-            }
-            write_name(name, &mut self.bytes);
-            write_value(*value, &mut self.bytes);
-        }
-        self.bytes.extend(b"}\n");
+        let bytes = &mut self.parts.entry(self.place).or_default().bytes;
+        let before = bytes.len();
+        write_object(fields, bytes);
+        bytes.push(b'\n');
+        self.size += bytes.len() - before;
     }
 
     /// Everything from here on may still change, until [`Self::settle`].
     pub fn open(&mut self) {
-        self.open.get_or_insert(self.bytes.len());
+        let part = self.parts.entry(self.place).or_default();
+        part.open.get_or_insert(part.bytes.len());
     }
 
     /// Nothing so far will change any more.
     pub fn settle(&mut self) {
-        self.open = None;
+        self.parts.values_mut().for_each(|part| part.open = None);
     }
 
     /// The session's title.
@@ -132,13 +187,23 @@ impl Lines {
 
     /// Bytes so far.
     pub fn size(&self) -> usize {
-        self.bytes.len()
+        self.size
     }
 
     /// The lines that will not change any more, and the title.
-    pub fn finish(mut self) -> (Vec<u8>, Option<String>) {
-        self.bytes.truncate(self.open.unwrap_or(usize::MAX));
-        (self.bytes, self.title)
+    pub fn finish(self) -> (Vec<u8>, Option<String>) {
+        let mut bytes = Vec::new();
+        for Part { bytes: mut part, open } in self.parts.into_values() {
+            part.truncate(open.unwrap_or(usize::MAX));
+            match bytes.is_empty() {
+                true => bytes = part,
+                false => bytes.extend(part),
+            }
+            if open.is_some() {
+                break;
+            }
+        }
+        (bytes, self.title)
     }
 }
 
@@ -166,6 +231,19 @@ pub(super) fn fields(object: Value<'_>, keys: &[Key]) -> Vec<u8> {
         }
     }
     json
+}
+
+/// Writes an object of these fields, each with its value as JSON.
+pub(super) fn write_object(fields: &[(&str, Value<'_>)], json: &mut Vec<u8>) {
+    json.push(b'{');
+    for (at, (name, value)) in fields.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        write_name(name, json);
+        write_value(*value, json);
+    }
+    json.push(b'}');
 }
 
 /// A text as JSON.
@@ -210,6 +288,20 @@ mod tests {
         let expected = "{\"a\":1,\"b\":null}\n{\"a\":2,\"b\":null}\n{\"a\":3,\"b\":null}\n";
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
         assert_eq!(title.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn lines_stand_at_their_places_up_to_what_may_change() {
+        let mut lines = Lines::default();
+        for (place, value) in [(3, "3"), (1, "1"), (2, "2"), (1, "1"), (4, "4")] {
+            lines.at(place);
+            lines.push(&[("a", number(value))]);
+        }
+        assert_eq!(lines.size(), 5 * 8);
+        lines.at(3);
+        lines.open();
+        let (bytes, _) = lines.finish();
+        assert_eq!(String::from_utf8(bytes).unwrap().replace("{\"a\":", "").replace("}\n", ""), "1123");
     }
 
     #[test]

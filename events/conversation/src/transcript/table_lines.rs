@@ -5,11 +5,11 @@ use serde_json::{Value as Json, json};
 
 use crate::filter::media::Media;
 use crate::filter::result::Output;
-use crate::item::{Act, Agent, Outcome};
+use crate::item::{Act, Agent, Outcome, Usage};
 use crate::record::{SessionId, Timestamp};
 
 use super::claude::{Author, Delivery, PromptParts};
-use super::codex::{pick, text};
+use super::codex::{number, pick, text};
 use super::ended::how_it_failed;
 use super::item_writer::{ItemWriter, Stamp};
 use super::location::{Kind, Located, session_of};
@@ -18,6 +18,9 @@ use baton_redaction::raw_json::{Fields, Text, Value};
 
 /// Stands in a path for the parent of a subagent whose database does not name it.
 pub(super) const UNNAMED: &str = "-";
+/// What a result's line says of how it ended, if its text does not.
+pub(super) const DENIED: &str = "denied";
+pub(super) const INTERRUPTED: &str = "interrupted";
 /// Seconds above which a time is one in milliseconds.
 const MAX_SECONDS: i64 = 100_000_000_000;
 /// Bytes of a result that are searched for how it ended.
@@ -96,14 +99,27 @@ pub(super) fn located(agent: Agent, sessions: &str) -> Option<Located> {
 }
 
 /// Reads a line.
-pub(super) fn record(mut fields: Fields<'_>, manner: &Manner, writer: &mut ItemWriter<'_>) -> Option<usize> {
+pub(super) fn record(fields: Fields<'_>, manner: &Manner, writer: &mut ItemWriter<'_>) -> Option<usize> {
+    let call = |id: Option<Text<'_>>, name: &str, input: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>| {
+        writer.call_as((manner.act)(name, input), stamp, id, name, input);
+    };
+    record_by(fields, manner, call, writer)
+}
+
+/// Reads a line, a call by `call`: its id, its tool's name and its arguments.
+pub(super) fn record_by(
+    mut fields: Fields<'_>,
+    manner: &Manner,
+    call: impl FnOnce(Option<Text<'_>>, &str, Value<'_>, &Stamp<'_>, &mut ItemWriter<'_>),
+    writer: &mut ItemWriter<'_>,
+) -> Option<usize> {
     fields.by_ref().for_each(drop);
     let end = fields.end()?;
     let line = fields.object().unwrap_or(Value::Null);
     let [kind, message, said, directory] = pick(line, [b"type", b"message", b"text", b"directory"]).map(text);
     let kind = kind.map_or(&b""[..], Text::raw);
     let message = message.filter(|id| !id.is_blank());
-    let at = super::codex::number(line.get(b"at")).and_then(|at| i64::try_from(at).ok()).map(Timestamp);
+    let at = number(line.get(b"at")).and_then(|at| i64::try_from(at).ok()).map(Timestamp);
     let stamp = match kind {
         b"prompt" => Stamp { at, uuid: message, ..Stamp::default() },
         _ => Stamp { at, message, ..Stamp::default() },
@@ -123,7 +139,13 @@ pub(super) fn record(mut fields: Fields<'_>, manner: &Manner, writer: &mut ItemW
         b"reply" => writer.reply(&stamp, words, true),
         b"thinking" => writer.thinking(&stamp, said),
         b"model" => writer.named_model(&stamp, words),
-        b"call" => call(line, manner, &stamp, writer),
+        b"parent" => writer.session(words),
+        b"usage" => usage(line, &stamp, writer),
+        b"call" => {
+            let [id, name, input] = pick(line, [b"id", b"name", b"input"]);
+            let (name, input) = (text(name).map(Text::decode).unwrap_or_default(), input.unwrap_or(Value::Null));
+            call(text(id), &name, input, &stamp, writer);
+        }
         b"result" => result(line, manner, &stamp, writer),
         b"command" if writer.wants_text => command(line, &stamp, writer),
         b"command" => {}
@@ -142,10 +164,12 @@ pub(super) fn record(mut fields: Fields<'_>, manner: &Manner, writer: &mut ItemW
     Some(end)
 }
 
-fn call(line: Value<'_>, manner: &Manner, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let [id, name, input] = pick(line, [b"id", b"name", b"input"]);
-    let (name, input) = (text(name).map(Text::decode).unwrap_or_default(), input.unwrap_or(Value::Null));
-    writer.call_as((manner.act)(&name, input), stamp, text(id), &name, input);
+/// The tokens of a message, of the model that was named last.
+fn usage(line: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    let counts = pick(line, [b"input", b"output", b"cache_read", b"cache_creation"]);
+    let [input, output, cache_read, cache_creation] = counts.map(|count| number(count).unwrap_or(0));
+    let model = writer.model().to_owned();
+    writer.usage(stamp, None, || Usage { model, input, output, cache_read, cache_creation, ..Usage::default() });
 }
 
 fn exit_code(line: Value<'_>) -> Option<i32> {
@@ -156,7 +180,7 @@ fn exit_code(line: Value<'_>) -> Option<i32> {
 }
 
 fn result(line: Value<'_>, manner: &Manner, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    let [id, said, failed] = pick(line, [b"id", b"output", b"failed"]);
+    let [id, said, failed, outcome] = pick(line, [b"id", b"output", b"failed", b"outcome"]);
     let id = text(id);
     if !writer.note_result(id) || !writer.wants_text {
         return;
@@ -166,9 +190,10 @@ fn result(line: Value<'_>, manner: &Manner, stamp: &Stamp<'_>, writer: &mut Item
     let has_failed = failed.is_some_and(Value::is_true) || output.facts.exit_code.is_some_and(|code| code != 0);
     let lead = output.head(LEAD_BYTES);
     let begins = |starts: &[&str]| starts.iter().any(|start| lead.starts_with(start));
+    let told = text(outcome).map_or(&b""[..], Text::raw);
     let outcome = match has_failed {
-        _ if begins(manner.refused) => Outcome::Denied,
-        _ if begins(manner.stopped) => Outcome::Interrupted,
+        _ if told == DENIED.as_bytes() || begins(manner.refused) => Outcome::Denied,
+        _ if told == INTERRUPTED.as_bytes() || begins(manner.stopped) => Outcome::Interrupted,
         true => how_it_failed(&output),
         false => Outcome::Ok,
     };

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::{NEIGHBOURS, Unit, cut, tool};
 use crate::item::{Body, Item, Meta};
 use crate::queued_prompts::{Withdrawn, delivers};
+use crate::record_identity::record_mark;
 
 /// Bytes of text after a call that waits for its result: thousands of units. A call whose result comes later stands
 /// without it, and the result stands alone.
@@ -186,7 +187,7 @@ impl Stream {
         self.last = Some((item.line, part));
         let index = self.count();
         self.bytes += text.len() + UNIT_BYTES;
-        let unit = Unit { line: item.line, part, at: item.at, role: item.role(), uuid: item.uuid.clone(), text };
+        let unit = Unit { line: item.line, part, at: item.at, role: item.role(), record: record_mark(item), text };
         self.held.push_back(Held { unit, waits_for: waits_for.map(Box::from) });
         let Some(id) = waits_for else { return };
         // If two calls have the same id, the second one is answered.

@@ -266,14 +266,16 @@ proptest! {
 
 #[test]
 fn a_unit_names_the_record_it_is_from() {
-    let named = |item: Item, uuid: &str| Item { uuid: Some(uuid.into()), ..item };
+    let unique = |name: &str| format!("{name}-0000-4000-8000-000000000000");
+    let named = |item: Item, uuid: &str| Item { uuid: Some(unique(uuid).into()), ..item };
     let items = [
         named(said(1, &"word ".repeat(700)), "r1"),
         named(call(2, "t", "Bash", json!({})), "r2"),
         named(result(3, "t", "Bash: ok"), "r3"),
         said(4, "nameless"),
     ];
-    let found: Vec<_> = units(&items).iter().map(|unit| (unit.line, unit.uuid.clone())).collect();
-    let r1 = || Some("r1".into());
-    assert_eq!(found, [(1, r1()), (1, r1()), (1, r1()), (2, Some("r2".into())), (4, None)]);
+    let found: Vec<_> = units(&items).iter().map(|unit| (unit.line, unit.record)).collect();
+    let mark = |name| Some(Mark::digest(unique(name).as_bytes()));
+    let r1 = || mark("r1");
+    assert_eq!(found, [(1, r1()), (1, r1()), (1, r1()), (2, mark("r2")), (4, None)]);
 }

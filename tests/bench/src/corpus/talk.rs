@@ -1,5 +1,6 @@
 //! Generated turns in the form that the memory takes: fast enough to fill a memory with a million of them in minutes.
 
+use baton_conversation::hash::Mark;
 use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
 use baton_conversation::turns::Unit;
@@ -88,8 +89,8 @@ impl Talk {
                 text.push_str(RARE);
             }
             let at = Timestamp(began + i64::try_from(turn).unwrap_or(0) * TURN_MS);
-            let uuid = Some(random.uuid().into_boxed_str());
-            units.push(Unit { line: turn as u64 + 1, part: 0, at: Some(at), role, uuid, text });
+            let record = Some(Mark::digest(random.uuid().as_bytes()));
+            units.push(Unit { line: turn as u64 + 1, part: 0, at: Some(at), role, record, text });
         }
         Session {
             id: random.uuid(),

@@ -3,13 +3,15 @@
 //!
 //! # Hazards
 //!
-//! - Related sessions are bounded by `MAX_KIN` and found by record uuids. A fork made by the SDK has new ones,
-//!   but each of its records names the one it copies, and is read under that name.
+//! - Related sessions are bounded by `MAX_KIN` and found by their records. A fork made by the SDK gives them new
+//!   ids, but each names the one it copies, and is read under that name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use baton_conversation::hash::Mark;
 use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
+use baton_conversation::record_identity::record_mark;
 use baton_conversation::transcript::Sink;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, Phase, State};
@@ -66,7 +68,7 @@ pub(super) async fn add_related(
         let owed = owed.iter().filter(|id| unread.iter().all(|file| file.session != **id));
         let owed = owed.filter_map(|id| transcript_peek::file_of(id, &rows.get(id)?.state));
         let unread: Vec<FileSeen> = owed.chain(unread.iter().cloned()).collect();
-        let mut records: BTreeMap<String, usize> = BTreeMap::new();
+        let mut records: BTreeMap<Mark, usize> = BTreeMap::new();
         for (number, source) in sources.iter().enumerate() {
             if !scan_progress.next() {
                 return Ok(BTreeMap::new());
@@ -84,7 +86,7 @@ pub(super) async fn add_related(
             if !is_stored {
                 let mut shared: BTreeMap<SessionId, u64> = BTreeMap::new();
                 for record in &of_source {
-                    let holders = searcher.holders_of_record(record).map_err(|error| error.to_string())?;
+                    let holders = searcher.holders_of_record(*record).map_err(|error| error.to_string())?;
                     holders.into_iter().for_each(|holder| *shared.entry(holder).or_default() += 1);
                 }
                 shared.into_iter().for_each(|(id, count)| met(id, count, &source.id, None));
@@ -127,8 +129,8 @@ pub(super) async fn add_related(
     Ok(())
 }
 
-/// The record ids of a session: of the stored conversation, else of its transcript. Blocks for disk reads.
-fn records_of(conversations: &Conversations, source: &Target, state: Option<&State>) -> BTreeSet<String> {
+/// The records of a session: of the stored conversation, else of its transcript. Blocks for disk reads.
+fn records_of(conversations: &Conversations, source: &Target, state: Option<&State>) -> BTreeSet<Mark> {
     let read = |episode: &EpisodeRef| {
         let mut records = Records::default();
         baton_store::conversation::for_each_item(conversations.chunks(), &source.id, episode, |item| {
@@ -148,9 +150,9 @@ fn records_of(conversations: &Conversations, source: &Target, state: Option<&Sta
     records.0
 }
 
-/// Collects the ids of records.
+/// Collects the marks of records.
 #[derive(Debug, Default)]
-struct Records(BTreeSet<String>);
+struct Records(BTreeSet<Mark>);
 
 impl Sink for Records {
     fn wants_text(&self) -> bool {
@@ -158,6 +160,6 @@ impl Sink for Records {
     }
 
     fn item(&mut self, item: Item) {
-        self.0.extend(item.uuid.map(|uuid| uuid.to_string()));
+        self.0.extend(record_mark(&item));
     }
 }

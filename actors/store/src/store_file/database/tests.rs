@@ -1,8 +1,9 @@
 //! Databases as OpenCode writes them, while it writes, and such that are damaged or of another form.
 
+mod cursor_editor;
 mod further_agents;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_conversation::item::{Body, Item, Meta};
 use baton_conversation::transcript::{OpenCalls, Source};
@@ -161,6 +162,49 @@ fn what_changes_in_an_older_form_is_noticed() {
 }
 
 #[test]
+fn sessions_of_version_2_are_read_beside_earlier_ones_and_alone() {
+    let mut agents = Agents::new("WAL");
+    agents.session("ses_1");
+    agents.asks("ses_1", "msg_1", "first");
+    agents.session("ses_2");
+    agents.asks("ses_2", "msg_2", "second");
+    let tables = "
+        CREATE TABLE session_v2(id text PRIMARY KEY, parent_id text, directory text NOT NULL, title text,
+            revert text, permission text, time_created integer NOT NULL, time_updated integer NOT NULL);
+        CREATE TABLE session_message(id text PRIMARY KEY, session_id text NOT NULL, type text NOT NULL,
+            seq integer NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+        CREATE UNIQUE INDEX session_message_idx ON session_message(session_id, seq);
+        INSERT INTO session_v2 VALUES('ses_2', NULL, '/srv/harbor', NULL, NULL, 'secret', 5, 5);
+        INSERT INTO session_v2 VALUES('ses_3', 'ses_2', '/srv/harbor', 'Words', NULL, 'secret', 6, 6);";
+    agents.writer.execute_batch(tables).unwrap();
+    let step = |agents: &Agents, seq: i64, kind: &str, updated: i64, data: &str| {
+        let row = "INSERT OR REPLACE INTO session_message VALUES(?1, 'ses_3', ?2, ?3, 7, ?4, ?5)";
+        agents.writer.execute(row, params![format!("msg_{seq}"), kind, seq, updated, data]).unwrap();
+    };
+    step(&agents, 4, "user", 7, r#"{"text":"third"}"#);
+    step(&agents, 9, "assistant", 8, r#"{"content":[{"type":"text","text":"So"}],"time":{}}"#);
+    let before = agents.sessions().unwrap();
+    let paths = |seen: &[(String, FileStat)]| seen.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>();
+    assert_eq!(paths(&before), ["ses_2", "ses_1", "ses_2/ses_3"]);
+    assert_eq!(read(&mut agents.start("ses_1")), ["first"]);
+    // It has been listed anew, but none of its messages has been copied.
+    assert_eq!(read(&mut agents.start("ses_2")), ["second"]);
+    let mut start = agents.start("ses_2/ses_3");
+    assert_eq!(read(&mut start), ["third", "title Words"]);
+    let text = r#"{"content":[{"type":"text","text":"So it is."}],"time":{"completed":9}}"#;
+    step(&agents, 9, "assistant", 9, text);
+    let after = agents.sessions().unwrap();
+    assert_eq!((before[0].1, before[1].1), (after[0].1, after[1].1));
+    assert_ne!(before[2].1, after[2].1);
+    assert_eq!(read(&mut start), ["So it is."]);
+
+    agents.writer.execute_batch("DROP TABLE session; DROP TABLE message; DROP TABLE part").unwrap();
+    assert_eq!(paths(&agents.sessions().unwrap()), ["ses_2", "ses_2/ses_3"]);
+    assert_eq!(read(&mut start), [""; 0]);
+    assert_eq!(read(&mut agents.start("ses_2/ses_3")), ["third", "So it is.", "title Words"]);
+}
+
+#[test]
 fn long_sessions_are_read_in_slices() {
     let mut agents = Agents::new("WAL");
     agents.session("ses_1");
@@ -174,22 +218,27 @@ fn long_sessions_are_read_in_slices() {
     let path = agents.path();
     // A slice that is over at once still moves on by a row.
     let pieces = with(Agent::OpenCode, &path, |database| {
-        let (mut came, mut key) =
-            (Vec::new(), vec![Owned::Integer(i64::MIN), Owned::Text(vec![]), Owned::Text(vec![])]);
-        let id = [Owned::Text(b"ses_1".to_vec())];
+        let (mut came, id) = (Vec::new(), [Owned::Text(b"ses_1".to_vec())]);
+        let mut key = vec![Owned::Integer(i64::MIN), Owned::Text(vec![]), Owned::Text(vec![])];
+        let mut statement = database.connection.prepare(database.schema.rows).unwrap();
+        let mut length = Duration::ZERO;
         loop {
-            database.clock.begin(Duration::from_secs(1));
-            let (mut count, before) = (0, came.len());
-            let over = database.slice(database.schema.rows, &id, &mut key, &mut count, &mut |row| {
-                came.push((row[0].integer(), row[1].bytes().to_owned(), row[2].bytes().to_owned()));
-                database.clock.begin(Duration::ZERO);
-                Ok(true)
-            });
-            assert!(count <= 1 && came.len() == before + count);
+            let mut rows = Vec::new();
+            let over = database.slice(&mut statement, &id, &key, length, &mut rows);
+            assert!(rows.len() <= 1 || length > Duration::ZERO);
+            length = if rows.is_empty() { Duration::from_secs(1) } else { Duration::ZERO };
+            for row in rows {
+                key = row[..3].to_vec();
+                came.push((
+                    row[0].cell().integer(),
+                    row[1].cell().bytes().to_owned(),
+                    row[2].cell().bytes().to_owned(),
+                ));
+            }
             match over {
                 Ok(true) => return Ok(came),
-                Ok(false) => {}
-                Err(_) => panic!("failed"),
+                Ok(false) | Err(Failure::Interrupted) => {}
+                Err(Failure::Error(error)) => return Err(error),
             }
         }
     });
@@ -376,8 +425,10 @@ fn a_locked_database_is_read_later() {
     agents.session("ses_1");
     agents.writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_eq!(agents.why_not(), (io::ErrorKind::WouldBlock, "its agent has locked it".to_owned()));
+    assert!(lock(&LOCKED).contains(&agents.path()), "not waited for again");
     agents.writer.execute_batch("COMMIT").unwrap();
     assert_eq!(agents.sessions().unwrap().len(), 1);
+    assert!(!lock(&LOCKED).contains(&agents.path()));
 }
 
 #[test]

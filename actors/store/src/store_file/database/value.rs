@@ -4,17 +4,7 @@ use baton_conversation::transcript::Cell;
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
-pub(super) fn cell(value: ValueRef<'_>) -> Cell<'_> {
-    match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Integer(number),
-        ValueRef::Real(number) => Cell::Real(number),
-        ValueRef::Text(bytes) => Cell::Text(bytes),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes),
-    }
-}
-
-/// A value that is passed to a statement.
+/// A value of a row, or one that is passed to a statement.
 #[derive(Clone, Debug)]
 pub(super) enum Owned {
     Null,
@@ -22,6 +12,30 @@ pub(super) enum Owned {
     Real(f64),
     Text(Vec<u8>),
     Blob(Vec<u8>),
+}
+
+impl Owned {
+    pub(super) fn cell(&self) -> Cell<'_> {
+        match self {
+            Self::Null => Cell::Null,
+            Self::Integer(number) => Cell::Integer(*number),
+            Self::Real(number) => Cell::Real(*number),
+            Self::Text(bytes) => Cell::Text(bytes),
+            Self::Blob(bytes) => Cell::Blob(bytes),
+        }
+    }
+}
+
+impl From<ValueRef<'_>> for Owned {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(number) => Self::Integer(number),
+            ValueRef::Real(number) => Self::Real(number),
+            ValueRef::Text(bytes) => Self::Text(bytes.to_owned()),
+            ValueRef::Blob(bytes) => Self::Blob(bytes.to_owned()),
+        }
+    }
 }
 
 impl From<Cell<'_>> for Owned {

@@ -80,7 +80,7 @@ fn a_session_is_prompts_answers_and_what_the_program_did() {
         "4 usage openai/m1 None [0, 0, 0, 0, 0]",
         "5 prompt Fix the rate\n\n  and say why",
         &format!("6 reply {block}"),
-        "7 usage openai/m1 None [3200, 123, 1000, 0, 0]",
+        "7 usage openai/m1 Some(\"7\") [3200, 123, 1000, 0, 0]",
         &format!("8 call edit {edit}"),
         "8 result Ok edit src/tax.py: +2 -1",
         r#"9 call git {"command":"git commit -m \"fix: Correct the rate\""}"#,

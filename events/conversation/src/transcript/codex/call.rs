@@ -18,7 +18,7 @@ use baton_redaction::redact_owned;
 
 use super::output::exit_code;
 use super::patch::{self, Change};
-use super::{Repeated, duration_ms, is_first, output, pick, text, was_said};
+use super::{Repeated, duration_ms, is_first, output, pick, script, text, was_said};
 
 /// Common name of the tools that run a command.
 pub(super) const SHELL: &str = "shell";
@@ -56,7 +56,11 @@ pub(super) fn function(
         }
         other => other.unwrap_or(Value::Null),
     };
-    if SHELLS.contains(&&*name) {
+    let told = was_said(Repeated::Scripts, b"", writer);
+    let source = text(parameters.get(b"input")).filter(|_| name == script::EXEC && !told).map(Text::decode);
+    if let Some((commands, place)) = source.as_deref().and_then(script::commands) {
+        shell(id, &commands, place.as_deref(), stamp, writer);
+    } else if SHELLS.contains(&&*name) {
         let field = |names: [&[u8]; 3]| names.into_iter().find_map(|name| parameters.get(name));
         let command = field([b"command", b"cmd", b"input"]).map(command_of);
         let place = text(field([b"workdir", b"working_directory", b"cwd"])).map(Text::decode);
@@ -146,7 +150,8 @@ fn part(id: Option<Text<'_>>, number: usize) -> Option<String> {
 pub(super) fn result(id: Option<Text<'_>>, content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if is_new_result(id, writer) && writer.wants_text {
         let mut decoded = String::new();
-        let answer = output::parse(content, &mut decoded);
+        let runs_commands = writer.tool_of(id) != Some(script::EXEC);
+        let answer = output::parse(content, runs_commands, &mut decoded);
         emit_result(id, answer, stamp, writer);
     }
 }
@@ -177,8 +182,24 @@ pub(super) fn emit_result(
     writer.result(stamp, id, outcome, &output);
 }
 
+/// A command with its end. What a person ran is in a message too, and input for a command that runs is no command.
+pub(super) fn command(id: Option<Text<'_>>, record: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    let [command, place, source] = pick(record, [b"command", b"cwd", b"source"]);
+    if text(source).is_some_and(|source| matches!(source.raw(), b"user_shell" | b"unified_exec_interaction")) {
+        return;
+    }
+    if command.is_some() && is_new_call(id, SHELL, writer) && writer.wants_text {
+        let command = command.map(command_of).unwrap_or_default();
+        // A path, or a file URL.
+        let place = text(place).map(Text::decode);
+        let place = place.as_deref().map(|place| place.strip_prefix("file://").unwrap_or(place));
+        shell(id, &command, place, stamp, writer);
+    }
+    command_end(id, record, stamp, writer);
+}
+
 /// The end of a command: it has the exit code and comes before the output.
-pub(super) fn command_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+fn command_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !is_new_result(id, writer) || !writer.wants_text {
         return;
     }

@@ -7,7 +7,7 @@ use baton_redaction::raw_json::{Text, Value};
 use baton_words::WordList;
 
 use super::output::Answer;
-use super::{Channel, Repeated, call, is_first, item, number, pick, response, text, user_text};
+use super::{Channel, Repeated, call, is_first, item, number, pick, response, text};
 
 /// Events that only repeat others, or have no conversation.
 static SILENT: WordList = WordList::new(crate::WORDS, "codex events");
@@ -20,7 +20,7 @@ pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
     match text(kind).map_or(&b""[..], Text::raw) {
         b"user_message" => {
             if let Some(message) = message.map(Text::decode) {
-                response::prompt(user_text::request(&message), Channel::Event, stamp, writer);
+                response::shown(&message, Channel::Event, stamp, writer);
             }
         }
         b"agent_message" => {
@@ -41,7 +41,7 @@ pub(super) fn read(payload: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWrite
             Some(b"replaced" | b"review_ended") => writer.abandon_calls(stamp),
             _ => writer.interruption(stamp),
         },
-        b"exec_command_end" => call::command_end(call_id, payload, stamp, writer),
+        b"exec_command_end" => call::command(call_id, payload, stamp, writer),
         b"patch_apply_end" => patch_end(call_id, payload, stamp, writer),
         b"mcp_tool_call_end" => {
             // Some files have no other record of the call.
@@ -105,6 +105,8 @@ fn tokens(info: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
 
 /// The end of a patch.
 fn patch_end(id: Option<Text<'_>>, end: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    // Of a patch in a script there is no other record.
+    item::changes(id, end, stamp, writer);
     if !call::is_new_result(id, writer) || !writer.wants_text {
         return;
     }

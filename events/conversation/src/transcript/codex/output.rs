@@ -28,8 +28,9 @@ pub(super) struct Answer<'a> {
     pub(super) output: Output<'a>,
 }
 
-/// Reads a result: a string, often with a heading, or a list of blocks. `decoded` holds text that must be decoded.
-pub(super) fn parse<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> Answer<'a> {
+/// Reads a result: a string, often with a heading, or a list of blocks. `runs_commands`: the results of a script are
+/// those of commands. `decoded` holds text that must be decoded.
+pub(super) fn parse<'a>(content: Option<Value<'a>>, runs_commands: bool, decoded: &'a mut String) -> Answer<'a> {
     let (text, success) = match content {
         Some(Value::Text(text)) => (text, None),
         // `{content, success}`, as some versions write it.
@@ -41,9 +42,12 @@ pub(super) fn parse<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> 
                 other => return judge(ResultFacts::default(), Output::parse(other), success),
             }
         }
-        Some(list @ Value::Array(_)) => return parse_list(list),
+        Some(list @ Value::Array(_)) => return parse_list(list, runs_commands, decoded),
         _ => return judge(ResultFacts::default(), Output::default(), None),
     };
+    if let Some((ended, printed)) = of_script(text) {
+        return parse_script(ended, &[printed], Output::parse(Some(Value::Text(printed))), runs_commands, decoded);
+    }
     // An object in a string: `{"output": "...", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}`.
     if text.raw().starts_with(b"{\\\"output\\\"") {
         *decoded = text.decode().into_owned();
@@ -56,21 +60,76 @@ pub(super) fn parse<'a>(content: Option<Value<'a>>, decoded: &'a mut String) -> 
 }
 
 /// Blocks: the first may be a heading, the others are the output.
-fn parse_list(list: Value<'_>) -> Answer<'_> {
-    let first = list.elements().find_map(|block| super::text(block.get(b"text")));
-    let facts = first.map(|first| parse_text(first).0).unwrap_or_default();
+fn parse_list<'a>(list: Value<'a>, runs_commands: bool, decoded: &'a mut String) -> Answer<'a> {
+    let texts: Vec<Text<'a>> = list.elements().filter_map(|block| super::text(block.get(b"text"))).collect();
+    if let Some((ended, _)) = texts.first().and_then(|first| of_script(*first)) {
+        let all = match &texts[1..] {
+            [one] => Value::Text(*one),
+            _ => list,
+        };
+        return parse_script(ended, &texts[1..], Output::parse(Some(all)), runs_commands, decoded);
+    }
+    let facts = texts.first().map(|first| parse_text(*first).0).unwrap_or_default();
     judge(facts, Output::parse(Some(list)), None)
+}
+
+/// How a script ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    Well,
+    Badly,
+    NotYet,
+}
+
+/// How a script ended and what it printed, if the text begins with `Script completed`, the time and `Output:`.
+fn of_script(whole: Text<'_>) -> Option<(Ended, Text<'_>)> {
+    let head = whole.head(HEAD_BYTES).decode();
+    let (first, time) = head.split_once('\n')?;
+    let ended = match first {
+        "Script completed" => Ended::Well,
+        "Script failed" => Ended::Badly,
+        _ if first.starts_with("Script running with cell ID ") => Ended::NotYet,
+        _ => return None,
+    };
+    time.starts_with("Wall time ").then(|| (ended, whole.after(OUTPUT).unwrap_or(Text::new(b""))))
+}
+
+/// The result of a script: what it printed may be the results of commands as objects, of which the worst counts.
+fn parse_script<'a>(
+    ended: Ended,
+    printed: &[Text<'a>],
+    all: Output<'a>,
+    runs_commands: bool,
+    decoded: &'a mut String,
+) -> Answer<'a> {
+    let background = (ended == Ended::NotYet).then(String::new);
+    let mut facts = ResultFacts { background, ..ResultFacts::default() };
+    let mut output = all;
+    let objects = printed.iter().filter(|block| runs_commands && block.raw().starts_with(b"{"));
+    let mut results: Vec<String> = objects.map(|block| block.decode().into_owned()).collect();
+    results.retain(|json| parse_object(json).is_some_and(|(facts, _)| facts.exit_code.is_some()));
+    let code = |json: &String| parse_object(json).and_then(|(facts, _)| facts.exit_code);
+    if let Some(worst) = results.iter().position(|json| code(json) != Some(0)).or((!results.is_empty()).then_some(0)) {
+        *decoded = results.swap_remove(worst);
+        if let Some((own, of_command)) = parse_object(decoded) {
+            facts.exit_code = own.exit_code;
+            // Of several commands all that was printed counts.
+            output = if printed.len() == 1 { of_command } else { output };
+        }
+    }
+    judge(facts, output, (ended == Ended::Badly).then_some(false))
 }
 
 fn parse_object(json: &str) -> Option<(ResultFacts, Output<'_>)> {
     let Found::Object(mut fields) = first_object(json.as_bytes()) else {
         return None;
     };
-    let (mut output, mut metadata) = (None, None);
+    let (mut output, mut metadata, mut code) = (None, None, None);
     for (key, value) in Fields::by_ref(&mut fields) {
         match key.raw() {
             b"output" => output = Some(value),
             b"metadata" => metadata = Some(value),
+            b"exit_code" => code = Some(value),
             _ => {}
         }
     }
@@ -81,7 +140,7 @@ fn parse_object(json: &str) -> Option<(ResultFacts, Output<'_>)> {
         Some(Value::Number(digits)) => std::str::from_utf8(digits).ok().and_then(seconds),
         _ => None,
     };
-    let facts = ResultFacts { exit_code: self::exit_code(exit_code), duration_ms, ..ResultFacts::default() };
+    let facts = ResultFacts { exit_code: self::exit_code(exit_code.or(code)), duration_ms, ..ResultFacts::default() };
     Some((facts, Output::parse(Some(Value::Text(text(output)?)))))
 }
 
@@ -158,7 +217,7 @@ mod tests {
     fn check(raw: &str, outcome: Outcome, facts: (Option<i32>, Option<u64>, bool), output: &str) {
         let json = format!("{{\"o\":{raw}}}");
         let mut decoded = String::new();
-        let answer = parse(Value::Object(json.as_bytes().into()).get(b"o"), &mut decoded);
+        let answer = parse(Value::Object(json.as_bytes().into()).get(b"o"), true, &mut decoded);
         let ResultFacts { exit_code, duration_ms, background, .. } = answer.output.facts.clone();
         assert_eq!((answer.outcome, (exit_code, duration_ms, background.is_some())), (outcome, facts), "{raw}");
         assert_eq!(answer.output.whole(), output, "{raw}");
@@ -201,6 +260,26 @@ mod tests {
         check(r#""unsupported call: foo""#, Outcome::Failed, none, "unsupported call: foo");
         check(r#"{"content":"x","success":false}"#, Outcome::Failed, none, "x");
         check(r#"[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]"#, Outcome::Ok, none, "a\nb");
+        let script = |head: &str, blocks: &str| {
+            format!(r#"[{{"type":"input_text","text":"Script {head}\nWall time 0.2 seconds\nOutput:\n"}}{blocks}]"#)
+        };
+        let object =
+            |code: i32| format!(r#",{{"type":"input_text","text":"{{\"exit_code\":{code},\"output\":\"a\"}}"}}"#);
+        check(&script("completed", &object(0)), Outcome::Ok, (Some(0), None, false), "a");
+        check(&script("completed", &object(2)), Outcome::Failed, (Some(2), None, false), "a");
+        let head = "Script completed\nWall time 0.2 seconds\nOutput:\n";
+        let both = format!("{head}\n{{\"exit_code\":0,\"output\":\"a\"}}\n{{\"exit_code\":2,\"output\":\"a\"}}");
+        check(&script("completed", &(object(0) + &object(2))), Outcome::Failed, (Some(2), None, false), &both);
+        check(&script("completed", ""), Outcome::Ok, none, head);
+        check(
+            &script("running with cell ID 7", ""),
+            Outcome::Ok,
+            (None, None, true),
+            &head.replace("completed", "running with cell ID 7"),
+        );
+        check(&script("failed", ""), Outcome::Failed, none, &head.replace("completed", "failed"));
+        check(r#""Script failed\nWall time 0.2 seconds\nOutput:\nboom""#, Outcome::Failed, none, "boom");
+        check(r#""Script failed\nmy own words""#, Outcome::Ok, none, "Script failed\nmy own words");
         check("null", Outcome::Ok, none, "");
         check("7", Outcome::Ok, none, "");
     }

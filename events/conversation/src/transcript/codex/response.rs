@@ -110,9 +110,25 @@ pub(super) fn reply(part: Text<'_>, channel: Channel, ends_turn: bool, stamp: &S
 }
 
 /// A typed prompt, unless it is a repetition.
-pub(super) fn prompt(typed: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+fn prompt(typed: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     if !typed.trim().is_empty() && is_news(Repeated::Prompt, channel, plain(typed).as_bytes(), writer) {
         writer.prompt(stamp, typed);
+    }
+}
+
+/// A text that was shown as a person's, unless it is a repetition.
+pub(super) fn shown(text: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    match user_text::shown(text) {
+        UserText::Prompt(typed) => prompt(&typed, channel, stamp, writer),
+        UserText::Answers(answers) => answered(&answers, channel, stamp, writer),
+        _ => {}
+    }
+}
+
+/// What a person answered, unless it is a repetition.
+fn answered(answers: &str, channel: Channel, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
+    if !answers.trim().is_empty() && is_news(Repeated::Prompt, channel, plain(answers).as_bytes(), writer) {
+        writer.answer(stamp, answers);
     }
 }
 
@@ -133,6 +149,7 @@ fn user(content: Option<Value<'_>>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
                 writer.persons_output(stamp, output, code);
             }
             UserText::Summary(summary) => writer.summary(stamp, summary),
+            UserText::Answers(answers) => answered(&answers, Channel::Response, stamp, writer),
         }
     });
     prompt(&typed.join("\n"), Channel::Response, stamp, writer);

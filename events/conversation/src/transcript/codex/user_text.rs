@@ -13,20 +13,39 @@ pub(super) enum UserText<'t> {
     Command(&'t str, Option<i32>, &'t str),
     /// A summary of what was compacted away.
     Summary(&'t str),
+    /// What a person answered to questions.
+    Answers(String),
     /// Text of Codex itself.
     Harness,
 }
 
 /// Elements that Codex writes, besides those with a `_` in their name.
-const ELEMENTS: &[&str] =
-    &["skill", "permissions instructions", "INSTRUCTIONS", "image", "goal", "environment", "hooks"];
+const ELEMENTS: &[&str] = &[
+    "skill",
+    "permissions instructions",
+    "INSTRUCTIONS",
+    "image",
+    "goal",
+    "environment",
+    "hooks",
+    "heartbeat",
+    "scheduled-task",
+    "app-context",
+    "agent-message",
+    BROWSER,
+];
+/// Element that the app writes before a prompt: what its browser shows.
+const BROWSER: &str = "in-app-browser-context";
+/// Element around the answers to questions, a list of `{question, answer}`.
+const REPLY: &str = "send_user_message_question_reply";
 /// Beginnings of texts that Codex writes without an element.
 static BEGINNINGS: WordList = WordList::new(crate::WORDS, "codex context");
 /// Beginning of a compaction's summary.
 const SUMMARY: &str = "Another language model started to solve this problem and produced a summary";
-/// Text that an editor puts before a prompt, and the heading between both.
-const EDITOR: &str = "# Context from my IDE setup:";
-const REQUEST: &str = "## My request for Codex:";
+/// Headings of texts that an editor or the app puts before a prompt, and those between both.
+const BEFORE: &[&str] =
+    &["# Context from my IDE setup:", "# Files mentioned by the user:", "# Response annotations:", "# Chrome tabs:"];
+const REQUESTS: [&str; 2] = ["## My request for Codex:", "## My request:"];
 const SHELL: &str = "user_shell_command";
 /// Beginnings of lines before the output of such a command.
 const FACTS: [&str; 3] = ["Exit code: ", "Duration: ", "Output:"];
@@ -47,6 +66,9 @@ pub(super) fn classify(text: &str) -> UserText<'_> {
                 UserText::Command(command.trim(), code, output)
             });
         }
+        if name == REPLY {
+            return answers(inner).map_or(UserText::Harness, UserText::Answers);
+        }
         if name.contains('_') || ELEMENTS.contains(&name) {
             return UserText::Harness;
         }
@@ -60,13 +82,45 @@ pub(super) fn classify(text: &str) -> UserText<'_> {
     UserText::Prompt(Cow::Borrowed(request(text)))
 }
 
-/// A prompt typed in an editor, without the editor's context.
-pub(super) fn request(text: &str) -> &str {
-    let text = text.trim();
-    match text.strip_prefix(EDITOR).and_then(|rest| rest.split_once(REQUEST)) {
-        Some((_, typed)) => typed.trim(),
-        None => text,
+/// Classifies a text that was shown as a person's: it may be an element of any other name.
+pub(super) fn shown(text: &str) -> UserText<'_> {
+    match element(text.trim()) {
+        Some((name, _)) if name == REPLY || ELEMENTS.contains(&name) => classify(text),
+        _ => UserText::Prompt(Cow::Borrowed(request(text))),
     }
+}
+
+/// A prompt typed in an editor or the app, without the context before it.
+fn request(text: &str) -> &str {
+    let text = text.trim();
+    let mut typed = text;
+    while let Some((_, rest)) = typed
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_prefix(BROWSER))
+        .and_then(|rest| rest.split_once(&format!("</{BROWSER}>")))
+    {
+        typed = rest.trim_start();
+    }
+    if typed.len() < text.len() || BEFORE.iter().any(|heading| typed.starts_with(heading)) {
+        let behind = |heading: &&str| {
+            let at = typed.match_indices(*heading).map(|(at, _)| at);
+            let at = at.into_iter().find(|at| *at == 0 || typed[..*at].ends_with('\n'))?;
+            Some(&typed[at + heading.len()..])
+        };
+        typed = REQUESTS.iter().find_map(behind).unwrap_or(typed);
+    }
+    typed.trim()
+}
+
+/// The answers to questions, one per line.
+fn answers(list: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Reply {
+        answer: String,
+    }
+    let replies: Vec<Reply> = serde_json::from_str(list.trim()).ok()?;
+    let answers: Vec<String> = replies.into_iter().map(|reply| reply.answer).collect();
+    Some(answers.join("\n"))
 }
 
 /// True for the opening or closing tag around an image.
@@ -109,6 +163,24 @@ mod tests {
             prompt("fix a.rs"),
         );
         check("# Context from my IDE setup: why?", prompt("# Context from my IDE setup: why?"));
+        check(
+            "# Files mentioned by the user:\n\n## a.png: /t/a.png\n\n## My request:\nwhat is it?\n",
+            prompt("what is it?"),
+        );
+        check(
+            "# Response annotations:\nx\n<response-annotations>\n[]\n</response-annotations>\n\n## My request for Codex:\nno",
+            prompt("no"),
+        );
+        let page = "<in-app-browser-context source=\"ambient-ui-state\">\n- URL: x\n</in-app-browser-context>";
+        for typed in ["why is it blue?".to_owned(), "## My request:\nwhy is it blue?".to_owned()] {
+            check(&format!("{page}\n{typed}"), prompt("why is it blue?"));
+        }
+        check(page, UserText::Harness);
+        check(
+            "<send_user_message_question_reply>\n[{\"question\":\"Which?\",\"answer\":\"the first\"},{\"answer\":\"no\"}]\n</send_user_message_question_reply>",
+            UserText::Answers("the first\nno".to_owned()),
+        );
+        check("My request: x\n## My request:\ny", prompt("My request: x\n## My request:\ny"));
         for harness in [
             "<environment_context>\n  <cwd>/a</cwd>\n</environment_context>",
             "<user_instructions>\n\nBe kind.\n\n</user_instructions>",
@@ -116,6 +188,9 @@ mod tests {
             "<permissions instructions>\nx\n</permissions instructions>",
             "<turn_aborted>\nx\n</turn_aborted>",
             "<skill>\n<name>worktree</name>\n</skill>",
+            "<heartbeat>\n<id>1</id>\n</heartbeat>",
+            "<scheduled-task name=\"x\">run</scheduled-task>",
+            "<send_user_message_question_reply>x</send_user_message_question_reply>",
             "<subagent_notification>{}</subagent_notification>",
             "<image name=[Image #1]>",
             "</image>",

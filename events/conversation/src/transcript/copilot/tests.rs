@@ -150,6 +150,8 @@ fn messages_calls_and_results() {
             ),
             complete("6", true, r#""result":{"content":"own"}"#),
             message(r#"{"messageId":"n","content":"Done.","toolRequests":[]}"#),
+            start("7", "bash", r#"{"command":"serve","mode":"async"}"#),
+            complete("7", true, r#""result":{"content":"<command started in background with shellId: serve1>"}"#),
         ],
         &[
             "1 thinking hm",
@@ -166,6 +168,8 @@ fn messages_calls_and_results() {
             r#"11 call mcp__notes__add {"old_str":"k"}"#,
             "12 result Ok mcp__notes__add k: 1 line, 5 B",
             "15 reply Done.",
+            r#"16 call bash {"command":"serve","mode":"async"}"#,
+            "17 result Ok bash serve: running in the background as serve1",
         ],
     );
 }

@@ -65,6 +65,8 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::new(Rows),
+    tree: None,
+    yields_to_files: false,
 };
 
 struct Rows;

@@ -165,6 +165,27 @@ fn calls_have_their_act_their_effect_and_their_outcome() {
 }
 
 #[test]
+fn a_command_of_a_person_and_the_prompts_of_programs_are_not_typed() {
+    let ran = r#"{\"type\":\"bash_result\",\"command\":\"make test\",\"stdout\":\"1 failed\\n\",\"stderr\":\"no\",\"exitCode\":2}"#;
+    let typed = r#"{\"type\":\"bash_results\"} is what?"#;
+    check(
+        &[
+            user(&format!(r#"[{{"type":"text","text":"{ran}"}}]"#)),
+            user(&format!(r#"[{{"type":"text","text":"{typed}"}}]"#)),
+            message("u", "p", "user", r#""userMessageSource":"desktop","#, r#""go on""#),
+            message("u", "p", "user", r#""userMessageSource":"wiki-generation","#, r#""Write a wiki.""#),
+        ],
+        &[
+            r#"1 call ! {"command":"make test"}"#,
+            "1 result Failed ! make test: exit 2, 1 failed",
+            r#"2 prompt {"type":"bash_results"} is what?"#,
+            "3 prompt go on",
+            "4 notice Write a wiki.",
+        ],
+    );
+}
+
+#[test]
 fn the_session_names_itself_its_caller_and_its_origin() {
     let start = r#"{"type":"session_start","id":"s","title":"mend the crane","sessionTitle":"Crane","cwd":"/p","version":2,"parent":"s0","callingSessionId":"s1"}"#;
     let renamed = r#"{"type":"session_start","id":"s","title":"Mine","isSessionTitleManuallySet":true,"cwd":"/p"}"#;

@@ -14,10 +14,13 @@ const MAX_FRAME_LINES: usize = 12;
 const BEFORE: &[&[u8]] = &[b"Command: ", b"Directory: "];
 /// Lines after it.
 const BEHIND: &[&[u8]] =
-    &[b"Error: (none)", b"Exit Code: ", b"Signal: ", b"Background PIDs: ", b"Process Group PGID: "];
+    &[b"Stderr: (empty)", b"Error: (none)", b"Exit Code: ", b"Signal: ", b"Background PIDs: ", b"Process Group PGID: "];
 /// Element around what came from outside.
 const FOREIGN: (&[u8], &[u8]) = (b"<untrusted_context>\\n", b"\\n</untrusted_context>");
-const OUTPUT: &[u8] = b"Output: ";
+/// What begins the output: the second in the versions of 2025, which had the two streams one after the other.
+const OUTPUT: [&[u8]; 2] = [b"Output: ", b"Stdout: "];
+/// Between an empty first stream and the second one.
+const ONLY_ERRORS: &[u8] = b"(empty)\\nStderr: ";
 const EXIT_CODE: &[u8] = b"Exit Code: ";
 /// Statements in the result of a call that a person, or a rule on a person's behalf, refused.
 const REFUSALS: &[&str] = &["denied", "did not allow", "declined", "rejected"];
@@ -89,7 +92,8 @@ fn without_frame(whole: Text<'_>) -> (Text<'_>, Option<i32>) {
         rest = &rest[end + 2..];
     }
     let says_code = rest.len() < whole.raw().len();
-    let Some(mut rest) = rest.strip_prefix(OUTPUT) else { return (whole, None) };
+    let output = OUTPUT.iter().find_map(|start| rest.strip_prefix(*start));
+    let Some(mut rest) = output else { return (whole, None) };
     if says_code && let Some(at) = memchr::memmem::rfind(rest, b"\\nExit Code: ") {
         // Advice of the program follows.
         let end = memchr::memmem::find(&rest[at + 2..], b"\\n").map_or(rest.len(), |end| at + 2 + end);
@@ -107,6 +111,7 @@ fn without_frame(whole: Text<'_>) -> (Text<'_>, Option<i32>) {
         }
         rest = &rest[..start];
     }
+    rest = rest.strip_prefix(ONLY_ERRORS).unwrap_or(rest);
     if matches!(rest, b"(empty)" | b"(none)") {
         rest = b"";
     }
@@ -147,6 +152,19 @@ mod tests {
         check(r#"{"output":"Output: a\nb\nProcess Group PGID: 7"}"#, "success", Ok, None, "a\nb");
         check(r#"{"output":"Output: a\n\nExit Code: 101\nProcess Group PGID: 7"}"#, "success", Ok, Some(101), "a");
         check(r#"{"output":"Output: (empty)\nExit Code: 0\nSignal: (none)"}"#, "", Ok, Some(0), "");
+        let older = |streams: &str| {
+            format!(
+                r#"{{"output":"Command: make\nDirectory: (root)\n{streams}\nError: (none)\nExit Code: 2\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 7"}}"#
+            )
+        };
+        for (streams, output) in [
+            (r"Stdout: a\nb\nStderr: (empty)", "a\nb"),
+            (r"Stdout: (empty)\nStderr: no rule", "no rule"),
+            (r"Stdout: a\nStderr: no rule", "a\nStderr: no rule"),
+            (r"Stdout: (empty)\nStderr: (empty)", ""),
+        ] {
+            check(&older(streams), "success", Ok, Some(2), output);
+        }
         check(
             r#"{"output":"Command: ls\nDirectory: (root)\nOutput: x\nError: (none)\nExit Code: 2\nSignal: 0"}"#,
             "success",

@@ -61,6 +61,8 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
+    yields_to_files: false,
 };
 
 /// The state between rows.

@@ -110,6 +110,8 @@ pub(super) const TABLE: Table = Table {
         },
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
+    yields_to_files: false,
 };
 
 /// The rows that were rendered, as fingerprints.

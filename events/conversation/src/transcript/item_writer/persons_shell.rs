@@ -27,4 +27,11 @@ impl ItemWriter<'_> {
         let outcome = if exit_code.is_some_and(|code| code != 0) { Outcome::Failed } else { Outcome::Ok };
         self.result(stamp, Some(Text::new(id.as_bytes())), outcome, &output);
     }
+
+    /// A person stopped the command that this line tells of.
+    pub(crate) fn persons_command_stopped(&mut self, stamp: &Stamp<'_>) {
+        if let Some(id) = self.open.last_of(PERSONS_SHELL) {
+            self.result(stamp, Some(Text::new(id.as_bytes())), Outcome::Interrupted, &Output::default());
+        }
+    }
 }

@@ -102,6 +102,7 @@ fn what_was_typed_is_told_from_what_the_model_is_given() {
             entry("compaction", "10", "9", r#""summary":"so far","firstKeptEntryId":"8","tokensBefore":90"#),
             entry("branch_summary", "11", "10", r#""fromId":"9","summary":"it was tried""#),
             message("12", "11", "bashExecution", r#""command":"false","output":"no\n","exitCode":1,"cancelled":false"#),
+            message("13", "12", "bashExecution", r#""command":"sleep 9","output":"","cancelled":true"#),
         ],
         &[
             "1 prompt mend the crane",
@@ -118,6 +119,8 @@ fn what_was_typed_is_told_from_what_the_model_is_given() {
             "11 summary it was tried",
             r#"12 call ! {"command":"false"}"#,
             "12 result Failed ! false: exit 1, no",
+            r#"13 call ! {"command":"sleep 9"}"#,
+            "13 result Interrupted ! sleep 9: interrupted",
         ],
     );
 }
