@@ -44,9 +44,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             Health::Unknown => ("?", Style::Faint),
         };
         let check = output.styled(Style::Faint, &format!("{:11}", finding.check));
-        output.line(&format!("{} {check} {}", output.styled(style, sign), print::plain(&finding.what)));
+        output.hanging(14, &format!("{} {check} {}", output.styled(style, sign), print::plain(&finding.what)));
         if let Some(fix) = &finding.fix {
-            output.line(&format!("              fix: {}", print::plain(fix)));
+            output.hanging(14, &format!("              fix: {}", print::plain(fix)));
         }
     }
     let count = |status: Health| report.findings.iter().filter(|finding| finding.status == status).count() as u64;
