@@ -61,7 +61,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) -> Option<Position> {
                     app,
                     buffer,
                     area,
-                    "/ find  ] [ prompts  t tools  r resume  y c copy  e why  b blame  ? keys  q back",
+                    "/ find  ? keys  q back  ] [ prompts  t tools  r resume  y c copy  e why  b blame",
                 ),
             }
         }
@@ -158,7 +158,7 @@ fn list(app: &mut App, buffer: &mut Buffer, body: Rect) -> Option<Position> {
         app,
         buffer,
         area,
-        "Enter open  Tab preview  ^F filter  ^R resume  ^Y copy id  ^X why  ^B blame  ? keys  Esc leave",
+        "Enter open  ? keys  Esc leave  Tab preview  ^F filter  ^R resume  ^Y copy id  ^X why  ^B blame",
     );
     Some(cursor)
 }

@@ -70,10 +70,10 @@ impl Drawing<'_> {
         let name = if is_person { "you".to_owned() } else { text::one_line(&message.role) };
         let style = if is_person { self.theme.heading() } else { self.theme.strong() };
         let at = message.at.as_deref().map(zone::minute).unwrap_or_default();
-        let mut about = format!("  {at}  line {}", message.line);
+        let mut about = format!("{at}  line {}", message.line);
         about += if message.sidechain { "  subagent" } else { "" };
         about += if message.abandoned { "  given up" } else { "" };
-        Line::from(vec![Span::styled(name, style), Span::styled(text::fitted(&about, self.width), self.theme.faint())])
+        Line::from(vec![Span::styled(name, style), Span::raw("  "), Span::styled(about, self.theme.faint())])
     }
 
     fn parts(&self, message: &Message, drawn: &mut Vec<Drawn>) {

@@ -8,7 +8,7 @@ use super::found::{Entry, Wanted, dollars, name_of, when};
 use super::text;
 use super::theme::Theme;
 use crate::environment::zone;
-use crate::print::Marks;
+use crate::print::{self, Marks};
 
 /// Most decisions, open ends and files that are listed.
 const LISTED: usize = 12;
@@ -38,6 +38,13 @@ impl Sheet<'_> {
         for line in text::wrapped(&text::clean(text), self.width) {
             self.lines.push(text::marked(&line, self.marks, style, self.theme));
         }
+    }
+
+    /// An event of a history: what continues it stands below what happened, not below the time.
+    fn event(&mut self, at: &str, told: &str) {
+        let line = format!("{at}  {}", text::one_line(told));
+        let lines = print::wrapped(&line, self.width, at.len() + 2);
+        self.lines.extend(lines.into_iter().map(Line::raw));
     }
 
     fn item(&mut self, text: &str) {
@@ -78,7 +85,6 @@ pub(super) fn entry(sheet: &mut Sheet<'_>, entry: &Entry, shown: Option<&Result<
     let theme = sheet.theme;
     let row = &entry.row;
     sheet.text(&text::one_line(title(row)), theme.strong());
-    facts(sheet, row, shown.and_then(|shown| shown.as_ref().ok()));
     if !entry.places.is_empty() {
         sheet.heading("Matches");
         for place in &entry.places {
@@ -86,6 +92,8 @@ pub(super) fn entry(sheet: &mut Sheet<'_>, entry: &Entry, shown: Option<&Result<
             sheet.text(&format!("- {}: {}", text::one_line(&at), text::one_line(&place.text)), theme.plain());
         }
     }
+    sheet.lines.push(Line::default());
+    facts(sheet, row, shown.and_then(|shown| shown.as_ref().ok()));
     match shown {
         Some(Ok(shown)) => episode(sheet, shown),
         Some(Err(error)) => {
@@ -139,7 +147,7 @@ fn facts(sheet: &mut Sheet<'_>, row: &Row, shown: Option<&Show>) {
     sheet.fact("agent", agent, plain);
     if row.message_count > 0 {
         let cost = shown.and_then(|shown| shown.usage.as_ref()?.cost_usd).map(|cost| format!(", {}", dollars(cost)));
-        let messages = crate::print::counted(row.message_count, "message");
+        let messages = print::counted(row.message_count, "message");
         sheet.fact("length", &format!("{messages}{}", cost.unwrap_or_default()), plain);
     }
     let why = row.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -217,7 +225,7 @@ pub(super) fn explained(sheet: &mut Sheet<'_>, explained: &Explain) {
     sheet.heading("What happened");
     for event in &explained.events {
         let told = event.unreadable.as_ref().map_or(&event.told, |_| &event.kind);
-        sheet.text(&format!("{}  {}", zone::minute(&event.at), text::one_line(told)), theme.plain());
+        sheet.event(&zone::minute(&event.at), told);
         if let Some(why) = event.why.as_ref().or(event.unreadable.as_ref()) {
             sheet.text(&format!("    {}", text::one_line(why)), theme.faint());
         }
