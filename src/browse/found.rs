@@ -53,6 +53,8 @@ pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
     /// True if another page may follow.
     pub(super) has_more: bool,
+    /// True if history is still being read, so that the answer is a part of what comes.
+    pub(super) is_partial: bool,
     /// Remarks on the answer.
     pub(super) notes: Vec<String>,
 }
@@ -83,7 +85,7 @@ impl Wanted {
         let has_more = found.sessions.len() as u32 == PAGE;
         let reading = found.reading.map(|it| format!("still reading history: {} of {} transcripts", it.done, it.total));
         let entries = found.sessions.into_iter().map(|row| Entry { row, places: Vec::new() }).collect();
-        Ok(Page { entries, has_more, notes: reading.into_iter().collect() })
+        Ok(Page { entries, has_more, is_partial: reading.is_some(), notes: reading.into_iter().collect() })
     }
 
     fn search(&self, asking: &mut Asking<'_>, stored: bool) -> Result<Page, String> {
@@ -104,7 +106,7 @@ impl Wanted {
         let found: Search = asking.call(method::SEARCH, &params)?;
         let ids: Vec<String> = by_session(&found.hits).map(|hits| hits[0].session_id.clone()).collect();
         if ids.is_empty() {
-            return Ok(Page { notes: notes(&found), ..Page::default() });
+            return Ok(Page { notes: notes(&found), is_partial: found.freshness.pending > 0, ..Page::default() });
         }
         let params = SessionsParams { ids, subagents: true, stored: true, ..SessionsParams::default() };
         let known: Sessions = asking.call(method::SESSIONS, &params)?;
@@ -116,7 +118,7 @@ impl Wanted {
                 Entry { row: Row { title: Some(hits[0].title.clone()), ..row }, places: places(hits) }
             })
             .collect();
-        Ok(Page { entries, has_more: false, notes: notes(&found) })
+        Ok(Page { entries, has_more: false, is_partial: found.freshness.pending > 0, notes: notes(&found) })
     }
 }
 

@@ -8,6 +8,8 @@ use crate::print::Marks;
 
 /// Quiet after which a question is asked with everything that is new.
 const QUIET: Duration = Duration::from_millis(150);
+/// Pause after which it is asked again while history is still being read.
+const AGAIN: Duration = Duration::from_secs(1);
 /// Lines of an entry on the screen.
 pub(super) const ENTRY_LINES: usize = 2;
 
@@ -86,6 +88,9 @@ impl List {
         self.marks = Marks::of_query(&self.wanted.query);
         self.is_answered = true;
         self.is_fresh |= !is_stored;
+        if !is_stored && page.is_partial {
+            self.fresh_due = Some(Instant::now() + AGAIN);
+        }
     }
 
     /// The number of entries after which a further page is to be fetched now, if any.
@@ -138,7 +143,7 @@ mod tests {
     fn page(ids: &[&str], has_more: bool) -> Page {
         let entry =
             |id: &&str| Entry { row: Row { session_id: (*id).to_owned(), ..Row::default() }, places: Vec::new() };
-        Page { entries: ids.iter().map(entry).collect(), has_more, notes: Vec::new() }
+        Page { entries: ids.iter().map(entry).collect(), has_more, ..Page::default() }
     }
 
     #[test]

@@ -21,6 +21,8 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const AGENT_COLUMN: usize = 5;
 /// Index of the title's column.
 const TITLE_COLUMN: usize = 6;
+/// Width from which there is room for titles.
+const TITLE_FIT: usize = 80;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 const HELP: &str = "\
@@ -142,7 +144,8 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<8> {
         table.hide(AGENT_COLUMN);
     }
     // A home that was just set up, or whose memory is being built anew, knows no titles.
-    if rows.iter().all(|row| row.title.is_none()) {
+    let has_room = output.fit().is_none_or(|fit| fit >= TITLE_FIT);
+    if !has_room || rows.iter().all(|row| row.title.is_none()) {
         table.hide(TITLE_COLUMN);
     }
     for row in rows {

@@ -20,7 +20,7 @@ fn app(entries: Vec<Entry>) -> App {
     app.theme = Theme { has_colours: true };
     app.list.wanted.query = "web lock".to_owned();
     app.list.ask_anew(Instant::now());
-    app.list.take(1, 0, false, Page { entries, has_more: false, notes: Vec::new() });
+    app.list.take(1, 0, false, Page { entries, ..Page::default() });
     app
 }
 
