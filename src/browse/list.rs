@@ -1,5 +1,6 @@
 //! The list of sessions: what is asked for, what is shown, and which one is selected.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::found::{Entry, Page, Wanted};
@@ -80,7 +81,13 @@ impl List {
         // The same session stays selected if the question is the same.
         let selected = self.selected_entry().map(|entry| entry.row.session_id.clone()).filter(|_| self.is_answered);
         let is_first = self.selected == 0;
-        (self.entries, self.has_more, self.notes) = (page.entries, page.has_more, page.notes);
+        let before = std::mem::replace(&mut self.entries, page.entries);
+        if self.is_answered && page.has_more {
+            // Further pages that were fetched already.
+            let ids: BTreeSet<String> = self.entries.iter().map(|entry| entry.row.session_id.clone()).collect();
+            self.entries.extend(before.into_iter().filter(|entry| !ids.contains(&entry.row.session_id)));
+        }
+        (self.has_more, self.notes) = (page.has_more, page.notes);
         let at = selected.filter(|_| !is_first);
         let at = at.and_then(|id| self.entries.iter().position(|entry| entry.row.session_id == id));
         self.selected = at.unwrap_or(0);
@@ -179,5 +186,7 @@ mod tests {
         list.select(3);
         let (first, seen) = list.visible(2);
         assert_eq!((first, seen.len()), (2, 2));
+        list.take(1, 0, false, page(&["e", "a"], true));
+        assert_eq!((list.entries.len(), list.selected), (5, 4), "what was fetched stays, and so does the selection");
     }
 }

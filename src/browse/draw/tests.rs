@@ -33,6 +33,7 @@ fn entry(number: u32, title: &str) -> Entry {
         last_activity: Some("odd".to_owned()),
         message_count: 12,
         state: "indexed".to_owned(),
+        end: Some("explicit".to_owned()),
         ..Row::default()
     };
     let text = "the browser grants web locks".to_owned();
@@ -41,7 +42,7 @@ fn entry(number: u32, title: &str) -> Entry {
 
 fn drawn(app: &mut App, columns: u16, rows: u16) -> Vec<String> {
     let mut screen = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    screen.draw(|frame| drop(super::draw(app, frame.buffer_mut()))).unwrap();
+    screen.draw(|frame| { super::draw(app, frame.buffer_mut()); }).unwrap();
     let cells = screen.backend().buffer().content().chunks(usize::from(columns));
     cells.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned()).collect()
 }
@@ -52,7 +53,7 @@ fn the_list_stands_beside_or_above_the_preview_and_alone_if_there_is_no_room() {
     let wide = drawn(&mut app, 100, 10);
     assert!(wide[0].starts_with("> web lock") && wide[0].ends_with("2 sessions"), "{wide:#?}");
     assert!(wide[1].starts_with("○ Locks for the web") && wide[1].contains(" │ Locks for the web"), "{wide:#?}");
-    assert!(wide[2].starts_with("  harbor-ui · Codex · 12 msgs · indexed"), "{wide:#?}");
+    assert!(wide[2].starts_with("  harbor-ui · 12 msgs · indexed · Codex"), "{wide:#?}");
     assert!(wide[4].ends_with("│ - assistant 7: the browser grants web locks"), "{wide:#?}");
     let high = drawn(&mut app, 60, 20);
     assert!(high[1].starts_with("○ Locks") && high[3].starts_with("○ Another"), "{high:#?}");
