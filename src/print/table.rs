@@ -94,7 +94,10 @@ impl<const N: usize> Table<N> {
             let mut room = fit.saturating_sub(taken);
             for at in (0..others.len()).filter(|at| is_title(*at)) {
                 // The last column gets what titles leave, and they leave it a third.
-                others[at] = usize::min(others[at], room.saturating_sub(usize::min(*last, (room / 3).max(LAST_MIN))).max(LAST_MIN));
+                others[at] = usize::min(
+                    others[at],
+                    room.saturating_sub(usize::min(*last, (room / 3).max(LAST_MIN))).max(LAST_MIN),
+                );
                 room = room.saturating_sub(others[at]);
             }
             *last = usize::min(*last, room.max(LAST_MIN));

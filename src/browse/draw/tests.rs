@@ -42,7 +42,11 @@ fn entry(number: u32, title: &str) -> Entry {
 
 fn drawn(app: &mut App, columns: u16, rows: u16) -> Vec<String> {
     let mut screen = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    screen.draw(|frame| { super::draw(app, frame.buffer_mut()); }).unwrap();
+    screen
+        .draw(|frame| {
+            super::draw(app, frame.buffer_mut());
+        })
+        .unwrap();
     let cells = screen.backend().buffer().content().chunks(usize::from(columns));
     cells.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>().trim_end().to_owned()).collect()
 }
