@@ -81,13 +81,16 @@ impl List {
         // The same session stays selected if the question is the same.
         let selected = self.selected_entry().map(|entry| entry.row.session_id.clone()).filter(|_| self.is_answered);
         let is_first = self.selected == 0;
+        let count = page.entries.len();
         let before = std::mem::replace(&mut self.entries, page.entries);
         if self.is_answered && page.has_more {
             // Further pages that were fetched already.
             let ids: BTreeSet<String> = self.entries.iter().map(|entry| entry.row.session_id.clone()).collect();
             self.entries.extend(before.into_iter().filter(|entry| !ids.contains(&entry.row.session_id)));
         }
-        (self.has_more, self.notes) = (page.has_more, page.notes);
+        // Whether there are more than those, the last page has told.
+        self.has_more = if self.entries.len() > count { self.has_more } else { page.has_more };
+        self.notes = page.notes;
         let at = selected.filter(|_| !is_first);
         let at = at.and_then(|id| self.entries.iter().position(|entry| entry.row.session_id == id));
         self.selected = at.unwrap_or(0);
@@ -122,11 +125,6 @@ impl List {
         self.selected = index.min(self.entries.len().saturating_sub(1));
     }
 
-    /// Moves the selection.
-    pub(super) fn scroll(&mut self, by: isize) {
-        self.select(self.selected.saturating_add_signed(by));
-    }
-
     /// The entries on a screen with room for `rows` of them, with the index of the first.
     pub(super) fn visible(&mut self, rows: usize) -> (usize, &[Entry]) {
         let rows = rows.max(1);
@@ -159,7 +157,7 @@ mod tests {
         list.ask_anew(now);
         assert!(!list.take_due(now) && list.take_due(now + QUIET) && !list.take_due(now + QUIET));
         list.take(1, 0, true, page(&["a", "b"], false));
-        list.scroll(1);
+        list.select(1);
         list.take(1, 0, false, page(&["c", "a", "b"], false));
         assert_eq!(list.selected, 2, "b stays selected");
         list.take(1, 0, true, page(&["x"], false));
@@ -177,7 +175,7 @@ mod tests {
         list.ask_anew(Instant::now());
         list.take(1, 0, true, page(&["a", "b", "c"], true));
         assert_eq!((list.wanted_page(1), list.count().as_str()), (None, "3+ sessions"));
-        list.scroll(9);
+        list.select(9);
         assert_eq!((list.wanted_page(1), list.wanted_page(1)), (Some(3), None));
         list.take(1, 3, true, page(&["c", "d"], true));
         assert_eq!((list.entries.len(), list.wanted_page(9)), (4, Some(4)));
@@ -188,5 +186,6 @@ mod tests {
         assert_eq!((first, seen.len()), (2, 2));
         list.take(1, 0, false, page(&["e", "a"], true));
         assert_eq!((list.entries.len(), list.selected), (5, 4), "what was fetched stays, and so does the selection");
+        assert_eq!(list.count(), "5 sessions");
     }
 }

@@ -160,9 +160,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "title                   n  place",
-                "Rotate the refresh to…  7  …/ledger-api",
-                "                        8  /x"
+                "title                    n  place",
+                "Rotate the refresh tok…  7  …/ledger-api",
+                "                         8  /x"
             ]
         );
         check(Some(200), &["name     n  place", "日本     7  /srv/projects/ledger-api", "a\u{fffd}b   1234  /x"]);

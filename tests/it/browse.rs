@@ -68,7 +68,7 @@ fn screens_of_three_sizes_are_as_expected() {
         glass.sees("q back");
         is_golden(&glass, &format!("conversation_{columns}x{rows}"));
         glass.press("?");
-        glass.sees("Everywhere");
+        glass.sees("Ctrl-P Ctrl-N");
         glass.press(&control('c'));
         let (code, glass) = glass.end();
         assert!(code == 0 && !glass.is_taken());
@@ -133,7 +133,8 @@ fn a_long_conversation_is_read_in_windows_and_found_in() {
     let mut glass = open(&world, &[], 100, 30);
     glass.sees("1 session\n");
     glass.press(ENTER);
-    let screen = glass.sees("question 0 of many");
+    let screen =
+        glass.wait("the beginning", |screen| screen.contains("question 0 of many") && screen.contains("q back"));
     assert!(screen.lines().next().unwrap().contains("801 messages"), "{screen}");
     glass.press("/NEEDLE\r");
     let screen = glass.wait("the needle", |screen| screen.contains("a needle lies here"));
