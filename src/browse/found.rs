@@ -103,7 +103,12 @@ impl Wanted {
             caller: environment::caller(),
             ..SearchParams::default()
         };
-        let found: Search = asking.call(method::SEARCH, &params)?;
+        let mut found: Search = asking.call(method::SEARCH, &params)?;
+        // The last word may still be typed.
+        if found.hits.is_empty() && self.query.ends_with(char::is_alphanumeric) {
+            let query = params.query.replacen(&self.query, &format!("{}*", self.query), 1);
+            found = asking.call(method::SEARCH, &SearchParams { query, ..params })?;
+        }
         let ids: Vec<String> = by_session(&found.hits).map(|hits| hits[0].session_id.clone()).collect();
         if ids.is_empty() {
             return Ok(Page { notes: notes(&found), is_partial: found.freshness.pending > 0, ..Page::default() });

@@ -150,7 +150,7 @@ fn a_long_conversation_is_read_in_windows_and_found_in() {
     glass.press("/no such words\r");
     glass.sees("0 messages with");
     // Scrolled through, nothing is left out.
-    let mut last = 0;
+    let mut last = last_reply(&glass.text());
     while last < 150 {
         glass.press(" ");
         // A screen that is being drawn may be a part of two.
